@@ -54,6 +54,7 @@ func TestOutput(t *testing.T) {
 		"validate-config":   {reason: "the line of what a policy forbids", args: []string{"validate", "-f", "testdata/pi.yaml", "--config", "testdata/strict.yaml"}, code: 1},
 		"validate-limits":   {reason: "ways around limits, and around the queues that a namespace may use", args: []string{"validate", "-f", "testdata/around-limits.yaml", "--config", "testdata/limits.yaml"}, code: 1},
 		"validate-apache":   {reason: "the other family, and its older version", args: []string{"validate", "-f", "testdata/apache.yaml"}, code: 1},
+		"validate-clusters": {reason: "standalone clusters", args: []string{"validate", "-f", "testdata/clusters.yaml"}, code: 1},
 		"render-apache":     {reason: "the other family", args: []string{"render", "-f", "testdata/apache-pi.yaml", "-n", "team"}},
 		"render-help":       {reason: "help with examples", args: []string{"render", "--help"}},
 		"validate":          {reason: "nothing is wrong", args: []string{"validate", "-f", "testdata/pi.yaml"}},

@@ -75,8 +75,8 @@ func TestValidateOfNothing(t *testing.T) {
 		"Text":  {"finding 5: no object", "hello\n", "nothing was checked"},
 		"Other": {"finding 5: objects of others alone", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n", "nothing was checked"},
 		"Apache": {
-			"its other kind is not served yet", "apiVersion: spark.apache.org/v1\nkind: SparkCluster\nmetadata: {name: a}\n",
-			"spark.apache.org has no such kind; write kind: SparkApplication, apiVersion: spark.apache.org/v1",
+			"a kind of the group that there is not", "apiVersion: spark.apache.org/v1\nkind: SparkServer\nmetadata: {name: a}\n",
+			"spark.apache.org has no such kind; write kind: SparkApplication or SparkCluster, apiVersion: spark.apache.org/v1",
 		},
 		"NoItem": {"finding 5: an empty list", list + "  []\n", "nothing was checked"},
 		"List":   {"finding 5: one of its items is wrong", list + app, ":7: error: spec.typo: unknown field"},

@@ -17,6 +17,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/internal/admission"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
+	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
 // Object is an object of any kind.
@@ -67,7 +68,7 @@ func (r *Row) Singular() string { return strings.ToLower(r.Kind) }
 
 // All are the rows, in the order in which a name without a type is looked for.
 func All() []*Row {
-	return []*Row{SparkApplication, ScheduledSparkApplication, SparkConnect, ApacheSparkApplication}
+	return []*Row{SparkApplication, ScheduledSparkApplication, SparkConnect, ApacheSparkApplication, ApacheSparkCluster}
 }
 
 // Of returns the row of a kind; nil if the operator does not serve it.
@@ -134,11 +135,21 @@ func (a *Assumed) complete(o Object) {
 	o.SetNamespace(cmp.Or(o.GetNamespace(), a.Namespace, DefaultNamespace))
 }
 
+// Objects returns what the operator would create, in its order.
+func (f Forecast) Objects() ([]spark.Object, error) {
+	if len(f.Makes) > 0 && len(f.Errors) == 0 {
+		return f.Makes, nil
+	}
+	return f.DryRunResult.Objects()
+}
+
 // Forecast is what is certain about an object before it is in a cluster.
 type Forecast struct {
 	admission.DryRunResult
 	// Creates is the object of ours that it creates next, such as the run of a schedule; nil for none.
 	Creates Object
+	// Makes are the objects of one that is no application.
+	Makes []spark.Object
 	// Remarks are notes about an object without errors, each a sentence that begins with a field.
 	Remarks []string
 }

@@ -30,6 +30,7 @@ type (
 	scheduledSparkApplication v1beta2.ScheduledSparkApplication
 	sparkConnect              v1alpha1.SparkConnect
 	apacheSparkApplication    v1.SparkApplication
+	apacheSparkCluster        v1.SparkCluster
 )
 
 // The rows of sparkoperator.k8s.io.
@@ -85,7 +86,30 @@ var (
 	}
 )
 
-// ApacheSparkApplication is the row of spark.apache.org.
+// ApacheSparkCluster is the row of standalone clusters.
+var ApacheSparkCluster = &Row{
+	GroupVersionKind: apache.ClusterFamily.GroupVersionKind(), Older: []string{"v1beta1"},
+	Plural: "sparkclusters", Short: "sparkcluster", One: "a cluster", Many: "clusters of spark.apache.org", AddToScheme: v1.AddToScheme,
+	New:    func() Object { return &v1.SparkCluster{} },
+	Fields: func() any { return &apacheSparkCluster{} },
+	Decode: func(content []byte) (Object, string, error) {
+		o := &v1.SparkCluster{}
+		err := json.Unmarshal(content, o)
+		o.UnknownFields = nil
+		return o, o.MalformedSpec, err
+	},
+	DryRun: func(o Object, a Assumed, operator resolve.Operator) Forecast {
+		a.complete(o)
+		cluster, f := o.(*v1.SparkCluster), Forecast{}
+		for _, e := range apache.ClusterObjections(cluster, operator.Policies.For(o.GetNamespace()).CheckCluster) {
+			f.Errors = append(f.Errors, e.Invalid(e.Field))
+		}
+		f.Makes = apache.ClusterObjects(cluster)
+		return f
+	},
+}
+
+// ApacheSparkApplication is the row of applications of spark.apache.org.
 var ApacheSparkApplication = &Row{
 	GroupVersionKind: v1.SchemeGroupVersion.WithKind("SparkApplication"), Older: []string{"v1beta1"},
 	Plural: "sparkapplications", Short: "sparkapp", One: "an application", Many: "applications of spark.apache.org", AddToScheme: v1.AddToScheme,

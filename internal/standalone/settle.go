@@ -76,7 +76,7 @@ func refused(o Outcome, p Plan, a Action, r Result) Outcome {
 }
 
 func conditions(p Plan, r Record) []metav1.Condition {
-	return []metav1.Condition{condition(ConditionApplied, applied(p, r)), condition(ConditionReady, ready(p, r))}
+	return []metav1.Condition{condition(ConditionApplied, applied(r)), condition(ConditionReady, ready(p, r))}
 }
 
 // aspect is a condition without its type.
@@ -93,7 +93,7 @@ func condition(kind string, a aspect) metav1.Condition {
 	return metav1.Condition{Type: kind, Status: status, Reason: string(a.Reason), Message: a.Message}
 }
 
-func applied(p Plan, r Record) aspect {
+func applied(r Record) aspect {
 	switch {
 	case r.Cause.Reason != "":
 		return aspect{false, r.Cause}

@@ -7,7 +7,6 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -33,6 +32,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/observe"
 	"github.com/firesteel-dev/firesteel/internal/operator"
 	"github.com/firesteel-dev/firesteel/internal/policy"
+	"github.com/firesteel-dev/firesteel/internal/spark"
 	"github.com/firesteel-dev/firesteel/internal/standalone"
 )
 
@@ -100,7 +100,11 @@ func (e *Engine) Reconcile(ctx context.Context, req reconcile.Request) (ctrl.Res
 
 // step takes one step. next is the cluster as it was stored.
 func (e *Engine) step(ctx context.Context, obj *v1.SparkCluster) (next *v1.SparkCluster, again bool, result ctrl.Result, err error) {
-	desired, record := e.desired(obj), apache.ClusterRecord(obj)
+	var check func(spark.Standalone) []*spark.ConfError
+	if e.Policies != nil {
+		check = e.Policies().For(obj.Namespace).CheckCluster
+	}
+	desired, record := apache.DesiredCluster(obj, apache.ClusterObjections(obj, check)), apache.ClusterRecord(obj)
 	target, err := targetOf(obj, desired)
 	if err != nil {
 		return obj, false, ctrl.Result{}, err
@@ -119,21 +123,6 @@ func (e *Engine) step(ctx context.Context, obj *v1.SparkCluster) (next *v1.Spark
 	out := standalone.Settle(plan, e.act(ctx, obj, target, plan))
 	next, stored, result, err := e.writeStatus(ctx, obj, record, out)
 	return next, stored && out.Again, result, err
-}
-
-// desired is the cluster as it is wanted, with what policies forbid of it.
-func (e *Engine) desired(o *v1.SparkCluster) standalone.Cluster {
-	desired := apache.DesiredCluster(o)
-	if desired.Problem.Reason == "" && e.Policies != nil {
-		if objections := e.Policies().For(o.Namespace).CheckCluster(apache.ClusterBuilt(o)); len(objections) > 0 {
-			var sentences []string
-			for _, o := range objections {
-				sentences = append(sentences, o.About(o.Field))
-			}
-			desired.Problem = lifecycle.Cause{Reason: lifecycle.ReasonInvalidSpec, Message: strings.Join(sentences, "; ")}
-		}
-	}
-	return desired
 }
 
 // targetOf is what to look for of a cluster.

@@ -3,12 +3,14 @@
 package apache
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
@@ -32,11 +34,11 @@ var ClusterFamily = lifecycle.Family{
 // ClusterSets are the names of the StatefulSets of a cluster.
 func ClusterSets(name string) (master, workers string) { return masterName(name), workerName(name) }
 
-// DesiredCluster returns what standalone.Decide needs to know of the object itself.
-func DesiredCluster(o *v1.SparkCluster) standalone.Cluster {
+// DesiredCluster returns what standalone.Decide needs to know of the object itself, and of what is against it.
+func DesiredCluster(o *v1.SparkCluster, objections []*spark.ConfError) standalone.Cluster {
 	c := standalone.Cluster{
 		Generation: o.Generation, Suspend: o.Spec.Suspend, Deleting: !o.DeletionTimestamp.IsZero(), Finalizer: slices.Contains(o.Finalizers, v1.ClusterFinalizer),
-		SuspendField: "spec.suspend", Problem: clusterProblem(o),
+		SuspendField: "spec.suspend", Problem: problemOf(objections),
 		Optional: []standalone.Ref{{Kind: "HorizontalPodAutoscaler", Name: workerName(o.Name) + "-hpa"}, {Kind: "PodDisruptionBudget", Name: workerName(o.Name) + "-pdb"}},
 	}
 	c.Probe = strings.EqualFold(o.Labels[v1.LabelSentinel], "true")
@@ -52,26 +54,49 @@ func DesiredCluster(o *v1.SparkCluster) standalone.Cluster {
 	return c
 }
 
-// clusterProblem is what is wrong with a spec; empty if nothing is known to be.
-func clusterProblem(o *v1.SparkCluster) lifecycle.Cause {
-	problem := func(message string) lifecycle.Cause {
-		return lifecycle.Cause{Reason: lifecycle.ReasonInvalidSpec, Message: message}
+func problemOf(objections []*spark.ConfError) lifecycle.Cause {
+	var sentences []string
+	for _, e := range objections {
+		sentences = append(sentences, e.About(e.Field))
 	}
-	const size = "spec.clusterTolerations.instanceConfig."
-	n := o.Spec.ClusterTolerations.InstanceConfig
-	number := func(value int32) string { return strconv.FormatInt(int64(value), 10) }
-	switch service := masterService(o.Name); {
-	case o.MalformedSpec != "":
-		return problem("spec: cannot be decoded: " + o.MalformedSpec)
-	case len(validation.IsDNS1035Label(service)) > 0:
-		return problem("metadata.name: " + strconv.Quote(o.Name) + " does not make the name of a Service, " + service +
-			"; use lower case letters, digits and -, begin with a letter, and at most " + number(int32(validation.DNS1035LabelMaxLength-len(service)+len(o.Name))) + " characters")
-	case n.InitWorkers < 0:
-		return problem(size + "initWorkers: " + number(n.InitWorkers) + " is not a number of workers; use 0 or more")
-	case n.MinWorkers < n.MaxWorkers && n.MinWorkers < 1:
-		return problem(size + "minWorkers: " + number(n.MinWorkers) + " is too small for an autoscaler, which there is because maxWorkers is more; use 1 or more, or the same as maxWorkers")
+	if len(sentences) == 0 {
+		return lifecycle.Cause{}
 	}
-	return lifecycle.Cause{}
+	return lifecycle.Cause{Reason: lifecycle.ReasonInvalidSpec, Message: strings.Join(sentences, "; ")}
+}
+
+// ClusterObjections are what keeps a cluster from being made: what is wrong with its spec, or else what check has against what is built.
+func ClusterObjections(o *v1.SparkCluster, check func(spark.Standalone) []*spark.ConfError) []*spark.ConfError {
+	if problems := clusterProblems(o); len(problems) > 0 || check == nil {
+		return problems
+	}
+	return check(ClusterBuilt(o))
+}
+
+// clusterProblems are what is wrong with a spec.
+func clusterProblems(o *v1.SparkCluster) []*spark.ConfError {
+	if o.MalformedSpec != "" {
+		return []*spark.ConfError{{Field: "spec", Problem: "cannot be decoded: " + o.MalformedSpec}}
+	}
+	var problems []*spark.ConfError
+	number := func(name string, n int32, wrong bool, problem string) {
+		if wrong {
+			problems = append(problems, &spark.ConfError{Field: "spec.clusterTolerations.instanceConfig." + name, Value: strconv.FormatInt(int64(n), 10), Problem: problem})
+		}
+	}
+	size := o.Spec.ClusterTolerations.InstanceConfig
+	number("initWorkers", size.InitWorkers, size.InitWorkers < 0, "is not a number of workers; use 0 or more")
+	number("minWorkers", size.MinWorkers, size.MinWorkers < size.MaxWorkers && size.MinWorkers < 1,
+		"is too small for an autoscaler, which there is because maxWorkers is more; use 1 or more, or the same as maxWorkers")
+	if o.Spec.RuntimeVersions.SparkVersion == "" {
+		problems = append(problems, &spark.ConfError{Field: "spec.runtimeVersions.sparkVersion", Type: field.ErrorTypeRequired, Problem: `is missing; write the version in the image, e.g. "4.1.4"`})
+	}
+	if service := masterService(o.Name); len(validation.IsDNS1035Label(service)) > 0 {
+		problems = append(problems, &spark.ConfError{Field: "metadata.name", Value: o.Name, Problem: fmt.Sprintf(
+			"does not make the name of a Service, %s; use lower case letters, digits and -, begin with a letter, and at most %d characters",
+			service, validation.DNS1035LabelMaxLength-len(service)+len(o.Name))})
+	}
+	return problems
 }
 
 // clusterFields name the fields of both roles in messages.
@@ -81,16 +106,16 @@ func fieldsOfRoles() spark.Fields {
 	fields := spark.Fields{"": "spec", RoleWorker + ".most": "spec.clusterTolerations.instanceConfig.maxWorkers"}
 	for name, spec := range map[string]string{RoleMaster: "spec.masterSpec.", RoleWorker: "spec.workerSpec."} {
 		template := spec + "statefulSetSpec.template"
-		for field, path := range map[string]string{
+		for part, path := range map[string]string{
 			"": template, ".labels": template + ".metadata.labels", ".annotations": template + ".metadata.annotations", ".setMetadata": spec + "statefulSetMetadata",
 			".service": spec + "serviceSpec", ".serviceMetadata": spec + "serviceMetadata", ".claims": spec + "statefulSetSpec.volumeClaimTemplates",
 			".serviceAccount": template + ".spec.serviceAccountName", ".podSecurityContext": template + ".spec.securityContext",
 			".cores": template + ".spec.containers", ".memory": template + ".spec.containers", ".ports": template + ".spec.containers", ".securityContext": template + ".spec.containers",
 		} {
-			fields[name+field] = path
+			fields[name+part] = path
 		}
-		for _, field := range []string{"volumes", "tolerations", "nodeSelector", "affinity", "priorityClassName", "schedulerName", "hostNetwork"} {
-			fields[name+"."+field] = template + ".spec." + field
+		for _, part := range []string{"volumes", "tolerations", "nodeSelector", "affinity", "priorityClassName", "schedulerName", "hostNetwork"} {
+			fields[name+"."+part] = template + ".spec." + part
 		}
 	}
 	return fields

@@ -101,7 +101,7 @@ func (h *clusterHistory) operate(i int) {
 		return
 	}
 	decided := cache.cluster
-	plan := standalone.Decide(DesiredCluster(decided), ClusterRecord(decided), seen(cache))
+	plan := standalone.Decide(DesiredCluster(decided, ClusterObjections(decided, nil)), ClusterRecord(decided), seen(cache))
 	fresh := func() bool { return h.cluster != nil && h.cluster.ResourceVersion == decided.ResourceVersion }
 	if len(plan.Actions) > 0 && !fresh() {
 		return
@@ -268,7 +268,7 @@ func (h *clusterHistory) settled() error {
 		}
 		return nil
 	}
-	desired, record := DesiredCluster(h.cluster), ClusterRecord(h.cluster)
+	desired, record := DesiredCluster(h.cluster, ClusterObjections(h.cluster, nil)), ClusterRecord(h.cluster)
 	for ref, object := range h.objects {
 		if object.ours && object.deleted {
 			return fmt.Errorf("%s is being deleted", ref)
