@@ -38,15 +38,17 @@ controller: {driverIngress: {enable: false}}`, check: func(t *testing.T, all obj
 		if !configOf(t, all, configMap).Apache.Enabled {
 			t.Error("it is not in the configuration")
 		}
-		has(t, all, "CustomResourceDefinition sparkapplications.spark.apache.org", "ClusterRole spark-operator-apache-sparkapplication-editor-role")
+		has(t, all, "CustomResourceDefinition sparkapplications.spark.apache.org", "CustomResourceDefinition sparkclusters.spark.apache.org", "ClusterRole spark-operator-apache-sparkapplication-editor-role")
 		rules := as[rbacv1.Role](t, all, "Role default/spark-operator-controller").Rules
-		if !grants(rules, "spark.apache.org", "sparkapplications/status", "patch") || grants(rules, "gateway.networking.k8s.io", "httproutes", "create") {
+		if !grants(rules, "spark.apache.org", "sparkapplications/status", "patch") || !grants(rules, "apps", "statefulsets", "create") || grants(rules, "gateway.networking.k8s.io", "httproutes", "create") {
 			t.Errorf("rules without Ingresses and routes: %+v", rules)
 		}
 		checked := as[admissionv1.ValidatingWebhookConfiguration](t, all, "ValidatingWebhookConfiguration "+webhook).Webhooks
-		last := checked[len(checked)-1]
-		if last.Rules[0].APIGroups[0] != "spark.apache.org" || *last.MatchPolicy != admissionv1.Equivalent || *last.ClientConfig.Service.Path != "/validate-spark-apache-org-v1-sparkapplication" {
-			t.Errorf("the last webhook is %+v", last)
+		for i, resource := range []string{"sparkapplication", "sparkcluster"} {
+			w := checked[len(checked)-2+i]
+			if w.Rules[0].APIGroups[0] != "spark.apache.org" || w.Rules[0].Resources[0] != resource+"s" || *w.MatchPolicy != admissionv1.Equivalent || *w.ClientConfig.Service.Path != "/validate-spark-apache-org-v1-"+resource {
+				t.Errorf("the webhook of %ss is %+v", resource, w)
+			}
 		}
 		labels := ""
 		for _, v := range as[admissionv1.ValidatingAdmissionPolicy](t, all, "ValidatingAdmissionPolicy spark-operator-executors").Spec.Variables {
