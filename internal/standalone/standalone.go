@@ -130,7 +130,7 @@ const (
 	RemoveFinalizer ActionKind = "RemoveFinalizer"
 )
 
-// Plan is a decision: what to record, what to do, and when to look again if nothing changes before.
+// Plan is a decision: what to record, what to do, and when to reconcile again if nothing changes before.
 type Plan struct {
 	Cluster Cluster
 	Before  Record
