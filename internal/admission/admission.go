@@ -84,7 +84,7 @@ type Candidate struct {
 	checked Checked
 	plugin  scheduler.Plugin
 	attempt scheduler.Attempt
-	// err is why the plugin could not name its reads.
+	// err is why the plugin could not name its placeholders or its reads.
 	err error
 }
 
@@ -112,6 +112,7 @@ func (c Checked) Candidate(registry *scheduler.Registry, annotations map[string]
 		return nil, Result{Admission: answer}
 	}
 	candidate := &Candidate{checked: c, plugin: resolution.Plugin, attempt: c.attempt(resolution)}
+	candidate.attempt.Placeholders, candidate.err = scheduler.Placeholders(candidate.plugin, candidate.attempt)
 	if wrong, found := candidate.forbiddenQueue(registry); found {
 		return nil, Result{Admission: candidate.signed(wrong.Admission())}
 	}
@@ -183,6 +184,9 @@ func (c *Candidate) Unavailable(why scheduler.Admission) Result {
 
 // Reads names what the scheduler needs to read. If its plugin fails, Admit reports it.
 func (c *Candidate) Reads() []scheduler.Read {
+	if c.err != nil {
+		return nil
+	}
 	var reads []scheduler.Read
 	reads, c.err = scheduler.Reads(c.plugin, c.attempt)
 	return reads

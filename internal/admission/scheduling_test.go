@@ -27,6 +27,7 @@ type batch struct {
 	decorate  func(*scheduler.Decoration) error
 	asked     *scheduler.Attempt
 	blind     bool
+	lost      bool
 }
 
 func (batch) Describe() scheduler.Descriptor {
@@ -43,6 +44,13 @@ func (b batch) Reads(scheduler.Attempt) []scheduler.Read {
 		panic("blind")
 	}
 	return []scheduler.Read{{Name: "q"}}
+}
+
+func (b batch) Placeholders(a scheduler.Attempt) []scheduler.Placeholder {
+	if b.lost {
+		panic("lost")
+	}
+	return []scheduler.Placeholder{{Role: spark.RoleExecutor, Count: a.PodSets.Initial}}
 }
 
 func (b batch) Admit(a scheduler.Attempt, _ scheduler.Snapshot) (scheduler.Admission, error) {
@@ -128,6 +136,7 @@ func TestTrouble(t *testing.T) {
 		"Decorate":  {reason: "an error", plugin: batch{admission: goes, decorate: func(*scheduler.Decoration) error { return errors.New("crash") }}, says: "crash"},
 		"Unclaimed": {reason: "a key that was not announced", plugin: batch{admission: goes, decorate: func(d *scheduler.Decoration) error { d.Executor.HostNetwork = true; return nil }}, says: "executors"},
 		"Reads":     {reason: "a plugin that saw nothing must not judge", plugin: batch{admission: goes, blind: true}, says: "blind"},
+		"Lost":      {reason: "placeholders that are not known cannot be counted", plugin: batch{admission: goes, lost: true}, says: "lost"},
 		"Panic":     {reason: "a panic", plugin: batch{admission: goes, decorate: func(*scheduler.Decoration) error { panic("oops") }}, says: "oops"},
 	}
 	for name, tc := range cases {
@@ -165,6 +174,9 @@ func TestAttemptKnowsItsCircumstances(t *testing.T) {
 	}
 	if asked.Scheduler != "batch" || asked.Source != scheduler.SourceCluster || asked.Queue != "team-a" {
 		t.Errorf("%s, %s, %s", asked.Scheduler, asked.Source, asked.Queue)
+	}
+	if diff := cmp.Diff([]scheduler.Placeholder{{Role: spark.RoleExecutor, Count: asked.PodSets.Initial}}, asked.Placeholders); diff != "" {
+		t.Errorf("placeholders (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]scheduler.Read{{Name: "q"}}, c.Reads()); diff != "" {
 		t.Errorf("reads (-want +got):\n%s", diff)

@@ -41,6 +41,8 @@ type Attempt struct {
 
 	// PodSets are the exact requests of the driver and of one executor, and the number of executors.
 	PodSets spark.PodSets
+	// Placeholders are pods that the attempt's scheduler creates beside these; see PlaceholderUser.
+	Placeholders []Placeholder
 	// Made are objects of the application's own that are created with its driver, e.g. a group of its pods.
 	Made []Ref
 	// Resources, if set, is the user's own total for the whole application. It replaces what PodSets add up to.

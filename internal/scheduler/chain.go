@@ -23,8 +23,9 @@ func Chain(admission, placement Plugin) Plugin {
 type chain struct{ admission, placement Plugin }
 
 var (
-	_ Observer = chain{}
-	_ Releaser = chain{}
+	_ Observer        = chain{}
+	_ Releaser        = chain{}
+	_ PlaceholderUser = chain{}
 )
 
 // Describe is the union of both, under the name of placement.
@@ -90,6 +91,17 @@ func (c chain) reserved(a Attempt, s Snapshot) []Ref {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(releaser.Release(a)), func(r Ref) bool { return !s.Exists(r) })
+}
+
+// Placeholders are those of both.
+func (c chain) Placeholders(a Attempt) []Placeholder {
+	var all []Placeholder
+	for _, p := range []Plugin{c.admission, c.placement} {
+		if user, ok := p.(PlaceholderUser); ok {
+			all = append(all, user.Placeholders(a)...)
+		}
+	}
+	return all
 }
 
 // Decorate lets both decorate.

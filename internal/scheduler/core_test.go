@@ -74,6 +74,7 @@ func (wild) Decorate(Attempt, *Decoration) error                         { panic
 func (wild) ObserveReads(Attempt, PodStatuses) []Read                    { panic("observe reads") }
 func (wild) Observe(Attempt, Snapshot, PodStatuses) (Observation, error) { panic("observe") }
 func (wild) Release(Attempt) []Ref                                       { panic("release") }
+func (wild) Placeholders(Attempt) []Placeholder                          { panic("placeholders") }
 
 // third panics like a plugin that trusts its input.
 func third(text []byte) string { return string(text[2]) }
@@ -87,6 +88,7 @@ func TestPanicsBecomeErrors(t *testing.T) {
 		"ObserveReads": func() error { _, err := ObserveReads(wild{}, Attempt{}, PodStatuses{}); return err },
 		"Observe":      func() error { _, err := Observe(wild{}, Attempt{}, nil, PodStatuses{}); return err },
 		"Release":      func() error { _, err := Release(wild{}, Attempt{}); return err },
+		"Placeholders": func() error { _, err := Placeholders(wild{}, Attempt{}); return err },
 		"Chained":      func() error { _, err := Reads(Chain(stub{name: "a"}, wild{}), Attempt{}); return err },
 	}
 	for name, f := range calls {

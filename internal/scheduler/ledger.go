@@ -51,6 +51,7 @@ type Reservation struct {
 	Namespace     string
 	PriorityClass string
 	PodSets       spark.PodSets
+	Placeholders  []Placeholder
 	// Progress is how many of its pods the quotas certainly report.
 	Progress Progress
 }
@@ -126,7 +127,7 @@ type sight struct {
 
 // matches is whether the reservation is for the attempt as it is, and not as it was before an edit.
 func (e *entry) matches(a Attempt) bool {
-	return e.PriorityClass == a.PriorityClass && equality.Semantic.DeepEqual(e.PodSets, a.PodSets)
+	return e.PriorityClass == a.PriorityClass && equality.Semantic.DeepEqual(e.PodSets, a.PodSets) && equality.Semantic.DeepEqual(e.Placeholders, a.Placeholders)
 }
 
 // latest is how far the pods have come.
@@ -226,7 +227,9 @@ func (l *Ledger) Record(a Attempt, answer Admission) {
 func (l *Ledger) Reserve(a Attempt) {
 	l.leave(a.ID)
 	if _, held := l.reserved[a.ID]; !held {
-		l.reserved[a.ID] = &entry{Reservation: Reservation{ID: a.ID, Namespace: a.App.Namespace, PriorityClass: a.PriorityClass, PodSets: a.PodSets}}
+		l.reserved[a.ID] = &entry{Reservation: Reservation{
+			ID: a.ID, Namespace: a.App.Namespace, PriorityClass: a.PriorityClass, PodSets: a.PodSets, Placeholders: a.Placeholders,
+		}}
 	}
 }
 

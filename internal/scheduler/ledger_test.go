@@ -56,14 +56,15 @@ func TestLedgerReserves(t *testing.T) {
 // A reservation is for the attempt as it was: one that was edited before it had a driver is asked about again.
 func TestLedgerPromisesWhatWasAsked(t *testing.T) {
 	was, other := attemptAt("a", "x", 0), attemptAt("b", "x", 0)
-	bigger, classed, again := was, was, was
+	bigger, classed, again, held := was, was, was, was
+	held.Placeholders = []Placeholder{{Role: spark.RoleDriver, Count: 1}}
 	bigger.PodSets.Initial = 200
 	classed.PriorityClass = "high"
 	again.PodSets.Driver.Requests = corev1.ResourceList{} // the same, written otherwise
 	for name, tc := range map[string]struct {
 		a    Attempt
 		held bool
-	}{"same": {was, true}, "again": {again, true}, "bigger": {bigger, false}, "classed": {classed, false}} {
+	}{"same": {was, true}, "again": {again, true}, "bigger": {bigger, false}, "classed": {classed, false}, "placeholders": {held, false}} {
 		l := NewLedger()
 		l.Record(was, Admission{Verdict: Admit})
 		l.Settle(was.ID, Progress{DriverCreated: true}, nine)
@@ -73,7 +74,7 @@ func TestLedgerPromisesWhatWasAsked(t *testing.T) {
 		}
 		l.Record(tc.a, Admission{Verdict: Admit})
 		got := l.Outstanding(other, nine.Add(time.Minute)).Others
-		if len(got) != 1 || got[0].PodSets.Initial != tc.a.PodSets.Initial || got[0].PriorityClass != tc.a.PriorityClass || got[0].Progress.DriverCreated != tc.held {
+		if len(got) != 1 || got[0].PodSets.Initial != tc.a.PodSets.Initial || got[0].PriorityClass != tc.a.PriorityClass || len(got[0].Placeholders) != len(tc.a.Placeholders) || got[0].Progress.DriverCreated != tc.held {
 			t.Errorf("%s: others see %+v", name, got)
 		}
 		l.Record(tc.a, Admission{Verdict: Wait, Lines: []string{"q"}})

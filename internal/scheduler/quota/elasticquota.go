@@ -29,7 +29,7 @@ func elasticQuotasIn(namespace string) scheduler.Read {
 }
 
 // elasticQuotas finds whether the ElasticQuota of the namespace, or all of them together, have no room. The rules are
-// those of the scheduler's CapacityScheduling plugin. The remark is about quotas that it cannot evaluate.
+// those of the scheduler's CapacityScheduling plugin, which needs no placeholders. The remark is about quotas that it cannot evaluate.
 func elasticQuotas(a scheduler.Attempt, s scheduler.Snapshot) ([]finding, string, error) {
 	own, err := elasticQuotasOf(s, elasticQuotasIn(a.App.Namespace))
 	switch {
@@ -38,7 +38,8 @@ func elasticQuotas(a scheduler.Attempt, s scheduler.Snapshot) ([]finding, string
 	case len(own) > 1:
 		return nil, fmt.Sprintf("namespace %s has %d ElasticQuotas, of which the scheduler uses only one: keep one", a.App.Namespace, len(own)), nil
 	}
-	asked := demand{requests(roles(a.PodSets, "", 1, int64(a.PodSets.Initial))), requests(roles(a.PodSets, "", 1, int64(a.PodSets.Max)))}
+	initial := requests(roles(a.PodSets, "", 1, int64(a.PodSets.Initial)))
+	asked := demand{initial: initial, peak: initial, most: requests(roles(a.PodSets, "", 1, int64(a.PodSets.Max)))}
 	var found []finding
 	if q := own[0]; q.Spec.Max != nil {
 		left := room{used: q.Status.Used, reserved: notRunning(a.Quota.Others, map[string]bool{q.Namespace: true}), limit: maxOf(q)}

@@ -5,8 +5,8 @@
 //
 // It is an estimate: the API server (ResourceQuota) and the scheduler (ElasticQuota) stay the authority, so when unsure it
 // admits. It counts what the quotas report as used, what other admitted applications will still take
-// (scheduler.Ledger), and the driver with all initial executors of this one. Executors that dynamic allocation adds
-// later are not counted.
+// (scheduler.Ledger), and the driver with all initial executors of this one and the placeholders that its scheduler creates for
+// them. Executors that dynamic allocation adds later are not counted.
 package quota
 
 import (
@@ -16,6 +16,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -137,6 +138,8 @@ type finding struct {
 	// reason is "" if there is room.
 	reason  scheduler.Reason
 	message string
+	// beside is that the limit is too small for placeholders; "" if it is not.
+	beside string
 	// growth is what dynamic allocation cannot have; "" for nothing.
 	growth string
 }
@@ -176,7 +179,7 @@ func warning(found []finding, note string) string {
 		if f.short() {
 			f.message = "no " + f.message
 		}
-		parts = append(parts, f.message, f.growth)
+		parts = append(parts, f.message, f.beside, f.growth)
 	}
 	return scheduler.Warnings(append(parts, note)...)
 }
@@ -204,8 +207,9 @@ func wait(a scheduler.Attempt, r scheduler.Reason, message string, lines []strin
 // room is what a quota leaves: what is reserved for others comes off it, too.
 type room struct{ used, reserved, limit corev1.ResourceList }
 
-// demand is what the driver asks for with its initial executors, and with the most that there may be.
-type demand struct{ initial, most corev1.ResourceList }
+// demand is what the driver asks for with its initial executors, with their placeholders in addition, and with the most executors
+// that there may be.
+type demand struct{ initial, peak, most corev1.ResourceList }
 
 // compare says whether there is room: demand alone that is more than the limit will never fit.
 func compare(a scheduler.Attempt, quota string, d demand, r room) finding {
@@ -214,11 +218,19 @@ func compare(a scheduler.Attempt, quota string, d demand, r room) finding {
 		return finding{quota: quota, reason: scheduler.ReasonExceedsQuota, message: fmt.Sprintf("more than %s of %s can ever give: %s", quota, where, scheduler.Exceeding(never))}
 	}
 	found := finding{quota: quota}
+	asked, source := d.peak, quota
+	switch never := scheduler.Shortages(d.peak, nil, r.limit); {
+	case len(never) > 0: // it runs all the same, and waiting would not help
+		asked = d.initial
+		found.beside = fmt.Sprintf("%s of %s cannot hold the placeholder pods of the scheduler beside those that replace them: %s; pods are refused until the placeholders are gone", quota, where, scheduler.Exceeding(never))
+	case !equality.Semantic.DeepEqual(d.peak, d.initial):
+		source += ", with placeholder pods"
+	}
 	if a.Grows() {
 		found.growth = scheduler.CannotGrow(a, quota, d.most, r.limit)
 	}
-	if now := scheduler.ShortagesWithReserved(d.initial, r.used, r.reserved, r.limit); len(now) > 0 {
-		found.reason, found.message = scheduler.ReasonWaitingForQuota, fmt.Sprintf("quota in %s: %s (%s)", where, scheduler.Waiting(now), quota)
+	if now := scheduler.ShortagesWithReserved(asked, r.used, r.reserved, r.limit); len(now) > 0 {
+		found.reason, found.message = scheduler.ReasonWaitingForQuota, fmt.Sprintf("quota in %s: %s (%s)", where, scheduler.Waiting(now), source)
 	}
 	return found
 }

@@ -55,12 +55,8 @@ func resourceQuotas(a scheduler.Attempt, s scheduler.Snapshot) ([]finding, error
 	}
 	charges := chargesOf(roles(a.PodSets, a.PriorityClass, 1, int64(a.PodSets.Initial)), given)
 	most := chargesOf(roles(a.PodSets, a.PriorityClass, 1, int64(a.PodSets.Max)), given)
-	var others []charge
-	for _, r := range a.Quota.Others {
-		if r.Namespace == a.App.Namespace {
-			others = append(others, chargesOf(notCreated(r), given)...)
-		}
-	}
+	placeholders := placeholdersOf(a.Placeholders, given)
+	others := reservedIn(a, given)
 	var found []finding
 	for _, item := range s.List(scheduler.Read{GroupVersionKind: resourceQuotaKind, Namespace: a.App.Namespace}) {
 		q, err := scheduler.As[corev1.ResourceQuota](item)
@@ -71,9 +67,10 @@ func resourceQuotas(a scheduler.Attempt, s scheduler.Snapshot) ([]finding, error
 			found = append(found, p)
 			continue
 		}
-		asked := demand{sumOf(q, charges), sumOf(q, most)}
-		if counts(q, asked.initial) {
-			left := room{used: q.Status.Used, reserved: sumOf(q, others), limit: q.Spec.Hard}
+		own := sumOf(q, charges)
+		asked := demand{initial: own, peak: scheduler.Sum(own, placeholders.most(q)), most: sumOf(q, most)}
+		if counts(q, asked.peak) {
+			left := room{used: q.Status.Used, reserved: others(q), limit: q.Spec.Hard}
 			found = append(found, compare(a, nameOf(q), asked, left))
 		}
 	}

@@ -45,9 +45,10 @@ const annotationUser = constants.DomainYuniKorn + "user.info"
 type Plugin struct{}
 
 var (
-	_ scheduler.Plugin   = Plugin{}
-	_ scheduler.Observer = Plugin{}
-	_ scheduler.Queuer   = Plugin{}
+	_ scheduler.Plugin          = Plugin{}
+	_ scheduler.Observer        = Plugin{}
+	_ scheduler.Queuer          = Plugin{}
+	_ scheduler.PlaceholderUser = Plugin{}
 )
 
 // parameters are spec.batchSchedulerOptions.parameters, by YuniKorn's own names.
@@ -241,6 +242,25 @@ func setGang(a scheduler.Attempt, options parameters, d *scheduler.Decoration) e
 	scheduler.SetIn(&d.Driver.Annotations, constants.AnnotationTaskGroupName, spark.RoleDriver)
 	scheduler.SetIn(&d.Driver.Annotations, constants.AnnotationSchedulingPolicyParam, policy(options))
 	return nil
+}
+
+// Placeholders are those of the gang that Decorate describes. YuniKorn gives them the driver's priority class, and their requests as
+// limits. What placeholders a gang of the user's own has is not known.
+func (Plugin) Placeholders(a scheduler.Attempt) []scheduler.Placeholder {
+	if options, _ := parametersOf(a); options.GangSchedulingStyle == styleNone || usersGang(a) {
+		return nil
+	}
+	class := cmp.Or(a.PodSets.DriverAttributes.PriorityClassName, a.PriorityClass)
+	of := func(role string, shape spark.PodResources, count int32) scheduler.Placeholder {
+		return scheduler.Placeholder{
+			Role: role, PodResources: spark.PodResources{Requests: shape.Requests, Limits: shape.Requests}, PriorityClass: class, Count: count,
+		}
+	}
+	all := []scheduler.Placeholder{of(spark.RoleDriver, a.PodSets.Driver, 1)}
+	if a.PodSets.Initial > 0 {
+		all = append(all, of(spark.RoleExecutor, a.PodSets.Executor, a.PodSets.Initial))
+	}
+	return all
 }
 
 func group(name string, members int32, shape spark.PodResources, traits spark.PodAttributes) taskGroup {

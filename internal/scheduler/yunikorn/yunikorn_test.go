@@ -263,3 +263,46 @@ func FuzzPlugin(f *testing.F) { schedulertest.Fuzz(f, Plugin{}, nil) }
 func BenchmarkAdmit(b *testing.B) {
 	schedulertest.Bench(b, Plugin{}, attempt(""), scheduler.Snapshot{})
 }
+
+// YuniKorn creates one placeholder for each member of the gang, with its requests as limits and the driver's priority class.
+func TestPlaceholders(t *testing.T) {
+	requested := func(p spark.PodResources) spark.PodResources {
+		return spark.PodResources{Requests: p.Requests, Limits: p.Requests}
+	}
+	driver := scheduler.Placeholder{Role: "driver", PodResources: requested(attempt("").PodSets.Driver), Count: 1}
+	executors := scheduler.Placeholder{Role: "executor", PodResources: requested(attempt("").PodSets.Executor), Count: 3}
+	classed := func(p scheduler.Placeholder) scheduler.Placeholder {
+		p.PriorityClass = "high"
+		return p
+	}
+	cases := map[string]struct {
+		reason     string
+		parameters string
+		change     func(*scheduler.Attempt)
+		want       []scheduler.Placeholder
+	}{
+		"Default": {reason: "a soft gang", want: []scheduler.Placeholder{driver, executors}},
+		"Hard":    {reason: "a hard gang", parameters: `{"gangSchedulingStyle":"Hard"}`, want: []scheduler.Placeholder{driver, executors}},
+		"None":    {reason: "no gang", parameters: `{"gangSchedulingStyle":"None"}`},
+		"Alone":   {reason: "no executors at first", change: func(a *scheduler.Attempt) { a.PodSets.Initial = 0 }, want: []scheduler.Placeholder{driver}},
+		"Class":   {reason: "the application's class", change: func(a *scheduler.Attempt) { a.PriorityClass = "high" }, want: []scheduler.Placeholder{classed(driver), classed(executors)}},
+		"Driver": {reason: "the driver's own class comes first, and is for all of them", change: func(a *scheduler.Attempt) {
+			a.PriorityClass, a.PodSets.DriverAttributes.PriorityClassName, a.PodSets.ExecutorAttributes.PriorityClassName = "low", "high", "low"
+		}, want: []scheduler.Placeholder{classed(driver), classed(executors)}},
+		"Own": {reason: "a gang of the user's own", change: func(a *scheduler.Attempt) {
+			a.PodSets.DriverAttributes.Annotations = map[string]string{"yunikorn.apache.org/task-groups": "[]"}
+		}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			a := attempt(tc.parameters)
+			if tc.change != nil {
+				tc.change(&a)
+			}
+			got, err := scheduler.Placeholders(Plugin{}, a)
+			if diff := cmp.Diff(tc.want, got); err != nil || diff != "" {
+				t.Errorf("%s: %v (-want +got):\n%s", tc.reason, err, diff)
+			}
+		})
+	}
+}

@@ -68,6 +68,10 @@ func (c *Cluster) Status(r scheduler.Ref, value any, fields ...string) {
 // Admit does what the engine does for an attempt without a driver.
 func (c *Cluster) Admit(a scheduler.Attempt) scheduler.Admission {
 	c.tb.Helper()
+	var err error
+	if a.Placeholders, err = scheduler.Placeholders(c.plugin, a); err != nil {
+		c.tb.Fatal(err)
+	}
 	if c.plugin.Describe().Quota {
 		a.Quota = c.ledger.Outstanding(a, c.now)
 	}

@@ -74,6 +74,9 @@ func Keeps(tb testing.TB, p scheduler.Plugin, a scheduler.Attempt, s scheduler.S
 	if _, err := scheduler.Reads(p, a); err != nil {
 		tb.Errorf("Reads: %v", err)
 	}
+	if _, err := scheduler.Placeholders(p, a); err != nil {
+		tb.Errorf("Placeholders: %v", err)
+	}
 	if _, err := scheduler.ObserveReads(p, a, f); err != nil {
 		tb.Errorf("ObserveReads: %v", err)
 	}
