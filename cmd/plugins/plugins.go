@@ -4,6 +4,7 @@
 package plugins
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -93,9 +94,10 @@ func Registry(c config.BatchScheduler) (*scheduler.Registry, error) {
 	}
 	policy := scheduler.Policy{
 		Default: c.Default, Enabled: c.Enabled, PlainNames: c.PlainNames, NamespaceDefaults: c.NamespaceDefaults, DefaultQueues: map[string]string{},
+		Parameters: map[string]map[string]json.RawMessage{},
 	}
 	for name, settings := range c.Plugins {
-		policy.DefaultQueues[name] = settings.DefaultQueue
+		policy.DefaultQueues[name], policy.Parameters[name] = settings.DefaultQueue, settings.Parameters
 	}
 	for _, rule := range c.AllowedQueues {
 		policy.AllowedQueues = append(policy.AllowedQueues, scheduler.QueueRule(rule))

@@ -130,6 +130,17 @@ func TestQuotaIsAskedFirst(t *testing.T) {
 	}
 }
 
+// The configuration's parameters are checked by each plugin, before any application has them. The test takes the plugins as they come.
+func TestParametersErrors(t *testing.T) {
+	for _, plugin := range base(config.BatchScheduler{}) {
+		name := plugin.Describe().Name
+		want := "batchScheduler.plugins." + name + ".parameters.nonsense: is not a parameter of " + name
+		if _, err := Registry(configured(t, "{plugins: {"+name+": {parameters: {nonsense: 1}}}}")); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %q", name, err, want)
+		}
+	}
+}
+
 func TestSchedulersErrors(t *testing.T) {
 	for text, says := range map[string]string{
 		"{default: volcan}":                        `batchScheduler.default: "volcan" is not a known scheduler`,

@@ -163,7 +163,8 @@ func (c Checked) attempt(r scheduler.Resolution) scheduler.Attempt {
 	for _, o := range c.made() {
 		a.Made = append(a.Made, scheduler.Ref{GroupVersionKind: o.GroupVersionKind(), Namespace: o.GetNamespace(), Name: o.GetName()})
 	}
-	a.PriorityClass, a.Resources, a.Parameters = c.App.Scheduling.PriorityClassName, c.App.Scheduling.Resources, c.App.Scheduling.Parameters
+	a.PriorityClass, a.Resources = c.App.Scheduling.PriorityClassName, c.App.Scheduling.Resources
+	a.Parameters = scheduler.WithDefaults(c.App.Scheduling.Parameters, r.Parameters)
 	a.Choice, a.UsableQueues, a.QueueFrom = r.Choice, r.UsableQueues, r.QueueFrom
 	return a
 }

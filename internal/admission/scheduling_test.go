@@ -3,6 +3,7 @@
 package admission
 
 import (
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -180,6 +181,29 @@ func TestAttemptKnowsItsCircumstances(t *testing.T) {
 	}
 	if diff := cmp.Diff([]scheduler.Read{{Name: "q"}}, c.Reads()); diff != "" {
 		t.Errorf("reads (-want +got):\n%s", diff)
+	}
+}
+
+// What the configuration says of a plugin's parameters holds where the application says nothing, and stays for an attempt.
+func TestConfiguredParameters(t *testing.T) {
+	b := batch{admission: goes}
+	registry, err := scheduler.NewRegistryFor(scheduler.Policy{
+		Default: "batch", Parameters: map[string]map[string]json.RawMessage{"batch": {"a": []byte("2"), "b": []byte("3")}},
+	}, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	loaded := load(testutil.Pi(), lifecycle.Record{})
+	loaded.App.Scheduling.Parameters = []byte(`{"a":1}`)
+	c, answer := Validate(loaded).Candidate(registry, nil)
+	if c == nil || string(c.Attempt().Parameters) != `{"a":1,"b":3}` || c.Admit(nil).Choice.Parameters != `{"a":2,"b":3}` {
+		t.Errorf("%+v, %+v", c, answer)
+	}
+	loaded.Record = lifecycle.Record{State: lifecycle.Running, SpecHash: loaded.Desired.SpecHash, Scheduling: lifecycle.Scheduling{
+		Choice: scheduler.Choice{Scheduler: "batch", Parameters: `{"b":4}`},
+	}}
+	if c, answer = Validate(loaded).Candidate(registry, nil); c == nil || string(c.Attempt().Parameters) != `{"a":1,"b":4}` {
+		t.Errorf("%+v, %+v", c, answer)
 	}
 }
 

@@ -53,6 +53,8 @@ type SchedulerPlugin struct {
 	SchedulerNames []string `json:"schedulerNames,omitempty"`
 	// DefaultQueue is the queue of applications that name none.
 	DefaultQueue string `json:"defaultQueue,omitempty"`
+	// Parameters are those that applications get which leave them out: the plugin's own, as in batchSchedulerOptions.parameters.
+	Parameters map[string]json.RawMessage `json:"parameters,omitempty"`
 }
 
 // QuotaMode is one of Off, Warn and Enforce.

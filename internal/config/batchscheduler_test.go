@@ -3,6 +3,7 @@
 package config
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -19,7 +20,7 @@ batchScheduler:
     - {namespaces: ["team-*"], queues: [shared, "root.team.*"]}
   quota: {mode: Enforce, elasticQuotaSchedulers: [coscheduling]}
   plugins:
-    volcano: {schedulerName: vc, defaultQueue: batch}
+    volcano: {schedulerName: vc, defaultQueue: batch, parameters: {afterStart: DriverOnly}}
 `))
 	if err != nil {
 		t.Fatal(err)
@@ -28,7 +29,7 @@ batchScheduler:
 		Default: "volcano", Enabled: []string{"kube", "volcano"}, NamespaceDefaults: true,
 		AllowedQueues: []AllowedQueues{{Namespaces: []string{"team-*"}, Queues: []string{"shared", "root.team.*"}}},
 		Quota:         Quota{Mode: "Enforce", ElasticQuotaSchedulers: []string{"coscheduling"}},
-		Plugins:       map[string]SchedulerPlugin{"volcano": {SchedulerName: "vc", DefaultQueue: "batch"}},
+		Plugins:       map[string]SchedulerPlugin{"volcano": {SchedulerName: "vc", DefaultQueue: "batch", Parameters: map[string]json.RawMessage{"afterStart": []byte(`"DriverOnly"`)}}},
 	}
 	if diff := cmp.Diff(want, c.BatchScheduler); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -3,9 +3,12 @@
 package scheduler
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -101,9 +104,9 @@ func (r *Registry) podConflict(p Plugin, a Attempt, pod decoratedPod, usable []s
 	if known && mayUse(usable, queue) || !known && name == a.Scheduler { // a plugin looks itself at what its pods refer to
 		return QueueConflict{}, false
 	}
-	path := a.QueueField()
+	field := a.QueueField()
 	if p.Describe().SchedulerName == "" {
-		path = a.Field(pod.role + ".schedulerName")
+		field = a.Field(pod.role + ".schedulerName")
 	}
 	what := fmt.Sprintf("the %s pod gets into queue %q of the scheduler %s, which may not be used from namespace %q", pod.role, queue, pod.SchedulerName, a.App.Namespace)
 	switch {
@@ -112,7 +115,7 @@ func (r *Registry) podConflict(p Plugin, a Attempt, pod decoratedPod, usable []s
 	case queue == "":
 		what = fmt.Sprintf("the %s pod leaves the queue to the scheduler %s, which namespace %q may not do", pod.role, pod.SchedulerName, a.App.Namespace)
 	}
-	return QueueConflict{path, what + "; " + Usable(usable)}, true
+	return QueueConflict{field, what + "; " + Usable(usable)}, true
 }
 
 // queuer returns the plugin of a scheduler, enabled or not, if it knows queues.
@@ -126,4 +129,63 @@ func (r *Registry) queuer(schedulerName string) (Queuer, string) {
 		}
 	}
 	return nil, ""
+}
+
+// QueueRule says which namespaces may use which queues. Both are patterns in which * matches any text, ? for any one
+// character and [a-z] for a range.
+type QueueRule struct {
+	Namespaces []string
+	Queues     []string
+}
+
+// usableQueues returns the patterns of the queues that a namespace may use; nil if there are no rules, and an empty list
+// if no rule is for the namespace.
+func usableQueues(rules []QueueRule, namespace string) []string {
+	if len(rules) == 0 {
+		return nil
+	}
+	queues := []string{}
+	for _, rule := range rules {
+		if matchesAny(rule.Namespaces, namespace) {
+			queues = append(queues, rule.Queues...)
+		}
+	}
+	slices.Sort(queues)
+	return slices.Compact(queues)
+}
+
+// mayUse is whether the patterns admit the queue; nil admits all.
+func mayUse(patterns []string, queue string) bool {
+	return patterns == nil || matchesAny(patterns, queue)
+}
+
+// MayUse reports whether the application's namespace may use the queue.
+func (a Attempt) MayUse(queue string) bool { return mayUse(a.UsableQueues, queue) }
+
+// matchesAny reports whether one of the patterns matches. A queue's path has no slashes, so that * crosses its levels.
+func matchesAny(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
+		matched, err := path.Match(pattern, name)
+		return err == nil && matched
+	})
+}
+
+func queueForbidden(r Resolution, w SelectionRequest) Admission {
+	what := fmt.Sprintf("queue %q may not be used from namespace %q", r.Queue, w.Namespace)
+	if r.Queue == "" {
+		what = fmt.Sprintf("namespace %q may not leave the queue to the scheduler", w.Namespace)
+	}
+	return Admission{Verdict: Reject, Reason: ReasonQueueForbidden, Message: fmt.Sprintf("%s: %s; %s", cmp.Or(r.QueueFrom, w.Fields.Path(FieldQueue)), what, Usable(r.UsableQueues))}
+}
+
+// Usable lists the queues that may be used, in a sentence.
+func Usable(queues []string) string {
+	if len(queues) == 0 {
+		return "there is no queue that you may use"
+	}
+	const most = 10 // a sentence, not a catalogue
+	if extra := len(queues) - most; extra > 0 {
+		return fmt.Sprintf("queues you may use: %s and %d more", strings.Join(queues[:most], ", "), extra)
+	}
+	return "queues you may use: " + strings.Join(queues, ", ")
 }

@@ -4,9 +4,9 @@ package scheduler
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -40,6 +40,8 @@ type Policy struct {
 	NamespaceDefaults bool
 	// DefaultQueues are the queues of applications that name none, by plugin. They win over Descriptor.DefaultQueue.
 	DefaultQueues map[string]string
+	// Parameters are those that applications get which leave them out, by plugin.
+	Parameters map[string]map[string]json.RawMessage
 	// AllowedQueues say which namespaces may use which queues; none for no restriction.
 	AllowedQueues []QueueRule
 	// Admissions are asked before every plugin, in their order, e.g. about quotas.
@@ -85,6 +87,9 @@ func NewRegistryFor(policy Policy, plugins ...Plugin) (*Registry, error) {
 		return nil, err
 	}
 	if err := r.check("plugins", slices.Sorted(maps.Keys(policy.DefaultQueues))...); err != nil {
+		return nil, err
+	}
+	if err := r.checkParameters(); err != nil {
 		return nil, err
 	}
 	if len(policy.Enabled) == 0 {
@@ -225,6 +230,8 @@ type Choice struct {
 	Queue     string
 	// Group is the object that represents the attempt in its scheduler: kind and name.
 	Group string
+	// Parameters are the configuration's, for what the application leaves out: an object in JSON.
+	Parameters string
 }
 
 // Resolution is a choice with the plugin that it means.
@@ -256,6 +263,9 @@ func (r *Registry) Resolve(w SelectionRequest) (Resolution, Admission) {
 	choice.Scheduler = name
 	d := p.Describe()
 	choice.Queue = r.queue(w, choice, d)
+	if w.Recorded == nil {
+		choice.Parameters = r.parameters(d)
+	}
 	resolution := Resolution{Choice: choice}
 	if choice.Queue == w.Scheduling.Queue {
 		resolution.QueueFrom = w.Scheduling.QueueFrom
@@ -333,63 +343,4 @@ func (r *Registry) refuse(w SelectionRequest, c Choice, reason Reason, problem s
 		Verdict: Unavailable, Reason: reason, RetryAfter: unknownRetry,
 		Message: fmt.Sprintf("%s: %q %s; known: %s", where, c.Scheduler, problem, strings.Join(r.Names(), ", ")),
 	}
-}
-
-// QueueRule says which namespaces may use which queues. Both are patterns in which * matches any text, ? for any one
-// character and [a-z] for a range.
-type QueueRule struct {
-	Namespaces []string
-	Queues     []string
-}
-
-// usableQueues returns the patterns of the queues that a namespace may use; nil if there are no rules, and an empty list
-// if no rule is for the namespace.
-func usableQueues(rules []QueueRule, namespace string) []string {
-	if len(rules) == 0 {
-		return nil
-	}
-	queues := []string{}
-	for _, rule := range rules {
-		if matchesAny(rule.Namespaces, namespace) {
-			queues = append(queues, rule.Queues...)
-		}
-	}
-	slices.Sort(queues)
-	return slices.Compact(queues)
-}
-
-// mayUse is whether the patterns admit the queue; nil admits all.
-func mayUse(patterns []string, queue string) bool {
-	return patterns == nil || matchesAny(patterns, queue)
-}
-
-// MayUse reports whether the application's namespace may use the queue.
-func (a Attempt) MayUse(queue string) bool { return mayUse(a.UsableQueues, queue) }
-
-// matchesAny reports whether one of the patterns matches. A queue's path has no slashes, so that * crosses its levels.
-func matchesAny(patterns []string, name string) bool {
-	return slices.ContainsFunc(patterns, func(pattern string) bool {
-		matched, err := path.Match(pattern, name)
-		return err == nil && matched
-	})
-}
-
-func queueForbidden(r Resolution, w SelectionRequest) Admission {
-	what := fmt.Sprintf("queue %q may not be used from namespace %q", r.Queue, w.Namespace)
-	if r.Queue == "" {
-		what = fmt.Sprintf("namespace %q may not leave the queue to the scheduler", w.Namespace)
-	}
-	return Admission{Verdict: Reject, Reason: ReasonQueueForbidden, Message: fmt.Sprintf("%s: %s; %s", cmp.Or(r.QueueFrom, w.Fields.Path(FieldQueue)), what, Usable(r.UsableQueues))}
-}
-
-// Usable lists the queues that may be used, in a sentence.
-func Usable(queues []string) string {
-	if len(queues) == 0 {
-		return "there is no queue that you may use"
-	}
-	const most = 10 // a sentence, not a catalogue
-	if extra := len(queues) - most; extra > 0 {
-		return fmt.Sprintf("queues you may use: %s and %d more", strings.Join(queues[:most], ", "), extra)
-	}
-	return "queues you may use: " + strings.Join(queues, ", ")
 }

@@ -109,7 +109,7 @@ spark: {serviceAccount: {name: driver, annotations: {e: f}}, rbac: {annotations:
 			t.Errorf("the rights go to %+v", subject)
 		}
 	}},
-	"Volcano": {reason: "the rights of a plugin that is enabled; queues belong to the cluster", values: `controller: {batchScheduler: {default: volcano, enabled: [kube], plugins: {volcano: {defaultQueue: q}}}}`, check: func(t *testing.T, all objects) {
+	"Volcano": {reason: "the rights of a plugin that is enabled; queues belong to the cluster", values: `controller: {batchScheduler: {default: volcano, enabled: [kube], plugins: {volcano: {defaultQueue: q, parameters: {afterStart: DriverOnly}}}}}`, check: func(t *testing.T, all objects) {
 		t.Helper()
 		rules := as[rbacv1.Role](t, all, "Role default/spark-operator-controller").Rules
 		cluster := as[rbacv1.ClusterRole](t, all, "ClusterRole spark-operator-controller").Rules
@@ -120,7 +120,7 @@ spark: {serviceAccount: {name: driver, annotations: {e: f}}, rbac: {annotations:
 			t.Errorf("in the cluster: %+v, want the queues alone", cluster)
 		}
 		c := configOf(t, all, "ConfigMap ops/spark-operator-controller-config").BatchScheduler
-		if c.Default != "volcano" || !slices.Equal(c.Enabled, []string{"volcano", "kube"}) || c.Plugins["volcano"].DefaultQueue != "q" {
+		if c.Default != "volcano" || !slices.Equal(c.Enabled, []string{"volcano", "kube"}) || c.Plugins["volcano"].DefaultQueue != "q" || string(c.Plugins["volcano"].Parameters["afterStart"]) != `"DriverOnly"` {
 			t.Errorf("configuration %+v", c)
 		}
 	}},

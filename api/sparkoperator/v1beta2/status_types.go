@@ -326,6 +326,9 @@ type SchedulingStatus struct {
 	// Queue of the scheduler.
 	// +optional
 	Queue string `json:"queue,omitempty"`
+	// Parameters are those of the operator's configuration for what the application leaves out: an object in JSON.
+	// +optional
+	Parameters string `json:"parameters,omitempty"`
 	// Group is the scheduler's object for the attempt: kind and name.
 	// +optional
 	Group string `json:"group,omitempty"`

@@ -172,7 +172,7 @@ func projectExecutors(r lifecycle.Record) *v1beta2.ExecutorSummary {
 func projectScheduling(r lifecycle.Record) *v1beta2.SchedulingStatus {
 	c := r.Scheduling
 	s := v1beta2.SchedulingStatus{
-		Scheduler: lifecycle.Truncate(text.Printable(c.Scheduler), maxScheduler), Source: string(c.Source), Queue: text.Printable(c.Queue), Group: c.Group, Warning: c.Warning,
+		Scheduler: lifecycle.Truncate(text.Printable(c.Scheduler), maxScheduler), Source: string(c.Source), Queue: text.Printable(c.Queue), Parameters: c.Parameters, Group: c.Group, Warning: c.Warning,
 		HeldAttempt: c.HeldAttempt, HeldBy: c.HeldBy,
 		QueuedAt: secondsOrNil(r.QueuedAt), AdmittedAt: secondsOrNil(c.AdmittedAt), Evictions: r.Retries.Used[lifecycle.Evicted],
 	}

@@ -113,7 +113,7 @@ func schedulingOf(r *lifecycle.Record, s *v1beta2.SchedulingStatus) {
 	}
 	r.QueuedAt = timeOf(s.QueuedAt)
 	r.Scheduling = lifecycle.Scheduling{
-		Choice:      scheduler.Choice{Scheduler: s.Scheduler, Source: scheduler.Source(s.Source), Queue: s.Queue, Group: s.Group},
+		Choice:      scheduler.Choice{Scheduler: s.Scheduler, Source: scheduler.Source(s.Source), Queue: s.Queue, Group: s.Group, Parameters: s.Parameters},
 		Warning:     s.Warning,
 		AdmittedAt:  timeOf(s.AdmittedAt),
 		HeldAttempt: s.HeldAttempt,

@@ -183,7 +183,7 @@ func TestRecordRoundTripByState(t *testing.T) {
 	ran := lifecycle.Record{
 		Generation: 7, SpecHash: "a", Attempt: 2, Submissions: 3, Executions: 2, QueuedAt: now, SubmittedAt: now,
 		Scheduling: lifecycle.Scheduling{
-			Choice:  scheduler.Choice{Scheduler: "volcano", Source: "Namespace", Queue: "a", Group: "PodGroup g"},
+			Choice:  scheduler.Choice{Scheduler: "volcano", Source: "Namespace", Queue: "a", Group: "PodGroup g", Parameters: `{"a":1}`},
 			Warning: "it is tight", AdmittedAt: now, HeldAttempt: 2, HeldBy: "volcano",
 		},
 		Rerun:      lifecycle.Rerun{At: now, Ignored: "tomorrow"},

@@ -306,3 +306,18 @@ func TestPlaceholders(t *testing.T) {
 		})
 	}
 }
+
+// The operator's configuration is checked in the same words as an application.
+func TestConfiguredParameters(t *testing.T) {
+	configured := func(value string) error {
+		_, err := scheduler.NewRegistryFor(scheduler.Policy{Default: Name, Parameters: map[string]map[string]json.RawMessage{Name: {"gangSchedulingStyle": []byte(value)}}}, Plugin{})
+		return err
+	}
+	if err := configured(`"None"`); err != nil {
+		t.Error(err)
+	}
+	const want = `batchScheduler.plugins.yunikorn.parameters.gangSchedulingStyle: "none": must be Soft, Hard or None`
+	if err := configured(`"none"`); err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
