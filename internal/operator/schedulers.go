@@ -32,8 +32,9 @@ type Schedulers struct {
 	rebuilds []func(context.Context) error
 	waiting  map[scheduler.Key]waiter
 	// entered are the attempts that the ledger knows, by application.
-	entered map[scheduler.Key]string
-	room    time.Time
+	entered  map[scheduler.Key]string
+	room     time.Time
+	unplaced unplaced
 }
 
 // waiter is an application that waits for its scheduler.
@@ -46,7 +47,8 @@ type waiter struct {
 // NewSchedulers returns an empty memory. Without kinds every API counts as installed. Pods may have ended while no operator
 // ran, so room counts as made now.
 func NewSchedulers(now clock.PassiveClock, kinds *informers.SchedulerKinds) *Schedulers {
-	return &Schedulers{clock: now, kinds: kinds, generation: 1, ledger: scheduler.NewLedger(), waiting: map[scheduler.Key]waiter{}, entered: map[scheduler.Key]string{}, room: now.Now()}
+	return &Schedulers{clock: now, kinds: kinds, generation: 1, ledger: scheduler.NewLedger(), waiting: map[scheduler.Key]waiter{}, entered: map[scheduler.Key]string{}, room: now.Now(),
+		unplaced: unplaced{lines: map[string][]unplacedApp{}, places: map[scheduler.Key]unplacedPlace{}}}
 }
 
 // Unavailable returns why the plugin cannot be asked now.
@@ -194,6 +196,7 @@ func (m *Schedulers) SetWaiting(app scheduler.Key, c *admission.Candidate, a sch
 func (m *Schedulers) Forget(app scheduler.Key) {
 	m.mu.Lock()
 	delete(m.waiting, app)
+	m.unplaced.leave(app)
 	attempt, known := m.entered[app]
 	delete(m.entered, app)
 	m.mu.Unlock()
@@ -209,6 +212,9 @@ func (m *Schedulers) Reserve(app scheduler.Key, attempt string, r lifecycle.Rese
 		m.Forget(app)
 		m.Release(attempt)
 	case lifecycle.ReservationReleased:
+		m.mu.Lock()
+		m.unplaced.leave(app)
+		m.mu.Unlock()
 		m.Release(attempt)
 	case lifecycle.ReservationKept:
 	}

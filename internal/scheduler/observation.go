@@ -24,6 +24,8 @@ type PodStatuses struct {
 	ExecutorsEver int32
 	// RoomMadeAt is when a pod of any application was last seen to end or to go; zero if none was.
 	RoomMadeAt time.Time
+	// Ahead is how many other attempts are known that were queued before this one and have pods that wait for the same scheduler.
+	Ahead int
 }
 
 // PodStatus is one pod, as far as schedulers are concerned.

@@ -94,6 +94,7 @@ func (e *Engine[T]) observeScheduler(ctx context.Context, s *scope[T]) (schedule
 		ctrllog.FromContext(ctx).Error(err, "a scheduler plugin cannot observe the attempt")
 		return none, nil
 	}
+	e.Schedulers.SetUnplaced(e.keyOf(s.obj), s.Record.Scheduling.Scheduler, s.Record.QueuedAt, o)
 	e.adjust(ctx, s, o, seen)
 	return o, nil
 }
@@ -122,6 +123,7 @@ func (e *Engine[T]) settle(ctx context.Context, s *scope[T], facts scheduler.Pod
 func (e *Engine[T]) facts(ctx context.Context, s *scope[T]) (scheduler.PodStatuses, error) {
 	facts, err := e.Reader.PodStatuses(ctx, e.target(s), s.env.Now)
 	facts.ExecutorsEver, facts.RoomMadeAt = s.Record.Counts.Total, e.Schedulers.RoomMadeAt()
+	facts.Ahead = e.Schedulers.UnplacedAhead(e.keyOf(s.obj), s.Record.Scheduling.Scheduler, s.Record.QueuedAt)
 	return facts, err
 }
 

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operator
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+)
+
+// unplaced are the submitted applications whose pods wait for their schedulers, in the order in which they came. After a restart they take
+// their places when they are next observed.
+type unplaced struct {
+	lines  map[string][]unplacedApp // by scheduler
+	places map[scheduler.Key]unplacedPlace
+}
+
+type unplacedApp struct {
+	app   scheduler.Key
+	since time.Time
+}
+
+type unplacedPlace struct {
+	scheduler string
+	since     time.Time
+}
+
+// find returns the place that an application has in a line, or would have.
+func (u *unplaced) find(app scheduler.Key, p unplacedPlace) (int, bool) {
+	return slices.BinarySearchFunc(u.lines[p.scheduler], unplacedApp{app, p.since}, func(x, y unplacedApp) int {
+		if c := x.since.Compare(y.since); c != 0 {
+			return c
+		}
+		return cmp.Compare(x.app.String(), y.app.String())
+	})
+}
+
+func (u *unplaced) leave(app scheduler.Key) {
+	p, known := u.places[app]
+	if !known {
+		return
+	}
+	delete(u.places, app)
+	if i, found := u.find(app, p); found {
+		u.lines[p.scheduler] = slices.Delete(u.lines[p.scheduler], i, i+1)
+	}
+}
+
+func (u *unplaced) join(app scheduler.Key, p unplacedPlace) {
+	if u.places[app] == p {
+		return
+	}
+	u.leave(app)
+	i, _ := u.find(app, p)
+	u.lines[p.scheduler] = slices.Insert(u.lines[p.scheduler], i, unplacedApp{app, p.since})
+	u.places[app] = p
+}
+
+// SetUnplaced remembers whether a submitted application, queued since a time, has pods for which its scheduler has no node yet.
+func (m *Schedulers) SetUnplaced(app scheduler.Key, name string, since time.Time, o scheduler.Observation) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch o.Stage {
+	case scheduler.StageQueued, scheduler.StageReserving, scheduler.StageShort:
+		m.unplaced.join(app, unplacedPlace{name, since})
+	case scheduler.StagePlaced, scheduler.StageEvicted, scheduler.StageRefused, scheduler.StageGone:
+		m.unplaced.leave(app)
+	}
+}
+
+// UnplacedAhead is how many applications with such pods were queued before one, for the same scheduler.
+func (m *Schedulers) UnplacedAhead(app scheduler.Key, name string, since time.Time) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	i, _ := m.unplaced.find(app, unplacedPlace{name, since})
+	return i
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operator
+
+import (
+	"testing"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+)
+
+// The place of an application among those whose pods wait for the same scheduler.
+func TestUnplacedAhead(t *testing.T) {
+	m := NewSchedulers(clock.RealClock{}, nil)
+	start := time.Unix(1000, 0)
+	key := func(name string) scheduler.Key { return scheduler.Key{Namespace: "a", Name: name} }
+	set := func(name, plugin string, minute int, stage scheduler.Stage) {
+		m.SetUnplaced(key(name), plugin, start.Add(time.Duration(minute)*time.Minute), scheduler.Observation{Stage: stage})
+	}
+	want := func(reason string, ahead int) {
+		t.Helper()
+		if got := m.UnplacedAhead(key("me"), "gang", start.Add(5*time.Minute)); got != ahead {
+			t.Errorf("%s: %d, want %d", reason, got, ahead)
+		}
+	}
+	want("an empty line", 0)
+	set("early", "gang", 1, scheduler.StageQueued)
+	set("short", "gang", 2, scheduler.StageShort)
+	set("me", "gang", 5, scheduler.StageQueued)
+	set("late", "gang", 6, scheduler.StageQueued)
+	set("other", "other", 1, scheduler.StageQueued)
+	want("two came before it", 2)
+	set("early", "gang", 1, scheduler.StageQueued)
+	want("each is counted once", 2)
+	set("early", "gang", 9, scheduler.StageQueued)
+	want("one was submitted anew", 1)
+	set("short", "gang", 2, scheduler.StagePlaced)
+	want("one has all its nodes", 0)
+	set("twin", "gang", 5, scheduler.StageQueued)
+	want("of the same second, the name decides", 0)
+	for _, name := range []string{"gone", "ended", "evicted"} {
+		set(name, "gang", 1, scheduler.StageReserving)
+	}
+	want("three more", 3)
+	m.Forget(key("gone"))
+	m.Reserve(key("ended"), "ended-1", lifecycle.ReservationDropped)
+	m.Reserve(key("evicted"), "evicted-1", lifecycle.ReservationReleased)
+	want("they are over", 0)
+}
