@@ -34,11 +34,14 @@ var (
 // families are the kinds of applications.
 var families = []kind{applications, apache}
 
-// allKinds are all of them, in the order in which a name without a type is looked for.
+// allKinds are those that commands act on, in the order in which a name without a type is searched. What is no application and no schedule is
+// checked and rendered only.
 func allKinds() []kind {
 	var all []kind
 	for _, row := range kinds.All() {
-		all = append(all, kind{row})
+		if k := (kind{row}); row.Read != nil || k == schedules {
+			all = append(all, k)
+		}
 	}
 	return all
 }

@@ -21,7 +21,7 @@ func newValidate(streams genericiooptions.IOStreams) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "validate -f FILE",
 		Short: "Say what is wrong with an application, a schedule or a server, and in which line",
-		Long: "Say what is wrong with the SparkApplications, ScheduledSparkApplications and SparkConnects of a manifest, and in which line: fields that\n" +
+		Long: "Say what is wrong with the SparkApplications, ScheduledSparkApplications, SparkConnects and SparkClusters of a manifest, and in which line: fields that\n" +
 			"do not exist, invalid values, and everything that the operator would refuse; with --config also what its policies forbid. Of a schedule that is right, the\n" +
 			"next runs are noted. Other objects are noted and left alone. The exit code is 1 if there are errors.",
 		Example: "  kubectl spark validate -f spark-pi.yaml\n\n" +

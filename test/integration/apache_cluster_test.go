@@ -4,7 +4,9 @@ package integration
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -15,7 +17,9 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
@@ -129,6 +133,48 @@ func (w *twoFamilies) runsCluster(ctx context.Context, ns string) {
 	Eventually(w.clusterStates(ctx, o), wait, poll).Should(Equal([]string{"Submitted", "RunningHealthy", "Suspended", "Submitted", "RunningHealthy"}))
 	Expect(w.clusterParts(ctx, ns)()).To(Equal(append([]string{"HorizontalPodAutoscaler pi-worker-hpa"}, all...)))
 	Expect(*w.workers(ctx, ns).Spec.Replicas).To(Equal(int32(3)))
+}
+
+// restsCluster has what the API server writes in another way than the user: nothing of it is taken for an edit.
+func (w *twoFamilies) restsCluster(ctx context.Context, ns string) {
+	GinkgoHelper()
+	o := newCluster(ns)
+	o.Spec.ClusterTolerations.InstanceConfig = v1.WorkerInstanceConfig{InitWorkers: 1, MinWorkers: 1, MaxWorkers: 3}
+	half := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("0.50"), corev1.ResourceMemory: resource.MustParse("1024Mi")}
+	set := &appsv1.StatefulSetSpec{}
+	set.Template.Spec = corev1.PodSpec{
+		Volumes:        []corev1.Volume{{Name: "work", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}, {Name: "conf", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "conf"}}}}},
+		InitContainers: []corev1.Container{{Name: "init", Image: "init"}},
+		Containers: []corev1.Container{{
+			Name: "worker", Resources: corev1.ResourceRequirements{Requests: half, Limits: half},
+			LivenessProbe: &corev1.Probe{ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/", Port: intstr.FromInt32(8081)}}},
+			Env:           []corev1.EnvVar{{Name: "EMPTY"}, {Name: "POD_IP", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "status.podIP"}}}},
+		}},
+		Tolerations: []corev1.Toleration{{Key: "team", Operator: corev1.TolerationOpExists}},
+	}
+	set.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data"}, Spec: corev1.PersistentVolumeClaimSpec{
+		AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}, Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1024Mi")}},
+	}}}
+	o.Spec.WorkerSpec = &v1.WorkerSpec{RoleObjects: v1.RoleObjects{
+		StatefulSetSpec: set, ServiceSpec: &corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "more", Port: 9000}}},
+	}}
+	Expect(w.c.Create(ctx, o)).To(Succeed())
+	Eventually(w.clusterStates(ctx, o), wait, poll).Should(Equal([]string{"Submitted", "RunningHealthy"}))
+	versions := func() map[string]string {
+		all := map[string]string{}
+		for _, object := range []client.Object{
+			&appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: "pi-master"}}, &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: "pi-worker"}},
+			&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "pi-master-svc"}}, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "pi-worker-svc"}},
+			&networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Name: "pi-worker"}}, &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Name: "pi-worker-hpa"}},
+			&policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "pi-worker-pdb"}}, &v1.SparkCluster{ObjectMeta: metav1.ObjectMeta{Name: "pi"}},
+		} {
+			Expect(w.c.Get(ctx, client.ObjectKey{Namespace: ns, Name: object.GetName()}, object)).To(Succeed())
+			all[fmt.Sprintf("%T %s", object, object.GetName())] = object.GetResourceVersion()
+		}
+		return all
+	}
+	rest := versions()
+	Consistently(versions, 2*time.Second, poll).Should(Equal(rest), "nothing writes what is as it is wanted")
 }
 
 func (w *twoFamilies) refusesCluster(ctx context.Context, ns string) {

@@ -91,6 +91,8 @@ var _ = Describe("A second family", Ordered, func() {
 
 	It("runs a cluster of spark.apache.org through edits and a suspension", func(ctx SpecContext) { w.runsCluster(ctx, ns) })
 
+	It("leaves a cluster of spark.apache.org alone that is as it is wanted", func(ctx SpecContext) { w.restsCluster(ctx, ns) })
+
 	It("continues a cluster of Apache's operator without touching its pods", func(ctx SpecContext) { w.takesOverCluster(ctx, ns) })
 
 	It("refuses a cluster of spark.apache.org, and begins again", func(ctx SpecContext) { w.refusesCluster(ctx, ns) })
