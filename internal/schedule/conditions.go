@@ -3,8 +3,6 @@
 package schedule
 
 import (
-	"fmt"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/firesteel-dev/firesteel/internal/text"
@@ -88,7 +86,7 @@ func scheduled(p Plan, r Record) Condition {
 		c.Message += "; " + pathTrigger.String() + ": " + p.requested
 	}
 	if fields := p.desired.Unknown; len(fields) > 0 && r.State != FailedValidation {
-		c.Message += "; unknown fields, which have no effect: " + some(fields)
+		c.Message += "; unknown fields, which have no effect: " + text.Some(fields)
 	}
 	return c
 }
@@ -98,7 +96,7 @@ func runActive(p Plan, r Record) Condition {
 	if len(r.Active) == 0 {
 		return Condition{Type: ConditionRunActive, Reason: ReasonNoActiveRuns, Message: "all runs have finished"}
 	}
-	c.Message = "not finished: " + some(r.Active)
+	c.Message = "not finished: " + text.Some(r.Active)
 	switch p.waits {
 	case ReasonWaitingForActive:
 		c.Reason, c.Message = p.waits, "a run is due and waits, because spec.concurrencyPolicy is Forbid; "+c.Message
@@ -107,15 +105,6 @@ func runActive(p Plan, r Record) Condition {
 	default:
 	}
 	return c
-}
-
-// some names the first of many.
-func some(names []string) string {
-	const shown = 3
-	if len(names) <= shown {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), len(names)-shown)
 }
 
 func stalled(p Plan, r Record) Condition {

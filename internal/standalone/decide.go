@@ -3,13 +3,12 @@
 package standalone
 
 import (
-	"fmt"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/text"
 )
 
 const (
@@ -65,6 +64,7 @@ func decideStart(p Plan) Plan {
 	case c.Suspend && p.Record.State == Submitted:
 		return stop(p)
 	case c.Suspend:
+		p.Actions = deletions(p, false) // a step that ended before it was stored may have made some
 		p.Record.Cause = suspended(c, "its pods are not created until it is false")
 		return p
 	case c.Problem.Reason != "":
@@ -163,7 +163,7 @@ func decideSuspended(p Plan) Plan {
 	left := leaving(p)
 	switch {
 	case len(left) > 0:
-		p.Record.Cause, p.Requeue = suspended(p.Cluster, "its pods are being stopped: "+some(left)), unknownRetry
+		p.Record.Cause, p.Requeue = suspended(p.Cluster, "its pods are being stopped: "+text.Some(left)), unknownRetry
 	case p.Cluster.Suspend:
 		p.Record.Cause = suspended(p.Cluster, "there are no pods until it is false")
 	default:
@@ -200,6 +200,9 @@ func decideOver(p Plan) Plan {
 		return begin(p, lifecycle.Cause{Reason: ReasonEdited, Message: "the spec was edited: the cluster begins again"})
 	}
 	p.Record.Generation = p.Cluster.Generation
+	if p.Record.State == Released { // what was made a moment before may be seen only now
+		p.Actions = deletions(p, true)
+	}
 	return p
 }
 
@@ -238,15 +241,6 @@ func leaving(p Plan) []string {
 		}
 	}
 	return left
-}
-
-// some names the first of many.
-func some(names []string) string {
-	const shown = 3
-	if len(names) <= shown {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), len(names)-shown)
 }
 
 func taken(ref Ref) lifecycle.Cause {

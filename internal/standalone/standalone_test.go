@@ -73,9 +73,15 @@ func TestDecide(t *testing.T) {
 			reason: "the cluster that had the name before is still there", cluster: cluster(), seen: Observation{Found: with(map[Ref]Found{}, workers, deletingNow)},
 			want: Record{Cause: lifecycle.Cause{Reason: ReasonReplacing, Message: "StatefulSet pi-worker is still being deleted"}},
 		},
-		"Unknown": {reason: "what is not known is not absent", cluster: cluster(), record: Record{State: Running, Generation: 2}, seen: Observation{Unknown: true}, want: Record{State: Running, Generation: 2}},
-		"AtRest":  {reason: "nothing is written", cluster: cluster(), record: Record{State: Running, Generation: 2}, seen: Observation{Found: all()}, want: Record{State: Running, Generation: 2}},
-		"Edited":  {reason: "somebody has edited a part", cluster: cluster(), record: Record{State: Running, Generation: 2}, seen: Observation{Found: with(all(), workers, edited)}, want: Record{State: Running, Generation: 2}, actions: apply(workers)},
+		"HeldBack": {
+			reason: "a step that crashed has made pods before it was suspended", cluster: cluster(func(c *Cluster) { c.Suspend = true }), seen: Observation{Found: all()},
+			want: Record{Cause: suspended(cluster(), "its pods are not created until it is false")}, actions: []Action{remove(workers)},
+		},
+		"ReleasedTooEarly": {reason: "what was made a moment before is seen only now", cluster: cluster(), record: Record{State: Released, Generation: 2}, seen: Observation{Found: with(map[Ref]Found{}, service, func(*Found) {})}, want: Record{State: Released, Generation: 2}, actions: []Action{remove(service)}},
+		"FailedThere":      {reason: "a state of an older release keeps its objects", cluster: cluster(), record: Record{State: Failed, Generation: 2}, seen: Observation{Found: all()}, want: Record{State: Failed, Generation: 2}},
+		"Unknown":          {reason: "what is not known is not absent", cluster: cluster(), record: Record{State: Running, Generation: 2}, seen: Observation{Unknown: true}, want: Record{State: Running, Generation: 2}},
+		"AtRest":           {reason: "nothing is written", cluster: cluster(), record: Record{State: Running, Generation: 2}, seen: Observation{Found: all()}, want: Record{State: Running, Generation: 2}},
+		"Edited":           {reason: "somebody has edited a part", cluster: cluster(), record: Record{State: Running, Generation: 2}, seen: Observation{Found: with(all(), workers, edited)}, want: Record{State: Running, Generation: 2}, actions: apply(workers)},
 		"TakenOver": {
 			reason: "other pods would take the place of those that a previous operator has started", cluster: cluster(), record: Record{State: Running},
 			seen: Observation{Found: with(with(all(), service, kept), workers, kept)}, want: Record{State: Running, Generation: 2},

@@ -99,3 +99,12 @@ func slips(a, b string) int {
 	}
 	return n
 }
+
+// Some names the first of many.
+func Some(names []string) string {
+	const shown = 3
+	if len(names) <= shown {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), len(names)-shown)
+}

@@ -177,13 +177,6 @@ func (h *clusterHistory) judgeStatus(before, after *v1.SparkCluster) {
 	if was != is && !slices.Contains(allowed[was], is) {
 		h.fail("%q follows %q", is, was)
 	}
-	if is == standalone.Released && was != is {
-		for ref, object := range h.objects {
-			if object.ours && !object.deleted {
-				h.fail("%s is left when the cluster is released", ref)
-			}
-		}
-	}
 }
 
 // kubernetes makes and deletes pods, removes what is deleted, and collects what has no owner.
@@ -277,7 +270,17 @@ func (h *clusterHistory) settled() error {
 	switch {
 	case !h.cluster.DeletionTimestamp.IsZero():
 		return errors.New("it is not gone")
-	case record.State == standalone.Released, record.State == standalone.New && desired.Suspend:
+	case record.State == standalone.Released:
+		for ref, object := range h.objects {
+			if object.ours {
+				return fmt.Errorf("%s is left of a cluster that is released", ref)
+			}
+		}
+		return nil
+	case record.State == standalone.New && desired.Suspend:
+		if len(h.pods) > 0 {
+			return errors.New("a cluster that is held back has pods")
+		}
 		return nil
 	case desired.Suspend && record.State == standalone.Suspended:
 		if len(h.pods) > 0 {
@@ -306,11 +309,18 @@ func (h *clusterHistory) settled() error {
 func live(seed uint64) *clusterHistory {
 	h := &clusterHistory{Rand: rand.New(rand.NewPCG(seed, 0)), clusterStore: clusterStore{objects: map[standalone.Ref]clusterObject{}, pods: map[string]int{}, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}}
 	h.cluster = &v1.SparkCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "pi", Generation: 1, ResourceVersion: "v"}}
+	h.cluster.Spec.RuntimeVersions.SparkVersion = "4.1.4"
 	if h.IntN(4) == 0 {
 		h.cluster.Finalizers = []string{v1.ClusterFinalizer}
 	}
 	two := h.IntN(3) == 0
-	sync := func(i int) { h.caches[i] = h.clone() }
+	sync := func(i int) {
+		before := h.caches[i]
+		h.caches[i] = h.clone()
+		if before != nil && h.chance(3) { // each kind of objects has a watch of its own
+			h.caches[i].objects, h.caches[i].pods = before.objects, before.pods
+		}
+	}
 	sync(0)
 	sync(1)
 	for range 30 + h.IntN(90) {
@@ -357,7 +367,7 @@ func live(seed uint64) *clusterHistory {
 // Whatever happens to a cluster and its operators, it ends as its user has it, and what others own is left alone.
 func TestClusterHistories(t *testing.T) {
 	histories := testrun.Pick(uint64(300), 1000, 20000)
-	begin := testrun.Seed()
+	begin, ends := testrun.Seed(), map[standalone.State]uint64{}
 	for i := range histories {
 		seed := i
 		if i >= histories/3 {
@@ -365,6 +375,14 @@ func TestClusterHistories(t *testing.T) {
 		}
 		if h := live(seed); h.broken != nil {
 			t.Fatalf("seed %d: %v\n%s", seed, h.broken, fmt.Sprint(h.log))
+		} else if h.cluster != nil {
+			ends[ClusterRecord(h.cluster).State]++
 		}
 	}
+	for _, state := range []standalone.State{standalone.New, standalone.Running, standalone.Suspended, standalone.Released} {
+		if ends[state] < histories/100 {
+			t.Errorf("%d of %d histories end in %q: %v", ends[state], histories, state, ends)
+		}
+	}
+	t.Log(ends)
 }
