@@ -4,6 +4,7 @@ package lifecycle
 
 import (
 	"fmt"
+	"time"
 )
 
 // Event is something that happened to an application, reported once, after it is stored.
@@ -113,4 +114,12 @@ func whyIdle(r Record) string {
 		return ""
 	}
 	return ": " + r.Cause.Message
+}
+
+// StateChange is a change between two states by the names that a kind has for them.
+type StateChange struct {
+	// From is empty for the first state of an application.
+	From, To string
+	// Took is the time since the change before it, or since the application was created.
+	Took time.Duration
 }

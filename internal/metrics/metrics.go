@@ -44,6 +44,7 @@ type Metrics struct {
 	sources  sources[Source]
 
 	kubeflow kubeflow
+	apache   *Apache
 	ours     ours
 	gauges   gauges
 	operator operator
@@ -61,6 +62,7 @@ func New(c config.Metrics) *Metrics {
 	m := &Metrics{prefix: c.NamePrefix(), labels: newLimiter(c.Labels, c.MaxLabelValues)}
 	m.labels.evicted = m.forget
 	m.kubeflow = m.newKubeflow(c)
+	m.apache = NewApache(c)
 	m.ours = m.newOurs()
 	m.gauges = m.newGauges()
 	m.operator = m.newOperator()
@@ -108,6 +110,9 @@ func (s *sources[S]) list() []S {
 	defer s.mu.Unlock()
 	return slices.Clone(s.all)
 }
+
+// Collectors are what is served: the metrics, and those whose names are not known before they are recorded.
+func (m *Metrics) Collectors() []prometheus.Collector { return []prometheus.Collector{m, m.apache} }
 
 // Describe implements prometheus.Collector.
 func (m *Metrics) Describe(out chan<- *prometheus.Desc) {

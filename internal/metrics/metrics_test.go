@@ -45,7 +45,7 @@ func samples(t *testing.T, m *Metrics) []string {
 }
 
 // everySample also has those of the configuration, of events and of large specs, which are there from the beginning.
-func everySample(t *testing.T, m *Metrics) []string {
+func everySample(t *testing.T, m prometheus.Collector) []string {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(m)

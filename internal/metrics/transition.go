@@ -130,6 +130,16 @@ func (m *Metrics) Transition(s Subject, from, to lifecycle.Record, now time.Time
 	}
 }
 
+// StateChanges records how long an application was in states that its kind measures.
+func (m *Metrics) StateChanges(changes []lifecycle.StateChange) {
+	if m == nil {
+		return
+	}
+	for _, c := range changes {
+		m.apache.StateChange(c)
+	}
+}
+
 // grown adds what a count has grown by. One that is smaller began again.
 func grown(c *prometheus.CounterVec, labels []string, from, to int32) {
 	if to > from {

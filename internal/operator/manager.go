@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -40,6 +41,7 @@ const shutdownTimeout = 10 * time.Second
 func NewManager(cfg *rest.Config, c config.OperatorConfiguration, scheme *runtime.Scheme, families []lifecycle.Family, owned map[client.Object]string) (ctrl.Manager, error) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.QPS = -1
+	serveRequests := countRequests(cfg, c, clock.RealClock{})
 	served, err := metrics.ServerOptions(c.Metrics)
 	if err != nil {
 		return nil, err
@@ -73,6 +75,9 @@ func NewManager(cfg *rest.Config, c config.OperatorConfiguration, scheme *runtim
 	mgr, err := ctrl.NewManager(cfg, options)
 	if err != nil {
 		return nil, fmt.Errorf("create manager: %w", err)
+	}
+	if err := serveRequests(mgr); err != nil {
+		return nil, err
 	}
 	if leader != nil {
 		leader.lock.LockConfig.EventRecorder = leaderEvents{mgr.GetEventRecorder(actuate.FieldOwner)}

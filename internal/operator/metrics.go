@@ -5,10 +5,13 @@ package operator
 import (
 	"context"
 	"fmt"
+	"net/http"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -27,24 +30,41 @@ func NewMetrics(mgr ctrl.Manager, c config.Metrics) (*metrics.Metrics, error) {
 		return nil, nil
 	}
 	m := metrics.New(c)
-	if err := mgr.Add(registered{m}); err != nil {
-		return nil, fmt.Errorf("add metrics: %w", err)
+	return m, serve(mgr, m.Collectors()...)
+}
+
+// countRequests counts a manager's requests to the API server under the names of Apache's operator, if its kinds are on. What it returns adds them
+// to what the manager serves.
+func countRequests(cfg *rest.Config, c config.OperatorConfiguration, now clock.PassiveClock) func(ctrl.Manager) error {
+	if !c.Apache.Enabled || c.Metrics.BindAddress == metrics.Off {
+		return func(ctrl.Manager) error { return nil }
 	}
-	return m, nil
+	requests := metrics.NewApache(c.Metrics)
+	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return requests.Transport(next, now) })
+	return func(mgr ctrl.Manager) error { return serve(mgr, requests) }
+}
+
+func serve(mgr ctrl.Manager, all ...prometheus.Collector) error {
+	for _, c := range all {
+		if err := mgr.Add(registered{c}); err != nil {
+			return fmt.Errorf("add metrics: %w", err)
+		}
+	}
+	return nil
 }
 
 // registered holds metrics in the registry that is served, as long as the operator runs.
-type registered struct{ *metrics.Metrics }
+type registered struct{ prometheus.Collector }
 
 var _ manager.LeaderElectionRunnable = registered{}
 
 // Start implements manager.Runnable.
 func (r registered) Start(ctx context.Context) error {
-	if err := ctrlmetrics.Registry.Register(r.Metrics); err != nil {
+	if err := ctrlmetrics.Registry.Register(r.Collector); err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}
 	<-ctx.Done()
-	ctrlmetrics.Registry.Unregister(r.Metrics)
+	ctrlmetrics.Registry.Unregister(r.Collector)
 	return nil
 }
 

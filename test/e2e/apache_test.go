@@ -95,6 +95,11 @@ var _ = Describe("A SparkApplication of spark.apache.org", func() {
 		Expect(kubectl("get", "sparkapp", "-n", app.Namespace)).To(MatchRegexp(`NAME +AGE +CURRENT STATE\npi +\S+ +TerminatedWithoutReleaseResources`))
 		Expect(kubectl("describe", "sparkapplications.spark.apache.org", "-n", app.Namespace, app.Name)).To(ContainSubstring("the driver finished with exit code 0"))
 
+		By("scraping the operator by the names of Apache's operator")
+		eventuallyMeasured(ctx, "sparkappstatusrecorder_sparkapp_latency_discover_duration_seconds_count",
+			"sparkappstatusrecorder_sparkapp_latency_from_driverrequested_to_driverstarted_duration_seconds", "kubernetes_client_http_response_latency_seconds",
+			"kubernetes_client_http_request_total", "kubernetes_client_http_response_2xx_total", "kubernetes_client_http_request_patch_total")
+
 		By("deleting it")
 		Expect(admin.Delete(ctx, app)).To(Succeed())
 		Eventually(get(&networkingv1.Ingress{}), jobWait, poll).Should(MatchError(apierrors.IsNotFound, "not found"))

@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -24,7 +25,7 @@ import (
 )
 
 // scrape reads an endpoint of a pod as Prometheus does, at the pod's own address.
-func scrape(ctx SpecContext, pod *corev1.Pod, port, path string) func() (string, error) {
+func scrape(ctx context.Context, pod *corev1.Pod, port, path string) func() (string, error) {
 	transport := &http.Transport{DisableKeepAlives: true}
 	if ns := os.Getenv("FIRESTEEL_E2E_NETNS"); ns != "" {
 		transport.DialContext = dialIn(ns)
@@ -45,6 +46,21 @@ func scrape(ctx SpecContext, pod *corev1.Pod, port, path string) func() (string,
 		}
 		return string(text), err
 	}
+}
+
+// eventuallyMeasured waits until the operator serves metrics. A leader that loses its lease on a busy machine ends, and starts again.
+func eventuallyMeasured(ctx context.Context, names ...string) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		var operators corev1.PodList
+		g.Expect(admin.List(ctx, &operators, client.InNamespace(operatorNamespace), client.MatchingLabels{"app.kubernetes.io/component": "controller"})).To(Succeed())
+		g.Expect(operators.Items).To(HaveLen(1))
+		own, err := scrape(ctx, &operators.Items[0], "8080", "/metrics")()
+		g.Expect(err).NotTo(HaveOccurred())
+		for _, name := range names {
+			g.Expect(strings.Contains(own, "\n"+name+"{") || strings.Contains(own, "\n"+name+" ")).To(BeTrue(), "%s in\n%s", name, own)
+		}
+	}, installWait, poll).Should(Succeed())
 }
 
 var _ = Describe("Metrics", func() {
@@ -71,16 +87,7 @@ var _ = Describe("Metrics", func() {
 			MatchRegexp(`(?m)^metrics_executor_completedTasks_total\{.*executor_id="1".*\} [1-9]`), func() string { return evidence(app) })
 
 		By("scraping the operator, which knows of the application")
-		Eventually(func(g Gomega) { // a leader that loses its lease on a busy machine ends, and starts again
-			var operators corev1.PodList
-			g.Expect(admin.List(ctx, &operators, client.InNamespace(operatorNamespace), client.MatchingLabels{"app.kubernetes.io/component": "controller"})).To(Succeed())
-			g.Expect(operators.Items).To(HaveLen(1))
-			own, err := scrape(ctx, &operators.Items[0], "8080", "/metrics")()
-			g.Expect(err).NotTo(HaveOccurred())
-			for _, name := range []string{"spark_application_count", "spark_applications", "spark_application_driver_ready_seconds_bucket", "spark_operator_leading"} {
-				g.Expect(strings.Contains(own, "\n"+name+"{") || strings.Contains(own, "\n"+name+" ")).To(BeTrue(), "%s in\n%s", name, own)
-			}
-		}, installWait, poll).Should(Succeed())
+		eventuallyMeasured(ctx, "spark_application_count", "spark_applications", "spark_application_driver_ready_seconds_bucket", "spark_operator_leading")
 	},
 		onSpark4,
 		Entry("Spark 3.5", Label(exhaustive), "3.5.9", otherSparkImage),

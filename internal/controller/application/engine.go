@@ -296,6 +296,9 @@ func (e *Engine[T]) writeStatus(ctx context.Context, s *scope[T], o lifecycle.Ou
 	subject := e.subject(next)
 	subject.Drain = s.Desired.Drain
 	e.Metrics.Transition(subject, s.stored, o.Record, s.env.Now)
+	if k, ok := e.Kind.(timed[T]); ok {
+		e.Metrics.StateChanges(k.StateChanges(s.obj, next))
+	}
 	s.obj = next
 	return true, result, o.Err
 }

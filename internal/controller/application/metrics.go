@@ -14,6 +14,12 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/metrics"
 )
 
+// timed is a kind whose users measure the times between its own states.
+type timed[T client.Object] interface {
+	// StateChanges are those that are in the status of after, and were not in that of before, in their order.
+	StateChanges(before, after T) []lifecycle.StateChange
+}
+
 func (e *Engine[T]) subject(o client.Object) metrics.Subject {
 	return metrics.Subject{
 		Namespace: o.GetNamespace(), Labels: o.GetLabels(), CreatedAt: o.GetCreationTimestamp().Time, Server: e.Kind.Family().Endures,

@@ -40,6 +40,18 @@ func TestGoldenStates(t *testing.T) {
 					t.Logf("%s %s: %s", key, state.CurrentStateSummary, state.Message)
 				}
 			}
+			latencies, before := map[string]float64{}, ""
+			for _, state := range w.sequence() {
+				timer := "discover"
+				if before != "" {
+					timer = "from_" + before + "_to_" + strings.ToLower(state)
+				}
+				latencies[timer]++
+				before = strings.ToLower(state)
+			}
+			if diff := cmp.Diff(latencies, w.latencies()); diff != "" {
+				t.Errorf("latencies (-of the states +ours):\n%s", diff)
+			}
 			if diff := cmp.Diff(want.attempt, attemptOf(w.last.CurrentAttemptSummary)); diff != "" {
 				t.Errorf("current attempt (-recorded +ours):\n%s", diff)
 			}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,11 +29,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
+	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/controller/application"
+	"github.com/firesteel-dev/firesteel/internal/metrics"
 	"github.com/firesteel-dev/firesteel/internal/observe"
 	"github.com/firesteel-dev/firesteel/internal/operator"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/scheduler/kube"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 	"github.com/firesteel-dev/firesteel/test/golden"
 )
 
@@ -49,6 +53,8 @@ type world struct {
 	// seen are all states that were stored, by their keys.
 	seen map[int64]v1.ApplicationStateSummary
 	last v1.SparkApplicationStatus
+	// timers are of all operator processes.
+	timers *metrics.Metrics
 }
 
 var (
@@ -64,7 +70,7 @@ var (
 
 func newWorld(t *testing.T, r recording) *world {
 	t.Helper()
-	w := &world{t: t, r: r, clock: clocktesting.NewFakePassiveClock(began), refuse: map[string]*apierrors.StatusError{}, seen: map[int64]v1.ApplicationStateSummary{}}
+	w := &world{t: t, r: r, clock: clocktesting.NewFakePassiveClock(began), refuse: map[string]*apierrors.StatusError{}, seen: map[int64]v1.ApplicationStateSummary{}, timers: metrics.New(config.Metrics{})}
 	for _, write := range r.writes {
 		if object, ok := write.object(); ok && write.Code >= http.StatusBadRequest {
 			w.refuse[golden.NameOf(object)] = &apierrors.StatusError{ErrStatus: metav1.Status{
@@ -172,6 +178,7 @@ func (w *world) restart() {
 	}
 	w.engine = application.NewEngine(SparkApplications{KeepHistory: w.r.conf == "notrim"}, &v1.SparkApplicationList{}, observe.Reader{Cache: w.client, Live: w.client},
 		w.client, registry, events.NewFakeRecorder(1000), w.clock, operator.NewSchedulers(w.clock, nil))
+	w.engine.Metrics = w.timers
 }
 
 func (w *world) key() types.NamespacedName {
@@ -230,6 +237,19 @@ func (w *world) sequence() []string {
 	all := []string{}
 	for _, key := range slices.Sorted(maps.Keys(w.seen)) {
 		all = append(all, string(w.seen[key]))
+	}
+	return all
+}
+
+// latencies are the timers that have measured something, each with how often.
+func (w *world) latencies() map[string]float64 {
+	all := map[string]float64{}
+	for _, c := range w.timers.Collectors() {
+		for name, count := range testutil.Scrape(w.t, c) {
+			if between, ok := strings.CutPrefix(name, "sparkappstatusrecorder_sparkapp_latency_"); ok {
+				all[strings.TrimSuffix(between, "_duration_seconds")] = count
+			}
+		}
 	}
 	return all
 }

@@ -3,6 +3,8 @@
 package apache
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -70,6 +72,36 @@ func (h history) add(s step) {
 	}
 	status.StateTransitionHistory[strconv.FormatInt(key+1, 10)] = state
 	status.CurrentState = &state
+}
+
+// StateChanges are the states that the status of after has come to since that of before, in their order. One whose time cannot be read is left out.
+func (SparkApplications) StateChanges(before, after *v1.SparkApplication) []lifecycle.StateChange {
+	states := map[string]v1.ApplicationState{}
+	if p := after.Status.PreviousAttemptSummary; p != nil {
+		maps.Copy(states, p.StateTransitionHistory)
+	}
+	maps.Copy(states, after.Status.StateTransitionHistory)
+	last, key := lastOf(before.Status.StateTransitionHistory)
+	if last == nil {
+		last, key = before.Status.CurrentState, -1
+	}
+	var changes []lifecycle.StateChange
+	from, since := v1.ApplicationStateSummary(""), before.CreationTimestamp.Time
+	if last != nil {
+		from, since = last.CurrentStateSummary, instantOf(last.LastTransitionTime)
+	}
+	for {
+		key++
+		to, ok := states[strconv.FormatInt(key, 10)]
+		if !ok {
+			return changes
+		}
+		at := instantOf(to.LastTransitionTime)
+		if !since.IsZero() && !at.IsZero() && slices.Contains(order, to.CurrentStateSummary) && (from == "" || slices.Contains(order, from)) {
+			changes = append(changes, lifecycle.StateChange{From: string(from), To: string(to.CurrentStateSummary), Took: max(0, at.Sub(since))})
+		}
+		from, since = to.CurrentStateSummary, at
+	}
 }
 
 // instant is a time as Java's Instant writes it.
