@@ -92,6 +92,7 @@ var _ = Describe("A SparkApplication of spark.apache.org", func() {
 		Expect(get(&networkingv1.Ingress{})()).To(Succeed())
 
 		By("looking at it as a user does")
+		kubectl("api-resources", "--api-group=spark.apache.org") // kubectl remembers for hours what there was before the definitions were installed
 		Expect(kubectl("get", "sparkapp", "-n", app.Namespace)).To(MatchRegexp(`NAME +AGE +CURRENT STATE\npi +\S+ +TerminatedWithoutReleaseResources`))
 		Expect(kubectl("describe", "sparkapplications.spark.apache.org", "-n", app.Namespace, app.Name)).To(ContainSubstring("the driver finished with exit code 0"))
 
