@@ -86,6 +86,8 @@ type Candidate struct {
 	attempt scheduler.Attempt
 	// err is why the plugin could not name its placeholders or its reads.
 	err error
+	// complete adds what is to be created to an answer that admits the attempt.
+	complete func(scheduler.Admission) Result
 }
 
 // Result is the answer about an attempt. Submission is empty unless the attempt is admitted.
@@ -112,11 +114,17 @@ func (c Checked) Candidate(registry *scheduler.Registry, annotations map[string]
 		return nil, Result{Admission: answer}
 	}
 	candidate := &Candidate{checked: c, plugin: resolution.Plugin, attempt: c.attempt(resolution)}
-	candidate.attempt.Placeholders, candidate.err = scheduler.Placeholders(candidate.plugin, candidate.attempt)
-	if wrong, found := candidate.forbiddenQueue(registry); found {
-		return nil, Result{Admission: candidate.signed(wrong.Admission())}
+	candidate.complete = candidate.decorated
+	return candidate.allowed(registry)
+}
+
+// allowed is the candidate, if its namespace may use the queue in which its pods end up.
+func (c *Candidate) allowed(registry *scheduler.Registry) (*Candidate, Result) {
+	c.attempt.Placeholders, c.err = scheduler.Placeholders(c.plugin, c.attempt)
+	if wrong, found := c.forbiddenQueue(registry); found {
+		return nil, Result{Admission: c.signed(wrong.Admission())}
 	}
-	return candidate, Result{Admission: scheduler.Admission{Choice: resolution.Choice}}
+	return c, Result{Admission: scheduler.Admission{Choice: c.attempt.Choice}}
 }
 
 // forbiddenQueue finds a queue that the namespace may not use, whoever has named it.
@@ -211,7 +219,7 @@ func (c *Candidate) Admit(snapshot scheduler.Snapshot) Result {
 	if answer.Verdict != scheduler.Admit {
 		return Result{Admission: answer}
 	}
-	return c.decorated(answer)
+	return c.complete(answer)
 }
 
 // limited returns what the policies have against objects of the scheduler.
@@ -227,7 +235,7 @@ func (c *Candidate) Forbidden() []string {
 
 // AssumeAdmitted is the answer as if the scheduler had admitted the attempt: for callers that cannot ask it.
 func (c *Candidate) AssumeAdmitted() Result {
-	return c.decorated(c.signed(scheduler.Admission{Verdict: scheduler.Admit, Reason: scheduler.ReasonAdmitted}))
+	return c.complete(c.signed(scheduler.Admission{Verdict: scheduler.Admit, Reason: scheduler.ReasonAdmitted}))
 }
 
 // decorated adds the submission to an answer that admits the attempt.

@@ -44,7 +44,7 @@ func DryRun(a resolve.Application, registry *scheduler.Registry) DryRunResult {
 		f.Warnings = c.Warnings()
 	}
 	if c.sized {
-		f.schedule(registry)
+		f.schedule(registry, c.request(nil), c.attempt)
 	}
 	if c.App.Suspend {
 		f.Assumptions = append(f.Assumptions, c.App.Fields.Path("suspend")+": nothing is created while it is true")
@@ -52,10 +52,10 @@ func DryRun(a resolve.Application, registry *scheduler.Registry) DryRunResult {
 	return f
 }
 
-// schedule chooses the scheduler and adds what it says.
-func (f *DryRunResult) schedule(registry *scheduler.Registry) {
+// schedule chooses the scheduler and adds what it says of an attempt.
+func (f *DryRunResult) schedule(registry *scheduler.Registry, request scheduler.SelectionRequest, attempt func(scheduler.Resolution) scheduler.Attempt) {
 	asked := f.checked.App.Scheduling
-	resolution, answer := registry.Resolve(f.checked.request(nil))
+	resolution, answer := registry.Resolve(request)
 	if answer.Verdict == scheduler.Unavailable {
 		f.Unavailable = answer.Message
 		f.Warnings = append(f.Warnings, answer.Message+"; the application waits until then")
@@ -64,7 +64,8 @@ func (f *DryRunResult) schedule(registry *scheduler.Registry) {
 	if resolution.Plugin == nil { // it would be asked if the queue were another one
 		resolution.Plugin, _ = registry.Plugin(resolution.Scheduler)
 	}
-	f.candidate = &Candidate{checked: f.checked, plugin: resolution.Plugin, attempt: f.checked.attempt(resolution)}
+	f.candidate = &Candidate{checked: f.checked, plugin: resolution.Plugin, attempt: attempt(resolution)}
+	f.candidate.complete = f.candidate.decorated
 	annotated := registry.NamespaceDefaults()
 	schedulerKnown := !annotated || asked.Scheduler != ""
 	queueKnown := schedulerKnown && (!annotated || asked.Queue != "")

@@ -104,7 +104,13 @@ var ApacheSparkCluster = &Row{
 		for _, e := range apache.ClusterObjections(cluster, operator.Policies.For(o.GetNamespace()).CheckCluster) {
 			f.Errors = append(f.Errors, e.Invalid(e.Field))
 		}
-		f.Makes = apache.ClusterObjects(cluster)
+		if f.Errors == nil && operator.Registry != nil {
+			f.DryRunResult = admission.DryRunCluster(admission.Cluster{
+				Built: apache.ClusterBuilt(cluster), App: admission.ClusterApp(apache.ClusterFamily.GroupKind(), cluster),
+				Submitter: lifecycle.SubmitterOf(cluster.Annotations, apache.ClusterFamily.Submitter, operator.Submitters),
+			}, operator)
+		}
+		f.Makes = apache.ClusterObjects(cluster, f.Decoration())
 		return f
 	},
 }

@@ -6,6 +6,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/standalone"
 )
 
@@ -99,22 +103,48 @@ func (r Reader) roles(ctx context.Context, t ClusterTarget, o *standalone.Observ
 			role.Wanted, role.Ready, role.Updated = *set.Spec.Replicas, set.Status.ReadyReplicas, set.Status.UpdatedReplicas
 		}
 	}
+	err := r.clusterPods(ctx, t, func(set string, pod *Pod) {
+		role := roles[set]
+		role.Pods = append(role.Pods, pod.Name)
+		if w := pod.driver.Waiting; role.Waiting.Reason == "" && w.Reason != "" {
+			role.Waiting = w
+		}
+	})
+	slices.Sort(o.Master.Pods)
+	slices.Sort(o.Workers.Pods)
+	return err
+}
+
+// clusterPods visits the pods of a cluster, each with the name of its StatefulSet.
+func (r Reader) clusterPods(ctx context.Context, t ClusterTarget, visit func(set string, pod *Pod)) error {
 	pods, err := r.cached().OfApp(ctx, t.Namespace, t.Owner.Labels.App, t.Name)
 	if err != nil {
 		return fmt.Errorf("list pods of %s/%s: %w", t.Namespace, t.Name, err)
 	}
 	for _, pod := range pods {
 		owner := metav1.GetControllerOf(pod)
-		if owner == nil || owner.Kind != "StatefulSet" || roles[owner.Name] == nil || pod.driver == nil {
+		if owner == nil || owner.Kind != "StatefulSet" || owner.Name != t.Master && owner.Name != t.Workers || pod.driver == nil {
 			continue // it has the label, and is not of the cluster
 		}
-		role := roles[owner.Name]
-		role.Pods = append(role.Pods, pod.Name)
-		if w := pod.driver.Waiting; role.Waiting.Reason == "" && w.Reason != "" {
-			role.Waiting = w
-		}
+		visit(owner.Name, pod)
 	}
-	slices.Sort(o.Master.Pods)
-	slices.Sort(o.Workers.Pods)
 	return nil
+}
+
+// ClusterPodStatuses returns what schedulers want to know of a cluster's pods: the master is its driver, and the workers are its executors, the
+// first of which has the number 1.
+func (r Reader) ClusterPodStatuses(ctx context.Context, t ClusterTarget, now time.Time) (scheduler.PodStatuses, error) {
+	f := scheduler.PodStatuses{Now: now}
+	err := r.clusterPods(ctx, t, func(set string, pod *Pod) {
+		status := pod.status
+		if set == t.Master {
+			f.Driver = &status
+			return
+		}
+		if ordinal, err := strconv.ParseInt(status.Name[strings.LastIndex(status.Name, "-")+1:], 10, 32); err == nil {
+			status.ExecutorID = ordinal + 1
+		}
+		f.Executors = append(f.Executors, status)
+	})
+	return f, err
 }

@@ -116,8 +116,7 @@ func Load[T metav1.Object](k Kind[T], o T, record lifecycle.Record, operator Ope
 	tails.Hidden = tails.Hidden || a.Policies.ForbidLogTails()
 	a.Owner = a.Family.Owner(o, a.Identity.SubmissionID)
 	a.App, a.Problems = k.Normalize(o)
-	a.App = plainScheduler(servingScheduler(a.App, operator.Registry), operator.Registry)
-	a.App = k.RaiseMemory(a.Policies.Apply(a.App), o, record.Retries.MemoryRaises)
+	a.App = k.RaiseMemory(a.Policies.Apply(WithScheduler(a.App, operator.Registry)), o, record.Retries.MemoryRaises)
 	tails.Keys, tails.Texts = a.App.Conf[confRedactKeys], a.App.Conf[confRedactTexts]
 	a.App = exposure.Configure(a.App, a.Identity.AppID, operator.Exposure)
 	a.App = labeled(a.App, a.Family.Labels, a.Identity.SubmissionID, a.Desired.SpecHash)
@@ -133,6 +132,11 @@ func Load[T metav1.Object](k Kind[T], o T, record lifecycle.Record, operator Ope
 	a.Desired.Executors, a.Desired.Notes = spark.InitialExecutors(a.App), validation.Notes(a.App)
 	a.Desired.DriverHeap, a.Desired.DriverOverhead = spark.DriverMemory(a.App)
 	return a
+}
+
+// WithScheduler reads from the pods who schedules them, where nothing else says it.
+func WithScheduler(app spark.Application, registry *scheduler.Registry) spark.Application {
+	return plainScheduler(servingScheduler(app, registry), registry)
 }
 
 // servingScheduler takes the name of a scheduler that the pods have for the plugin that serves it. Where there is none, the name is the

@@ -12,7 +12,7 @@ type Standalone struct {
 	// Conf is the configuration that the user wrote.
 	Conf   map[string]string
 	Fields Fields
-	// Roles are the master and the workers.
+	// Roles are the master and the workers, in this order.
 	Roles []StandaloneRole
 }
 
@@ -22,8 +22,8 @@ type StandaloneRole struct {
 	Name string
 	// Pod is what each pod of the role is like.
 	Pod *corev1.Pod
-	// Most is how many there may be at a time.
-	Most int32
+	// Initial is how many there are at the start. Least and Most are how many there may be.
+	Initial, Least, Most int32
 	// Objects are the others that are made for the role: a StatefulSet, a Service and the claims of each pod.
 	Set     Object
 	Service *corev1.Service
@@ -32,3 +32,12 @@ type StandaloneRole struct {
 
 // Takes is what one pod of the role takes.
 func (r StandaloneRole) Takes() PodResources { return resourcesOf(&r.Pod.Spec) }
+
+// PodSets are the sizes of a cluster's pods, as those of an application: the master's are its driver's, and the workers' its executors'.
+func (s Standalone) PodSets() PodSets {
+	master, workers := s.Roles[0], s.Roles[1]
+	return PodSets{
+		Driver: master.Takes(), DriverAttributes: attributesOf(master.Pod), Executor: workers.Takes(), ExecutorAttributes: attributesOf(workers.Pod),
+		Initial: workers.Initial, Min: workers.Least, Max: workers.Most,
+	}
+}

@@ -3,11 +3,13 @@
 package standalone
 
 import (
+	"cmp"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/text"
 )
 
@@ -81,8 +83,49 @@ func decideStart(p Plan) Plan {
 			return p
 		}
 	}
+	p, admitted := admit(p)
+	if !admitted {
+		return p
+	}
 	p = converge(p)
 	p.Record.State, p.Record.Cause = Running, lifecycle.Cause{}
+	return p
+}
+
+// admit acts on the scheduler's answer, and reports whether the objects may be made. That a scheduler has objects is stored before they are
+// made, and those of another one go first.
+func admit(p Plan) (next Plan, admitted bool) {
+	a, s := p.Observation.Admission, &p.Record.Scheduling
+	held := s.HeldBy
+	switch {
+	case a.Verdict == scheduler.Reject:
+		return refuse(p, lifecycle.Cause{Reason: a.Reason, Message: a.Message}), false
+	case held != "" && held != a.Choice.Scheduler:
+		return release(p), false
+	}
+	s.Choice, s.Start = a.Choice, max(1, s.Start)
+	if a.HasObjects() {
+		s.HeldBy = a.Choice.Scheduler
+	}
+	switch {
+	case s.HeldBy != held:
+		p.Record.State, p.Requeue = Submitted, unknownRetry
+		return p, false
+	case a.HasObjects():
+		p.Actions = append(p.Actions, Action{Kind: Schedule})
+	}
+	if a.Waits() {
+		p.Record.State, p.Record.Generation = Submitted, p.Cluster.Generation
+		p.Record.Cause, p.Requeue = lifecycle.Cause{Reason: a.Reason, Message: a.Message}, cmp.Or(a.RetryAfter, heartbeat)
+		return p, false
+	}
+	return p, true
+}
+
+// release deletes the scheduler's objects.
+func release(p Plan) Plan {
+	p.Actions, p.Requeue = append(p.Actions, Action{Kind: Release}), unknownRetry
+	p.Record.Scheduling.HeldBy = ""
 	return p
 }
 
@@ -98,6 +141,13 @@ func decideRunning(p Plan) Plan {
 	}
 	p = converge(p)
 	p.Record.Cause = lifecycle.Cause{}
+	a := p.Observation.Admission
+	if a.HasObjects() {
+		p.Actions = append(p.Actions, Action{Kind: Schedule})
+	}
+	if a.RetryAfter > 0 {
+		p.Requeue = min(p.Requeue, a.RetryAfter)
+	}
 	return p
 }
 
@@ -122,10 +172,19 @@ func converge(p Plan) Plan {
 	return p
 }
 
-// Keep keeps of a set that is there what an edit cannot change, its selector, and its number of replicas if something else sets that.
+// Keep keeps of a set that is there what an edit cannot change, its selector, its number of replicas if something else sets that, and what is fixed
+// of its pods.
 func Keep(p Part, wanted, there *unstructured.Unstructured) {
 	if p.Kind != "StatefulSet" || there == nil {
 		return
+	}
+	for field, keys := range map[string][]string{"labels": p.Fixed.Labels, "annotations": p.Fixed.Annotations} {
+		for _, key := range keys {
+			path := []string{"spec", "template", "metadata", field, key}
+			if value, ok, err := unstructured.NestedString(there.Object, path...); ok && err == nil {
+				_ = unstructured.SetNestedField(wanted.Object, value, path...) // they are maps
+			}
+		}
 	}
 	if selector, ok, err := unstructured.NestedMap(there.Object, "spec", "selector"); ok && err == nil {
 		_ = unstructured.SetNestedMap(wanted.Object, selector, "spec", "selector") // spec is a map
@@ -164,6 +223,8 @@ func decideSuspended(p Plan) Plan {
 	switch {
 	case len(left) > 0:
 		p.Record.Cause, p.Requeue = suspended(p.Cluster, "its pods are being stopped: "+text.Some(left)), unknownRetry
+	case p.Record.Scheduling.HeldBy != "":
+		return release(p)
 	case p.Cluster.Suspend:
 		p.Record.Cause = suspended(p.Cluster, "there are no pods until it is false")
 	default:
@@ -174,7 +235,7 @@ func decideSuspended(p Plan) Plan {
 
 // begin begins again. It is stored before anything is made.
 func begin(p Plan, c lifecycle.Cause) Plan {
-	p.Record = Record{State: Submitted, Cause: c}
+	p.Record = Record{State: Submitted, Cause: c, Scheduling: Scheduling{Start: max(1, p.Record.Scheduling.Start) + 1}}
 	p.Requeue = unknownRetry
 	return p
 }
@@ -188,7 +249,11 @@ func refuse(p Plan, c lifecycle.Cause) Plan {
 // decideRefused deletes everything that was made.
 func decideRefused(p Plan) Plan {
 	p.Requeue = unknownRetry
-	if p.Actions = deletions(p, true); len(p.Actions) == 0 && len(leaving(p)) == 0 {
+	switch p.Actions = deletions(p, true); {
+	case len(p.Actions) > 0 || len(leaving(p)) > 0:
+	case p.Record.Scheduling.HeldBy != "":
+		return release(p)
+	default:
 		p.Record.State = Released
 	}
 	return p

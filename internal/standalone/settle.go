@@ -50,7 +50,8 @@ func Settle(p Plan, results []Result) Outcome {
 	}
 	o.Record.Cause.Message = lifecycle.Truncate(text.Lines(o.Record.Cause.Message), maxMessage)
 	o.Conditions = conditions(p, o.Record)
-	o.Again = o.Err == nil && o.Record.State != p.Before.State && o.Record.State != Running && o.Record.State != Released
+	moved := o.Record.State != p.Before.State || o.Record.Scheduling.HeldBy != p.Before.Scheduling.HeldBy
+	o.Again = o.Err == nil && moved && o.Record.State != Running && o.Record.State != Released
 	return o
 }
 
@@ -63,9 +64,9 @@ func refused(o Outcome, p Plan, a Action, r Result) Outcome {
 	cause := lifecycle.Cause{Reason: r.Class.Reason(lifecycle.ReasonSubmissionRefused), Message: r.Message}
 	lasts := r.Class == lifecycle.ClassRefused || r.Class == lifecycle.ClassPolicy
 	switch {
-	case a.Kind != Apply, r.Class == lifecycle.ClassTransient:
+	case a.Kind != Apply && a.Kind != Schedule, r.Class == lifecycle.ClassTransient:
 		o.Err = fmt.Errorf("%s %s: %s", a.Kind, a.Ref, r.Message)
-	case lasts && p.Before.State != Running:
+	case lasts && a.Kind == Apply && p.Before.State != Running:
 		o.Record, o.Requeue = refuse(p, cause).Record, unknownRetry
 	case lasts: // what is refused of an edit stops nothing
 		o.Record.Cause, o.Requeue = cause, heartbeat
@@ -109,15 +110,23 @@ func ready(p Plan, r Record) aspect {
 		return aspect{false, lifecycle.Cause{Reason: ReasonPodsNotReady, Message: "there are no pods, or none to count on"}}
 	}
 	message := fmt.Sprintf("master: %d of %d ready, workers: %d of %d ready", m.Ready, m.Wanted, w.Ready, w.Wanted)
-	for _, role := range []Role{m, w} {
-		if role.Waiting.Reason != "" {
-			message += "; " + role.Waiting.Detailed().Message
-			break
-		}
+	reason := ReasonPodsNotReady
+	if waits := waiting(p.Observation); waits.Reason != "" {
+		message, reason = message+"; "+waits.Message, waits.Reason
 	}
 	message = lifecycle.Truncate(text.Lines(message), maxMessage)
 	if m.Wanted > 0 && m.Ready >= m.Wanted && w.Ready >= w.Wanted {
 		return aspect{true, lifecycle.Cause{Reason: ReasonReady, Message: message}}
 	}
-	return aspect{false, lifecycle.Cause{Reason: ReasonPodsNotReady, Message: message}}
+	return aspect{false, lifecycle.Cause{Reason: reason, Message: message}}
+}
+
+// waiting is what pods of a cluster wait for: in the words of their scheduler, or else of the first that waits.
+func waiting(o Observation) lifecycle.Cause {
+	for _, c := range []lifecycle.Cause{o.Placing, o.Master.Waiting.Detailed(), o.Workers.Waiting.Detailed()} {
+		if c.Reason != "" {
+			return c
+		}
+	}
+	return lifecycle.Cause{}
 }

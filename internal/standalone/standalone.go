@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
 // State is where a cluster is.
@@ -36,6 +37,9 @@ const (
 	Released State = "Released"
 )
 
+// Starts is whether a cluster in the state has yet to start.
+func (s State) Starts() bool { return s == New || s == Submitted }
+
 // Ref names an object of a cluster.
 type Ref struct{ Kind, Name string }
 
@@ -50,7 +54,12 @@ type Part struct {
 	// Scaled says that something else sets the number of replicas, from Min to Max.
 	Scaled   bool
 	Min, Max int32
+	// Fixed are labels and annotations of the pods that stay as they were made: other values would restart the pods.
+	Fixed Keys
 }
+
+// Keys are keys of labels and of annotations.
+type Keys struct{ Labels, Annotations []string }
 
 // Cluster is the desired state.
 type Cluster struct {
@@ -74,8 +83,19 @@ type Cluster struct {
 type Record struct {
 	State State
 	Cause lifecycle.Cause
-	// Generation is that of the spec that the objects were last made from; 0 if this operator has made none.
+	// Generation is that of the spec that the objects were last made from, or that waits for its scheduler; 0 if this operator has made none.
 	Generation int64
+	Scheduling Scheduling
+}
+
+// Scheduling is how a cluster is scheduled.
+type Scheduling struct {
+	// Choice is who schedules the current start. It stays as it is until the next one; empty for a cluster that another operator has started.
+	scheduler.Choice
+	// Start counts the starts of the cluster, from 1; 0 before the first.
+	Start int32
+	// HeldBy is the scheduler that may have objects for the cluster; "" if none has.
+	HeldBy string
 }
 
 // Found is what there is of an object.
@@ -108,6 +128,10 @@ type Observation struct {
 	// Unknown says that something could not be read.
 	Unknown         bool
 	Master, Workers Role
+	// Admission is the answer of the scheduler about a cluster that is to start, and what its objects must be like when it runs.
+	Admission scheduler.Admission
+	// Placing is what the scheduler says of pods that wait for a node; empty if none do.
+	Placing lifecycle.Cause
 }
 
 // Action is one write. The set is closed.
@@ -126,6 +150,10 @@ const (
 	Apply ActionKind = "Apply"
 	// Delete deletes an object.
 	Delete ActionKind = "Delete"
+	// Schedule makes the scheduler's objects as it wants them.
+	Schedule ActionKind = "Schedule"
+	// Release deletes the scheduler's objects.
+	Release ActionKind = "Release"
 	// RemoveFinalizer lets go of a cluster that is being deleted.
 	RemoveFinalizer ActionKind = "RemoveFinalizer"
 )

@@ -5,12 +5,14 @@ package standalone
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
 var (
@@ -63,8 +65,8 @@ func TestDecide(t *testing.T) {
 		want    Record
 		actions []Action
 	}{
-		"Start":   {reason: "everything is made before it is told", cluster: cluster(), want: Record{State: Running, Generation: 2}, actions: apply(service, workers)},
-		"Crashed": {reason: "what an earlier try has made is applied once more", cluster: cluster(), seen: Observation{Found: with(map[Ref]Found{}, service, kept)}, want: Record{State: Running, Generation: 2}, actions: apply(service, workers)},
+		"Start":   {reason: "everything is made before it is told", cluster: cluster(), want: Record{State: Running, Generation: 2, Scheduling: Scheduling{Start: 1}}, actions: apply(service, workers)},
+		"Crashed": {reason: "what an earlier try has made is applied once more", cluster: cluster(), seen: Observation{Found: with(map[Ref]Found{}, service, kept)}, want: Record{State: Running, Generation: 2, Scheduling: Scheduling{Start: 1}}, actions: apply(service, workers)},
 		"Taken": {
 			reason: "an object of others is not touched, and nothing is made beside it", cluster: cluster(), want: Record{Cause: taken(workers)},
 			seen: Observation{Found: with(map[Ref]Found{}, workers, func(f *Found) { f.Ours = false })},
@@ -126,6 +128,105 @@ func TestDecide(t *testing.T) {
 			}
 			if diff := cmp.Diff(tc.actions, p.Actions); diff != "" {
 				t.Errorf("%s: actions (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// What a cluster's scheduler says decides whether it starts. That the scheduler has objects is stored before there are any, and they go when there
+// are no pods any more.
+func TestScheduling(t *testing.T) {
+	says := func(v scheduler.Verdict, changes ...func(*scheduler.Admission)) Observation {
+		a := scheduler.Admission{Verdict: v, Reason: scheduler.ReasonWaitingForCapacity, Message: "full", RetryAfter: time.Minute, Choice: scheduler.Choice{Scheduler: "gang"}}
+		for _, change := range changes {
+			change(&a)
+		}
+		return Observation{Found: map[Ref]Found{}, Admission: a}
+	}
+	group := func(a *scheduler.Admission) { a.Apply = []*unstructured.Unstructured{{}} }
+	chosen := func(start int32, heldBy string) Scheduling {
+		return Scheduling{Choice: scheduler.Choice{Scheduler: "gang"}, Start: start, HeldBy: heldBy}
+	}
+	full := lifecycle.Cause{Reason: scheduler.ReasonWaitingForCapacity, Message: "full"}
+	apply := []Action{{Kind: Apply, Ref: service}, {Kind: Apply, Ref: workers}}
+	schedule, release := Action{Kind: Schedule}, Action{Kind: Release}
+	suspend := func(c *Cluster) { c.Suspend = true }
+	cases := map[string]struct {
+		reason  string
+		cluster Cluster
+		record  Record
+		seen    Observation
+		want    Record
+		actions []Action
+		again   bool
+	}{
+		"Waits": {reason: "nothing is made before there is room", seen: says(scheduler.Wait), want: Record{State: Submitted, Generation: 2, Cause: full, Scheduling: chosen(1, "")}, again: true},
+		"Stored": {
+			reason: "a crash after the group is made would forget it", seen: says(scheduler.Wait, group),
+			want: Record{State: Submitted, Scheduling: chosen(1, "gang")}, again: true,
+		},
+		"WaitsInGroup": {
+			reason: "the group asks for the room", record: Record{State: Submitted, Scheduling: chosen(1, "gang")}, seen: says(scheduler.Wait, group),
+			want: Record{State: Submitted, Generation: 2, Cause: full, Scheduling: chosen(1, "gang")}, actions: []Action{schedule},
+		},
+		"Admitted": {
+			reason: "the group is there before its pods", record: Record{State: Submitted, Scheduling: chosen(1, "gang")}, seen: says(scheduler.Admit, group),
+			want: Record{State: Running, Generation: 2, Scheduling: chosen(1, "gang")}, actions: append([]Action{schedule}, apply...),
+		},
+		"NoGroup":  {reason: "pods are placed as they are", seen: says(scheduler.Admit), want: Record{State: Running, Generation: 2, Scheduling: chosen(1, "")}, actions: apply},
+		"Rejected": {reason: "it can never fit", seen: says(scheduler.Reject), want: Record{State: Refused, Generation: 2, Cause: full}, again: true},
+		"AnotherScheduler": {
+			reason: "an edit has named another one, while objects of the first are there", record: Record{State: Submitted, Generation: 1, Scheduling: Scheduling{Start: 1, HeldBy: "other"}},
+			seen: says(scheduler.Admit, group), want: Record{State: Submitted, Generation: 1, Scheduling: Scheduling{Start: 1}}, actions: []Action{release}, again: true,
+		},
+		"Running": {
+			reason: "the group follows the size", record: Record{State: Running, Generation: 2, Scheduling: chosen(1, "gang")}, seen: func() Observation {
+				o := says("", group)
+				o.Found = all()
+				return o
+			}(), want: Record{State: Running, Generation: 2, Scheduling: chosen(1, "gang")}, actions: []Action{schedule},
+		},
+		"SuspendedWithPods": {
+			reason: "their scheduler needs the group", cluster: cluster(suspend), record: Record{State: Suspended, Scheduling: chosen(1, "gang")}, seen: Observation{Workers: Role{Pods: []string{"pi-worker-0"}}},
+			want: Record{State: Suspended, Cause: suspended(cluster(), "its pods are being stopped: pod pi-worker-0"), Scheduling: chosen(1, "gang")},
+		},
+		"Suspended": {
+			reason: "it holds nothing", cluster: cluster(suspend), record: Record{State: Suspended, Scheduling: chosen(1, "gang")},
+			want: Record{State: Suspended, Scheduling: chosen(1, "")}, actions: []Action{release}, again: true,
+		},
+		"ResumedAtOnce": {
+			reason: "the group of the start before goes first", record: Record{State: Suspended, Scheduling: chosen(1, "gang")},
+			want: Record{State: Suspended, Scheduling: chosen(1, "")}, actions: []Action{release}, again: true,
+		},
+		"Resumed": {
+			reason: "the next start chooses once more", record: Record{State: Suspended, Scheduling: chosen(1, "")},
+			want: Record{State: Submitted, Cause: lifecycle.Cause{Reason: lifecycle.ReasonResumed, Message: "spec.suspend is false again"}, Scheduling: Scheduling{Start: 2}}, again: true,
+		},
+		"Refused": {
+			reason: "it holds nothing, either", record: Record{State: Refused, Generation: 2, Scheduling: chosen(1, "gang")},
+			want: Record{State: Refused, Generation: 2, Scheduling: chosen(1, "")}, actions: []Action{release}, again: true,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := tc.cluster
+			if c.Parts == nil {
+				c = cluster()
+			}
+			p := Decide(c, tc.record, tc.seen)
+			var results []Result
+			for range p.Actions {
+				results = append(results, Result{Class: lifecycle.ClassDone})
+			}
+			o := Settle(p, results)
+			if diff := cmp.Diff(tc.want, o.Record); diff != "" {
+				t.Errorf("%s: record (-want +got):\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff(tc.actions, p.Actions); diff != "" {
+				t.Errorf("%s: actions (-want +got):\n%s", tc.reason, diff)
+			}
+			if o.Again != tc.again {
+				t.Errorf("%s: again is %t", tc.reason, o.Again)
 			}
 		})
 	}
@@ -223,5 +324,20 @@ func TestKeep(t *testing.T) {
 		if diff := cmp.Diff(tc.want, wanted); diff != "" {
 			t.Errorf("%s: %s (-want +got):\n%s", name, tc.reason, diff)
 		}
+	}
+}
+
+// What a scheduler has laid over the pods stays as it was at the start, or an edit of the number of workers would restart the master.
+func TestKeepOfPods(t *testing.T) {
+	set := func(labels, annotations map[string]any) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
+			"template": map[string]any{"metadata": map[string]any{"labels": labels, "annotations": annotations}},
+		}}}
+	}
+	part := Part{Ref: workers, Fixed: Keys{Labels: []string{"group"}, Annotations: []string{"members", "user"}}}
+	wanted := set(map[string]any{"group": "a", "team": "new"}, map[string]any{"members": "3", "user": "ann"})
+	Keep(part, wanted, set(map[string]any{"group": "b", "team": "old"}, map[string]any{"members": "2"}))
+	if diff := cmp.Diff(set(map[string]any{"group": "b", "team": "new"}, map[string]any{"members": "2", "user": "ann"}), wanted); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -176,6 +176,34 @@ type SparkClusterStatus struct {
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// Scheduling is about the scheduler of the cluster's pods.
+	// +optional
+	Scheduling *ClusterScheduling `json:"scheduling,omitempty"`
+}
+
+// ClusterScheduling is about the scheduler of a cluster's pods.
+type ClusterScheduling struct {
+	// Start counts the starts of the cluster, from 1.
+	// +optional
+	Start int32 `json:"start,omitempty"`
+	// Scheduler is the name of the scheduler that was chosen for the current start.
+	// +optional
+	Scheduler string `json:"scheduler,omitempty"`
+	// Source is who chose it: Application (the cluster's own spec), Policy (of the operator, for the namespace), Namespace or Cluster (of Kubernetes).
+	// +optional
+	Source string `json:"source,omitempty"`
+	// Queue of the scheduler.
+	// +optional
+	Queue string `json:"queue,omitempty"`
+	// Parameters are those of the operator's configuration: an object in JSON.
+	// +optional
+	Parameters string `json:"parameters,omitempty"`
+	// Group is the scheduler's object for the cluster: kind and name.
+	// +optional
+	Group string `json:"group,omitempty"`
+	// HeldBy is the scheduler that may have objects for the cluster.
+	// +optional
+	HeldBy string `json:"heldBy,omitempty"`
 }
 
 // ClusterState is a state, since when, and why.

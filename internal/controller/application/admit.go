@@ -24,25 +24,8 @@ func (e *Engine[T]) admit(ctx context.Context, s *scope[T]) error {
 	if err != nil || candidate == nil {
 		return err
 	}
-	key := e.keyOf(s.obj)
-	// before it reads: what changes while it reads must enqueue it
-	e.Schedulers.SetWaiting(key, candidate, scheduler.Admission{Verdict: scheduler.Wait})
-	if missing, ok := e.Schedulers.Unavailable(candidate.Plugin()); ok {
-		e.Schedulers.SetWaiting(key, candidate, missing)
-		s.admission = candidate.Unavailable(missing)
-		return nil
-	}
-	if s.seen, err = e.Reader.Snapshot(ctx, candidate.Reads()); err != nil {
-		return err
-	}
-	if s.admission, err = e.Schedulers.Admit(ctx, candidate, s.seen); err != nil {
-		return err
-	}
-	if s.admission.Err != nil {
-		ctrllog.FromContext(ctx).Error(s.admission.Err, "a scheduler plugin cannot answer")
-	}
-	e.Schedulers.SetWaiting(key, candidate, s.admission.Admission)
-	return nil
+	s.admission, s.seen, err = e.Schedulers.Ask(ctx, candidate, e.Reader.Snapshot)
+	return err
 }
 
 // candidate validates the attempt and chooses its scheduler. It is nil if the answer is known without that.

@@ -31,8 +31,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/observe"
 	"github.com/firesteel-dev/firesteel/internal/operator"
-	"github.com/firesteel-dev/firesteel/internal/policy"
-	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/internal/resolve"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/standalone"
 )
 
@@ -60,8 +60,10 @@ type Engine struct {
 	Writer   actuate.Writer
 	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
-	// Policies returns those in force; nil for none.
-	Policies func() policy.Set
+	// Operator returns the operator's configuration that is in force.
+	Operator func() resolve.Operator
+	// Schedulers remembers what concerns more than one cluster.
+	Schedulers *operator.Schedulers
 	// Watches reports whether the operator works in a namespace; nil for all of them.
 	Watches func(namespace string) bool
 
@@ -69,20 +71,30 @@ type Engine struct {
 }
 
 // NewEngine returns the reconciler.
-func NewEngine(reader observe.Reader, writer client.Client, recorder events.EventRecorder, now clock.PassiveClock) *Engine {
+func NewEngine(reader observe.Reader, writer client.Client, recorder events.EventRecorder, now clock.PassiveClock, schedulers *operator.Schedulers, config func() resolve.Operator) *Engine {
 	reader.Labels = apache.ClusterFamily.Labels
-	return &Engine{Reader: reader, Writer: actuate.Writer{Client: writer, Existing: reader.Existing}, Recorder: recorder, Clock: now}
+	e := &Engine{
+		Reader: reader, Writer: actuate.Writer{Client: writer, Existing: reader.Existing}, Recorder: recorder, Clock: now, Schedulers: schedulers, Operator: config,
+	}
+	schedulers.Rebuild(e.enterRunning)
+	return e
+}
+
+// forget drops what is remembered of a cluster that is gone.
+func (e *Engine) forget(name types.NamespacedName) {
+	e.written.Forget(name)
+	e.Schedulers.Forget(scheduler.Key{Kind: apache.ClusterFamily.GroupKind(), Namespace: name.Namespace, Name: name.Name})
 }
 
 // Reconcile brings one cluster further: read, decide, act, write the status. Steps that wait for nothing follow each other at once.
 func (e *Engine) Reconcile(ctx context.Context, req reconcile.Request) (ctrl.Result, error) {
 	obj := &v1.SparkCluster{}
 	if e.Watches != nil && !e.Watches(req.Namespace) {
-		e.written.Forget(req.NamespacedName)
+		e.forget(req.NamespacedName)
 		return ctrl.Result{}, nil
 	}
 	if err := e.Reader.Cache.Get(ctx, req.NamespacedName, obj); err != nil {
-		e.written.Forget(req.NamespacedName)
+		e.forget(req.NamespacedName)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if e.written.Newer(obj) {
@@ -100,12 +112,15 @@ func (e *Engine) Reconcile(ctx context.Context, req reconcile.Request) (ctrl.Res
 
 // step takes one step. next is the cluster as it was stored.
 func (e *Engine) step(ctx context.Context, obj *v1.SparkCluster) (next *v1.SparkCluster, again bool, result ctrl.Result, err error) {
-	var check func(spark.Standalone) []*spark.ConfError
-	if e.Policies != nil {
-		check = e.Policies().For(obj.Namespace).CheckCluster
+	objections, record := apache.ClusterObjections(obj, e.Operator().Policies.For(obj.Namespace).CheckCluster), apache.ClusterRecord(obj)
+	var asked answer
+	if len(objections) == 0 && obj.DeletionTimestamp.IsZero() && !apache.ClusterProbe(obj) {
+		if asked, err = e.ask(ctx, obj, record); err != nil {
+			return obj, false, ctrl.Result{}, err
+		}
 	}
-	desired, record := apache.DesiredCluster(obj, apache.ClusterObjections(obj, check)), apache.ClusterRecord(obj)
-	target, err := targetOf(obj, desired)
+	desired := apache.DesiredCluster(obj, objections, asked.decoration)
+	target, err := targetOf(obj, desired, asked.decoration)
 	if err != nil {
 		return obj, false, ctrl.Result{}, err
 	}
@@ -113,6 +128,7 @@ func (e *Engine) step(ctx context.Context, obj *v1.SparkCluster) (next *v1.Spark
 	if err != nil {
 		return obj, false, ctrl.Result{}, err
 	}
+	seen.Admission, seen.Placing = asked.Admission, asked.placing
 	plan := standalone.Decide(desired, record, seen)
 	if len(plan.Actions) > 0 {
 		// A stale cache may not know that the cluster was suspended or resumed, or is another one of the name.
@@ -120,19 +136,22 @@ func (e *Engine) step(ctx context.Context, obj *v1.SparkCluster) (next *v1.Spark
 			return obj, false, ctrl.Result{RequeueAfter: raceRetry}, err
 		}
 	}
-	out := standalone.Settle(plan, e.act(ctx, obj, target, plan))
+	out := standalone.Settle(plan, e.act(ctx, obj, target, plan, asked.seen))
+	if !out.Record.State.Starts() && out.Record.State != standalone.Running {
+		e.Schedulers.Forget(scheduler.Key{Kind: apache.ClusterFamily.GroupKind(), Namespace: obj.Namespace, Name: obj.Name})
+	}
 	next, stored, result, err := e.writeStatus(ctx, obj, record, out)
 	return next, stored && out.Again, result, err
 }
 
 // targetOf is what to look for of a cluster.
-func targetOf(o *v1.SparkCluster, desired standalone.Cluster) (observe.ClusterTarget, error) {
+func targetOf(o *v1.SparkCluster, desired standalone.Cluster, d scheduler.Decoration) (observe.ClusterTarget, error) {
 	t := observe.ClusterTarget{
 		Owner: apache.ClusterFamily.Owner(o, ""), Parts: desired.Parts, Namespace: o.Namespace, Name: o.Name, Optional: desired.Optional,
 		Empty: func(kind string) client.Object { return owned[kind]() },
 	}
 	t.Master, t.Workers = apache.ClusterSets(o.Name)
-	for _, object := range apache.ClusterObjects(o) {
+	for _, object := range apache.ClusterObjects(o, d) {
 		wanted, err := marked(object)
 		if err != nil {
 			return t, fmt.Errorf("build %s of %s/%s: %w", object.GetName(), o.Namespace, o.Name, err)
@@ -155,8 +174,8 @@ func marked(object runtime.Object) (*unstructured.Unstructured, error) {
 	return wanted, apache.ClusterFamily.Labels.MarkApplied(wanted)
 }
 
-// act carries out a plan. The first action that is not done ends it.
-func (e *Engine) act(ctx context.Context, o *v1.SparkCluster, t observe.ClusterTarget, plan standalone.Plan) []standalone.Result {
+// act carries out a plan. The first action that is not done ends it. shown is what the scheduler's plugin was shown.
+func (e *Engine) act(ctx context.Context, o *v1.SparkCluster, t observe.ClusterTarget, plan standalone.Plan, shown scheduler.Snapshot) []standalone.Result {
 	var results []standalone.Result
 	for _, a := range plan.Actions {
 		var r lifecycle.Result
@@ -177,6 +196,10 @@ func (e *Engine) act(ctx context.Context, o *v1.SparkCluster, t observe.ClusterT
 			object.SetName(a.Ref.Name)
 			object.SetUID(types.UID(a.UID))
 			r = e.Writer.DeleteObject(ctx, object)
+		case standalone.Schedule:
+			r = e.Writer.Schedule(ctx, t.Owner, o.Name, plan.Observation.Admission, shown)
+		case standalone.Release:
+			r = e.release(ctx, o, plan.Before)
 		case standalone.RemoveFinalizer:
 			r = e.Writer.RemoveFinalizer(ctx, o, apache.ClusterFamily.Finalizer)
 		}

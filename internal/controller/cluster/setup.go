@@ -14,12 +14,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/internal/actuate"
 	"github.com/firesteel-dev/firesteel/internal/convert/apache"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/operator"
+	"github.com/firesteel-dev/firesteel/internal/resolve"
 )
 
 // Kind is the kind of clusters among those of applications (application.Kind).
@@ -44,12 +46,15 @@ func (Kind) Owned() []client.Object {
 func (k Kind) Setup(s *operator.Shared) error {
 	now := clock.RealClock{}
 	writer := operator.CountWrites(client.WithFieldOwner(s.Manager.GetClient(), actuate.FieldOwner), s.Metrics, now, s.Manager.GetScheme())
-	engine := NewEngine(s.Reader, writer, s.Recorder, now)
-	engine.Policies, engine.Watches = s.Policies, s.Namespaces.Watches
+	engine := NewEngine(s.Reader, writer, s.Recorder, now, s.Schedulers, func() resolve.Operator {
+		return resolve.Operator{Registry: s.Registry, Policies: s.Policies(), Submitters: s.Config.Submitter.From}
+	})
+	engine.Watches = s.Namespaces.Watches
 	b := ctrl.NewControllerManagedBy(s.Manager).
 		Named("sparkcluster").
 		For(&v1.SparkCluster{}).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(clusterOf)).
+		WatchesRawSource(source.Channel(s.SchedulerKinds.Events(apache.ClusterFamily.GroupKind()), &handler.EnqueueRequestForObject{})).
 		WatchesRawSource(s.Namespaces.Source(engine.names)).
 		WithOptions(operator.ControllerOptions(s.Config.Workers))
 	for _, object := range k.Owned() {

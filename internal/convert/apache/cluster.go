@@ -3,6 +3,7 @@
 package apache
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
@@ -32,9 +34,11 @@ func workerName(cluster string) string    { return cluster + "-worker" }
 func masterService(cluster string) string { return masterName(cluster) + "-svc" }
 func workerService(cluster string) string { return workerName(cluster) + "-svc" }
 
-// ClusterObjects are the objects of a cluster, in the order in which they are made. They have no owner.
-func ClusterObjects(o *v1.SparkCluster) []spark.Object {
+// ClusterObjects are the objects of a cluster, in the order in which they are made. They have no owner. The pods of the master have what a
+// scheduler's plugin lays over a driver, and those of workers what it lays over executors.
+func ClusterObjects(o *v1.SparkCluster, d scheduler.Decoration) []spark.Object {
 	c := clusterOf(o)
+	c.master.overlay, c.worker.overlay = d.Driver, d.Executor
 	objects := []spark.Object{c.service(c.master), c.service(c.worker), c.statefulSet(c.master), c.statefulSet(c.worker), c.networkPolicy()}
 	if size := o.Spec.ClusterTolerations.InstanceConfig; size.MinWorkers < size.MaxWorkers {
 		objects = append(objects, c.autoscaler())
@@ -63,6 +67,7 @@ type role struct {
 	// governing is the Service by which pods of a StatefulSet have names; "" for none.
 	governing string
 	searches  []string
+	overlay   spark.PodOverlay
 }
 
 func clusterOf(o *v1.SparkCluster) cluster {
@@ -211,6 +216,17 @@ func (c cluster) pod(t *corev1.PodTemplateSpec, r role) {
 			restrict(&all[i])
 		}
 	}
+	t.Labels, t.Annotations = with(t.Labels, r.overlay.Labels), over(t.Annotations, r.overlay.Annotations)
+	s.SchedulerName = cmp.Or(r.overlay.SchedulerName, s.SchedulerName)
+	s.PriorityClassName = cmp.Or(s.PriorityClassName, r.overlay.PriorityClassName)
+}
+
+// over are the annotations of both maps, nil if there are none; those of the second win.
+func over(annotations, more map[string]string) map[string]string {
+	if len(more) == 0 {
+		return annotations
+	}
+	return with(annotations, more)
 }
 
 // restrict forbids a container to gain privileges, unless the user says something else.

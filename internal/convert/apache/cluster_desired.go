@@ -4,6 +4,7 @@ package apache
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 	"github.com/firesteel-dev/firesteel/internal/standalone"
 )
@@ -34,24 +36,38 @@ var ClusterFamily = lifecycle.Family{
 // ClusterSets are the names of the StatefulSets of a cluster.
 func ClusterSets(name string) (master, workers string) { return masterName(name), workerName(name) }
 
-// DesiredCluster returns what standalone.Decide needs to know of the object itself, and of what is against it.
-func DesiredCluster(o *v1.SparkCluster, objections []*spark.ConfError) standalone.Cluster {
+// ClusterProbe reports whether the object is the health probe of a previous operator.
+func ClusterProbe(o *v1.SparkCluster) bool {
+	return strings.EqualFold(o.Labels[v1.LabelSentinel], "true")
+}
+
+// DesiredCluster returns what standalone.Decide needs to know of the object itself, of what is against it, and of what its scheduler lays over its
+// pods.
+func DesiredCluster(o *v1.SparkCluster, objections []*spark.ConfError, d scheduler.Decoration) standalone.Cluster {
 	c := standalone.Cluster{
 		Generation: o.Generation, Suspend: o.Spec.Suspend, Deleting: !o.DeletionTimestamp.IsZero(), Finalizer: slices.Contains(o.Finalizers, v1.ClusterFinalizer),
 		SuspendField: "spec.suspend", Problem: problemOf(objections),
 		Optional: []standalone.Ref{{Kind: "HorizontalPodAutoscaler", Name: workerName(o.Name) + "-hpa"}, {Kind: "PodDisruptionBudget", Name: workerName(o.Name) + "-pdb"}},
 	}
-	c.Probe = strings.EqualFold(o.Labels[v1.LabelSentinel], "true")
+	c.Probe = ClusterProbe(o)
 	size := o.Spec.ClusterTolerations.InstanceConfig
-	for _, object := range ClusterObjects(o) {
+	for _, object := range ClusterObjects(o, d) {
 		part := standalone.Part{Ref: standalone.Ref{Kind: object.GetObjectKind().GroupVersionKind().Kind, Name: object.GetName()}}
 		part.Runs = part.Kind == "StatefulSet" || slices.Contains(c.Optional, part.Ref)
-		if part.Kind == "StatefulSet" && part.Name == workerName(o.Name) && size.MinWorkers < size.MaxWorkers {
-			part.Scaled, part.Min, part.Max = true, size.MinWorkers, size.MaxWorkers
+		switch part.Ref {
+		case standalone.Ref{Kind: "StatefulSet", Name: masterName(o.Name)}:
+			part.Fixed = keysOf(d.Driver)
+		case standalone.Ref{Kind: "StatefulSet", Name: workerName(o.Name)}:
+			part.Fixed = keysOf(d.Executor)
+			part.Scaled, part.Min, part.Max = size.MinWorkers < size.MaxWorkers, size.MinWorkers, size.MaxWorkers
 		}
 		c.Parts = append(c.Parts, part)
 	}
 	return c
+}
+
+func keysOf(o spark.PodOverlay) standalone.Keys {
+	return standalone.Keys{Labels: slices.Sorted(maps.Keys(o.Labels)), Annotations: slices.Sorted(maps.Keys(o.Annotations))}
 }
 
 func problemOf(objections []*spark.ConfError) lifecycle.Cause {
@@ -103,7 +119,7 @@ func clusterProblems(o *v1.SparkCluster) []*spark.ConfError {
 var clusterFields = fieldsOfRoles()
 
 func fieldsOfRoles() spark.Fields {
-	fields := spark.Fields{"": "spec", RoleWorker + ".most": "spec.clusterTolerations.instanceConfig.maxWorkers"}
+	fields := spark.Fields{"": "spec", scheduler.FieldScheduler: confField(spark.ConfSchedulerName), RoleWorker + ".most": "spec.clusterTolerations.instanceConfig.maxWorkers"}
 	for name, spec := range map[string]string{RoleMaster: "spec.masterSpec.", RoleWorker: "spec.workerSpec."} {
 		template := spec + "statefulSetSpec.template"
 		for part, path := range map[string]string{
@@ -132,11 +148,11 @@ func ClusterBuilt(o *v1.SparkCluster) spark.Standalone {
 		if c.conf[spark.ConfSchedulerName] == "" {
 			pod.Spec.SchedulerName = "" // the usual one, which the user has not chosen
 		}
-		most := r.replicas
+		least, most := r.replicas, r.replicas
 		if size := o.Spec.ClusterTolerations.InstanceConfig; r.name == RoleWorker && size.MinWorkers < size.MaxWorkers {
-			most = max(most, size.MaxWorkers)
+			least, most = min(least, size.MinWorkers), max(most, size.MaxWorkers)
 		}
-		built.Roles = append(built.Roles, spark.StandaloneRole{Name: r.name, Pod: pod, Most: most, Set: set, Service: c.service(r), Claims: set.Spec.VolumeClaimTemplates})
+		built.Roles = append(built.Roles, spark.StandaloneRole{Name: r.name, Pod: pod, Initial: r.replicas, Least: least, Most: most, Set: set, Service: c.service(r), Claims: set.Spec.VolumeClaimTemplates})
 	}
 	return built
 }

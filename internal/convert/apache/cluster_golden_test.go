@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 	"github.com/firesteel-dev/firesteel/test/golden"
 )
@@ -81,7 +82,7 @@ func TestGoldenClusters(t *testing.T) {
 		}
 		cases++
 		built := map[string]bool{}
-		for _, got := range ClusterObjects(r.cluster) {
+		for _, got := range ClusterObjects(r.cluster, scheduler.Decoration{}) {
 			name := golden.NameOf(golden.Stored(t, got))
 			built[name] = true
 			body, ok := recorded[name]

@@ -8,15 +8,15 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
-	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/standalone"
-	"github.com/firesteel-dev/firesteel/internal/testutil/testrun"
 )
 
 // clusterObject is an object in the store of a simulated API server. says is what was applied to it: a number that stands for the spec.
@@ -26,18 +26,25 @@ type clusterObject struct {
 	ours, deleted bool
 }
 
+// clusterGroup is a scheduler's object for one start of the cluster.
+type clusterGroup struct {
+	scheduler string
+	start     int32
+}
+
 // clusterStore is what the API server and the controllers of Kubernetes have.
 type clusterStore struct {
 	cluster *v1.SparkCluster // nil once it is gone
 	objects map[standalone.Ref]clusterObject
 	pods    map[string]int // of sets, by their names: the UID of the set that they are of
+	groups  map[clusterGroup]bool
 	uids    int
 	now     time.Time
 }
 
 func (s *clusterStore) clone() *clusterStore {
 	c := *s
-	c.objects, c.pods = maps.Clone(s.objects), maps.Clone(s.pods)
+	c.objects, c.pods, c.groups = maps.Clone(s.objects), maps.Clone(s.pods), maps.Clone(s.groups)
 	return &c // the cluster is replaced as a whole
 }
 
@@ -54,6 +61,9 @@ type clusterHistory struct {
 	clusterStore
 	caches  [2]*clusterStore
 	refused bool
+	// scheduler is the one that a start is given now; that of the name "plain" has no objects. says is its verdict.
+	scheduler string
+	says      scheduler.Verdict
 	// calm says that there are no users and no crashes any more.
 	calm   bool
 	broken error
@@ -94,6 +104,26 @@ func seen(s *clusterStore) standalone.Observation {
 	return o
 }
 
+// asked is what the scheduler of a cluster answers.
+func (h *clusterHistory) asked(o *v1.SparkCluster) scheduler.Admission {
+	r := ClusterRecord(o)
+	a := scheduler.Admission{Choice: r.Scheduling.Choice}
+	switch {
+	case r.State == standalone.Running:
+	case !r.State.Starts() || o.Spec.Suspend:
+		return scheduler.Admission{}
+	default:
+		if r.Generation != o.Generation || a.Choice.Scheduler == "" {
+			a.Choice = scheduler.Choice{Scheduler: h.scheduler}
+		}
+		a.Verdict, a.Reason, a.Message = h.says, scheduler.ReasonWaitingForCapacity, "full"
+	}
+	if a.Choice.Scheduler != "plain" && a.Choice.Scheduler != "" && a.Verdict != scheduler.Reject {
+		a.Apply = []*unstructured.Unstructured{{}}
+	}
+	return a
+}
+
 // operate takes one step of an operator, which may crash after each write.
 func (h *clusterHistory) operate(i int) {
 	cache := h.caches[i]
@@ -101,14 +131,16 @@ func (h *clusterHistory) operate(i int) {
 		return
 	}
 	decided := cache.cluster
-	plan := standalone.Decide(DesiredCluster(decided, ClusterObjections(decided, nil)), ClusterRecord(decided), seen(cache))
+	o := seen(cache)
+	o.Admission = h.asked(decided)
+	plan := standalone.Decide(DesiredCluster(decided, ClusterObjections(decided, nil), scheduler.Decoration{}), ClusterRecord(decided), o)
 	fresh := func() bool { return h.cluster != nil && h.cluster.ResourceVersion == decided.ResourceVersion }
 	if len(plan.Actions) > 0 && !fresh() {
 		return
 	}
 	var results []standalone.Result
 	for _, a := range plan.Actions {
-		r := h.act(a, decided)
+		r := h.act(a, decided, plan)
 		results = append(results, r)
 		if h.chance(12) {
 			h.log = append(h.log, fmt.Sprintf("operator %d crashes after %v", i, a))
@@ -131,8 +163,9 @@ func (h *clusterHistory) operate(i int) {
 	h.log = append(h.log, fmt.Sprintf("operator %d: %s", i, next.Status.CurrentState))
 }
 
-func (h *clusterHistory) act(a standalone.Action, decided *v1.SparkCluster) standalone.Result {
+func (h *clusterHistory) act(a standalone.Action, decided *v1.SparkCluster, plan standalone.Plan) standalone.Result {
 	object, there := h.objects[a.Ref]
+	own := plan.Record.Scheduling
 	h.log = append(h.log, fmt.Sprint(a.Kind, " ", a.Ref))
 	switch a.Kind {
 	case standalone.Apply:
@@ -150,8 +183,18 @@ func (h *clusterHistory) act(a standalone.Action, decided *v1.SparkCluster) stan
 		if decided.Spec.Suspend && slices.Contains([]string{"StatefulSet", "HorizontalPodAutoscaler"}, a.Ref.Kind) {
 			h.fail("%s is made for a suspended cluster", a.Ref)
 		}
+		if group := (clusterGroup{own.Scheduler, own.Start}); !there && a.Ref.Kind == "StatefulSet" && plan.Before.State.Starts() && own.Scheduler != "plain" && !h.groups[group] {
+			h.fail("%s is made before the group %v", a.Ref, group)
+		}
 		object.says = wantedText(decided)
 		h.objects[a.Ref] = object
+	case standalone.Schedule:
+		if before := plan.Before.Scheduling; before.HeldBy != own.Scheduler {
+			h.fail("a group of %s is made, and it is not stored that there is one: %+v", own.Scheduler, before)
+		}
+		h.groups[clusterGroup{own.Scheduler, own.Start}] = true
+	case standalone.Release:
+		delete(h.groups, clusterGroup{plan.Before.Scheduling.HeldBy, max(1, plan.Before.Scheduling.Start)})
 	case standalone.Delete:
 		if !there || fmt.Sprint(object.uid) != a.UID {
 			break
@@ -171,7 +214,7 @@ func (h *clusterHistory) act(a standalone.Action, decided *v1.SparkCluster) stan
 func (h *clusterHistory) judgeStatus(before, after *v1.SparkCluster) {
 	was, is := ClusterRecord(before).State, ClusterRecord(after).State
 	allowed := map[standalone.State][]standalone.State{
-		standalone.New: {standalone.Running, standalone.Refused}, standalone.Submitted: {standalone.Running, standalone.Refused, standalone.Suspended},
+		standalone.New: {standalone.Submitted, standalone.Running, standalone.Refused}, standalone.Submitted: {standalone.Running, standalone.Refused, standalone.Suspended},
 		standalone.Running: {standalone.Suspended}, standalone.Suspended: {standalone.Submitted}, standalone.Refused: {standalone.Released}, standalone.Released: {standalone.Submitted},
 	}
 	if was != is && !slices.Contains(allowed[was], is) {
@@ -202,6 +245,9 @@ func (h *clusterHistory) kubernetes() {
 	if h.cluster != nil && !h.cluster.DeletionTimestamp.IsZero() && len(h.cluster.Finalizers) == 0 {
 		h.cluster = nil
 	}
+	if h.cluster == nil {
+		clear(h.groups)
+	}
 }
 
 func sortedRefs(objects map[standalone.Ref]clusterObject) []standalone.Ref {
@@ -222,7 +268,11 @@ func (h *clusterHistory) user() {
 		h.update(func(o *v1.SparkCluster) { change(&o.Spec); o.Generation++ })
 		h.log = append(h.log, fmt.Sprintf("edit: %+v suspend %t", h.cluster.Spec.ClusterTolerations, h.cluster.Spec.Suspend))
 	}
-	switch h.IntN(8) {
+	switch h.IntN(10) {
+	case 8:
+		h.scheduler = []string{"plain", "gang", "other"}[h.IntN(3)]
+	case 9:
+		h.says = []scheduler.Verdict{scheduler.Admit, scheduler.Wait, scheduler.Unavailable, scheduler.Reject}[h.IntN(4)]
 	case 0, 1:
 		edit(func(s *v1.SparkClusterSpec) { s.Suspend = !s.Suspend })
 	case 2, 3:
@@ -261,10 +311,15 @@ func (h *clusterHistory) settled() error {
 		}
 		return nil
 	}
-	desired, record := DesiredCluster(h.cluster, ClusterObjections(h.cluster, nil)), ClusterRecord(h.cluster)
+	desired, record := DesiredCluster(h.cluster, ClusterObjections(h.cluster, nil), scheduler.Decoration{}), ClusterRecord(h.cluster)
 	for ref, object := range h.objects {
 		if object.ours && object.deleted {
 			return fmt.Errorf("%s is being deleted", ref)
+		}
+	}
+	for group := range h.groups {
+		if own := record.Scheduling; record.State != standalone.Running || group != (clusterGroup{own.Scheduler, own.Start}) {
+			return fmt.Errorf("the group %v is left of a cluster that is %q and %+v", group, record.State, own)
 		}
 	}
 	switch {
@@ -303,86 +358,4 @@ func (h *clusterHistory) settled() error {
 		}
 	}
 	return nil
-}
-
-// live lives one history, and says what was broken.
-func live(seed uint64) *clusterHistory {
-	h := &clusterHistory{Rand: rand.New(rand.NewPCG(seed, 0)), clusterStore: clusterStore{objects: map[standalone.Ref]clusterObject{}, pods: map[string]int{}, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}}
-	h.cluster = &v1.SparkCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "pi", Generation: 1, ResourceVersion: "v"}}
-	h.cluster.Spec.RuntimeVersions.SparkVersion = "4.1.4"
-	if h.IntN(4) == 0 {
-		h.cluster.Finalizers = []string{v1.ClusterFinalizer}
-	}
-	two := h.IntN(3) == 0
-	sync := func(i int) {
-		before := h.caches[i]
-		h.caches[i] = h.clone()
-		if before != nil && h.chance(3) { // each kind of objects has a watch of its own
-			h.caches[i].objects, h.caches[i].pods = before.objects, before.pods
-		}
-	}
-	sync(0)
-	sync(1)
-	for range 30 + h.IntN(90) {
-		h.now = h.now.Add(time.Second)
-		switch h.IntN(10) {
-		case 0:
-			h.user()
-		case 1, 2, 3:
-			h.kubernetes()
-		case 4, 5, 6:
-			sync(h.IntN(2))
-		default:
-			i := 0
-			if two {
-				i = h.IntN(2)
-			}
-			h.operate(i)
-		}
-	}
-	h.refused, h.calm = false, true
-	if ref := (standalone.Ref{Kind: "Service", Name: "pi-worker-svc"}); !h.objects[ref].ours {
-		delete(h.objects, ref)
-	}
-	const most, rest = 200, 3
-	quiet := 0
-	for range most {
-		h.now = h.now.Add(time.Second)
-		h.kubernetes()
-		sync(0)
-		if h.operate(0); h.broken != nil {
-			return h
-		}
-		if quiet++; h.settled() != nil {
-			quiet = 0
-		}
-		if quiet > rest {
-			return h
-		}
-	}
-	h.fail("it does not come to rest: %w", h.settled())
-	return h
-}
-
-// Whatever happens to a cluster and its operators, it ends as its user has it, and what others own is left alone.
-func TestClusterHistories(t *testing.T) {
-	histories := testrun.Pick(uint64(300), 1000, 20000)
-	begin, ends := testrun.Seed(), map[standalone.State]uint64{}
-	for i := range histories {
-		seed := i
-		if i >= histories/3 {
-			seed = begin + i
-		}
-		if h := live(seed); h.broken != nil {
-			t.Fatalf("seed %d: %v\n%s", seed, h.broken, fmt.Sprint(h.log))
-		} else if h.cluster != nil {
-			ends[ClusterRecord(h.cluster).State]++
-		}
-	}
-	for _, state := range []standalone.State{standalone.New, standalone.Running, standalone.Suspended, standalone.Released} {
-		if ends[state] < histories/100 {
-			t.Errorf("%d of %d histories end in %q: %v", ends[state], histories, state, ends)
-		}
-	}
-	t.Log(ends)
 }

@@ -13,6 +13,7 @@ import (
 
 	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/standalone"
 	"github.com/firesteel-dev/firesteel/internal/testutil"
 	"github.com/firesteel-dev/firesteel/test/golden"
@@ -32,7 +33,7 @@ type clusterWorld struct {
 func (w *clusterWorld) settle() {
 	w.t.Helper()
 	for range 20 {
-		plan := standalone.Decide(DesiredCluster(w.cluster, ClusterObjections(w.cluster, nil)), ClusterRecord(w.cluster), standalone.Observation{Found: w.objects})
+		plan := standalone.Decide(DesiredCluster(w.cluster, ClusterObjections(w.cluster, nil), scheduler.Decoration{}), ClusterRecord(w.cluster), standalone.Observation{Found: w.objects})
 		var results []standalone.Result
 		for _, a := range plan.Actions {
 			r := w.act(a)
@@ -62,6 +63,7 @@ func (w *clusterWorld) act(a standalone.Action) standalone.Result {
 		delete(w.objects, a.Ref)
 	case standalone.RemoveFinalizer:
 		w.cluster.Finalizers = nil
+	case standalone.Schedule, standalone.Release: // the scheduler has no objects here
 	}
 	return standalone.Result{Class: lifecycle.ClassDone}
 }

@@ -4,6 +4,7 @@ package apache
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -12,6 +13,7 @@ import (
 
 	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/standalone"
 )
 
@@ -24,6 +26,11 @@ var clusterStates = map[standalone.State]v1.ClusterStateSummary{
 // ClusterRecord reads back what ClusterStatus stored, or what Apache's operator wrote.
 func ClusterRecord(o *v1.SparkCluster) standalone.Record {
 	r := standalone.Record{Generation: o.Status.ObservedGeneration}
+	if s := o.Status.Scheduling; s != nil {
+		r.Scheduling = standalone.Scheduling{Start: s.Start, HeldBy: s.HeldBy, Choice: scheduler.Choice{
+			Scheduler: s.Scheduler, Source: scheduler.Source(s.Source), Queue: s.Queue, Group: s.Group, Parameters: s.Parameters,
+		}}
+	}
 	if s := o.Status.CurrentState; s != nil {
 		for state, word := range clusterStates {
 			if word == s.CurrentStateSummary {
@@ -42,7 +49,9 @@ func ClusterStatus(o *v1.SparkCluster, out standalone.Outcome, now time.Time) (n
 	next = o.DeepCopy()
 	s := &next.Status
 	s.ObservedGeneration = out.Record.Generation
+	s.Scheduling = clusterScheduling(out.Record.Scheduling)
 	for _, c := range out.Conditions {
+		c.Message = wordsKept(meta.FindStatusCondition(s.Conditions, c.Type), c)
 		c.ObservedGeneration, c.LastTransitionTime = out.Record.Generation, metav1.NewTime(now)
 		meta.SetStatusCondition(&s.Conditions, c)
 	}
@@ -56,6 +65,42 @@ func ClusterStatus(o *v1.SparkCluster, out standalone.Outcome, now time.Time) (n
 		}
 	}
 	return next, !equality.Semantic.DeepEqual(&o.Status, s)
+}
+
+// wordsKept is the message of a condition. What pods wait for is told in the words of a scheduler, which may change all the time: they are written
+// when the reason changes, or the numbers before them.
+func wordsKept(old *metav1.Condition, c metav1.Condition) string {
+	if old == nil || old.Reason != c.Reason || c.Type != standalone.ConditionReady {
+		return c.Message
+	}
+	numbers, _, waits := strings.Cut(c.Message, "; ")
+	if before, _, _ := strings.Cut(old.Message, "; "); !waits || before != numbers {
+		return c.Message
+	}
+	return old.Message
+}
+
+// ClusterQueuedAt is since when a cluster waits for its start: the first since it was created, and those after it since they began.
+func ClusterQueuedAt(o *v1.SparkCluster) time.Time {
+	if s := o.Status.Scheduling; s == nil || s.Start <= 1 {
+		return o.CreationTimestamp.Time
+	}
+	var first time.Time
+	for _, state := range o.Status.StateTransitionHistory {
+		if at := instantOf(state.LastTransitionTime); first.IsZero() || at.Before(first) {
+			first = at
+		}
+	}
+	return first
+}
+
+func clusterScheduling(s standalone.Scheduling) *v1.ClusterScheduling {
+	if s == (standalone.Scheduling{}) {
+		return nil
+	}
+	return &v1.ClusterScheduling{
+		Start: s.Start, Scheduler: s.Scheduler, Source: string(s.Source), Queue: s.Queue, Parameters: s.Parameters, Group: s.Group, HeldBy: s.HeldBy,
+	}
 }
 
 // clusterMessage explains a state.

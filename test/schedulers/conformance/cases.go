@@ -41,5 +41,6 @@ var cases = []Case{
 	{Number: 36, Name: "a group of the user's own", stage: normal, run: ownGroup},
 	{Number: 37, Name: "a Spark Connect server", stage: normal, run: server},
 	{Number: 38, Name: "an application of spark.apache.org", stage: normal, run: otherFamily},
+	{Number: 39, Name: "a SparkCluster", stage: normal, run: standaloneCluster},
 	{Number: 5, Name: "API removed", stage: last, run: apiRemoved},
 }

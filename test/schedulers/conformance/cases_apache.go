@@ -48,7 +48,7 @@ func otherFamily(w *Harness) {
 	w.editApache(o, func(o *apacheApp) { o.Spec.Suspend = false })
 	w.apacheWaits(o, w.Full...)
 	w.completes(second)
-	w.eventually(o.Name+" runs again", func() error { return w.apacheHasRoles(o) })
+	w.eventually(o.Name+" runs again", func() error { return w.apacheHasRoles(o, spark.RoleDriver, spark.RoleExecutor) })
 
 	must(w, "delete the application", w.Client.Delete(w.Context(), o))
 	w.apacheHoldsNothing(o)
@@ -66,6 +66,12 @@ func (w *Harness) apacheApplication(name string) *apacheApp {
 		"spark.driver.memory": "512m", "spark.executor.memory": "512m",
 	}
 	o.Spec.ApplicationTolerations = &v1.ApplicationTolerations{RestartConfig: &v1.RestartConfig{RestartPolicy: v1.RestartOnFailure, MaxRestartAttempts: ptr.To[int64](1), RestartBackoffMillis: new(int64)}}
+	o.Spec.DriverSpec, o.Spec.ExecutorSpec = &v1.RoleSpec{PodTemplateSpec: w.placedPod()}, &v1.RoleSpec{PodTemplateSpec: w.placedPod()}
+	return o
+}
+
+// placedPod is a template of pods that belong into the place of the case: they name its scheduler and its queue.
+func (w *Harness) placedPod() *corev1.PodTemplateSpec {
 	pod := &corev1.PodTemplateSpec{Spec: corev1.PodSpec{
 		NodeSelector: w.place.NodeSelector, Tolerations: w.place.Tolerations, SchedulerName: w.plugin(w).Describe().SchedulerName,
 	}}
@@ -74,9 +80,7 @@ func (w *Harness) apacheApplication(name string) *apacheApp {
 	} else if w.place.Queue != "" {
 		pod.Annotations = mark
 	}
-	o.Spec.DriverSpec = &v1.RoleSpec{PodTemplateSpec: pod}
-	o.Spec.ExecutorSpec = &v1.RoleSpec{PodTemplateSpec: pod.DeepCopy()}
-	return o
+	return pod
 }
 
 func (w *Harness) editApache(o *apacheApp, edit func(*apacheApp)) {
@@ -90,11 +94,15 @@ func (w *Harness) editApache(o *apacheApp, edit func(*apacheApp)) {
 	})
 }
 
-// apachePods returns an application's pods that stay.
-func (w *Harness) apachePods(o *apacheApp) []corev1.Pod {
+// apachePods returns the pods that stay of an application or a cluster.
+func (w *Harness) apachePods(o client.Object) []corev1.Pod {
 	w.Helper()
+	label := v1.LabelAppName
+	if _, cluster := o.(*v1.SparkCluster); cluster {
+		label = v1.LabelClusterName
+	}
 	var pods corev1.PodList
-	must(w, "list pods", w.Client.List(w.Context(), &pods, client.InNamespace(o.Namespace), client.MatchingLabels{v1.LabelAppName: o.Name}))
+	must(w, "list pods", w.Client.List(w.Context(), &pods, client.InNamespace(o.GetNamespace()), client.MatchingLabels{label: o.GetName()}))
 	return slices.DeleteFunc(pods.Items, func(p corev1.Pod) bool { return p.DeletionTimestamp != nil })
 }
 
@@ -102,7 +110,7 @@ func (w *Harness) apachePods(o *apacheApp) []corev1.Pod {
 func (w *Harness) apacheRuns(o *apacheApp, driver string) {
 	w.Helper()
 	w.eventually(driver+" runs", func() error {
-		if err := w.apacheHasRoles(o); err != nil {
+		if err := w.apacheHasRoles(o, spark.RoleDriver, spark.RoleExecutor); err != nil {
 			return err
 		}
 		var pod corev1.Pod
@@ -110,7 +118,8 @@ func (w *Harness) apacheRuns(o *apacheApp, driver string) {
 	})
 }
 
-func (w *Harness) apacheHasRoles(o *apacheApp) error {
+// apacheHasRoles reports whether a pod of each role runs, and nothing else is there.
+func (w *Harness) apacheHasRoles(o client.Object, roles ...string) error {
 	running := map[string]int{}
 	pods := w.apachePods(o)
 	for i := range pods {
@@ -118,14 +127,14 @@ func (w *Harness) apacheHasRoles(o *apacheApp) error {
 			running[pods[i].Labels[spark.LabelRole]]++
 		}
 	}
-	if len(pods) != 2 || running[spark.RoleDriver] != 1 || running[spark.RoleExecutor] != 1 {
+	if len(pods) != len(roles) || slices.ContainsFunc(roles, func(role string) bool { return running[role] != 1 }) {
 		return fmt.Errorf("%d pods, of which run %v", len(pods), running)
 	}
 	return nil
 }
 
 // sameScheduler judges that both roles go where those of the first family go.
-func (w *Harness) sameScheduler(o *apacheApp) {
+func (w *Harness) sameScheduler(o client.Object) {
 	w.Helper()
 	want := w.plugin(w).Describe().SchedulerName
 	for _, pod := range w.apachePods(o) {
@@ -135,16 +144,22 @@ func (w *Harness) sameScheduler(o *apacheApp) {
 	}
 }
 
-// apacheWaits waits until the application says that it waits for one of the reasons.
-func (w *Harness) apacheWaits(o *apacheApp, reasons ...scheduler.Reason) {
+// apacheWaits waits until the application or cluster says that it waits for one of the reasons.
+func (w *Harness) apacheWaits(o client.Object, reasons ...scheduler.Reason) {
 	w.Helper()
-	w.eventually(o.Name+" waits", func() error {
-		var current apacheApp
-		if err := w.Client.Get(w.Context(), client.ObjectKeyFromObject(o), &current); err != nil {
+	w.eventually(o.GetName()+" waits", func() error {
+		if err := w.Client.Get(w.Context(), client.ObjectKeyFromObject(o), o); err != nil {
 			return err
 		}
+		var conditions []metav1.Condition
+		switch o := o.(type) {
+		case *apacheApp:
+			conditions = o.Status.Conditions
+		case *v1.SparkCluster:
+			conditions = o.Status.Conditions
+		}
 		var said []string
-		for _, c := range current.Status.Conditions {
+		for _, c := range conditions {
 			if c.Status == metav1.ConditionFalse && slices.Contains(reasons, scheduler.Reason(c.Reason)) {
 				return nil
 			}
@@ -155,29 +170,29 @@ func (w *Harness) apacheWaits(o *apacheApp, reasons ...scheduler.Reason) {
 }
 
 // apacheGroups waits until the plugin has one object for the application, if it has any at all, and returns it.
-func (w *Harness) apacheGroups(o *apacheApp) []unstructured.Unstructured {
+func (w *Harness) apacheGroups(o client.Object) []unstructured.Unstructured {
 	w.Helper()
 	number := min(1, len(w.plugin(w).Describe().Owns))
 	var groups []unstructured.Unstructured
 	w.eventually("objects of the scheduler", func() error {
 		if groups = w.ownedByApache(o); len(groups) != number {
-			return fmt.Errorf("%s has %d objects, and should have %d", o.Name, len(groups), number)
+			return fmt.Errorf("%s has %d objects, and should have %d", o.GetName(), len(groups), number)
 		}
 		return nil
 	})
 	return groups
 }
 
-func (w *Harness) ownedByApache(o *apacheApp) []unstructured.Unstructured {
-	return slices.DeleteFunc(w.owned(w.Context(), o.Namespace), func(group unstructured.Unstructured) bool {
-		return group.GetDeletionTimestamp() != nil || !slices.ContainsFunc(group.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == o.UID })
+func (w *Harness) ownedByApache(o client.Object) []unstructured.Unstructured {
+	return slices.DeleteFunc(w.owned(w.Context(), o.GetNamespace()), func(group unstructured.Unstructured) bool {
+		return group.GetDeletionTimestamp() != nil || !slices.ContainsFunc(group.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == o.GetUID() })
 	})
 }
 
-// apacheHoldsNothing waits until the application has no pods, and its scheduler no objects.
-func (w *Harness) apacheHoldsNothing(o *apacheApp) {
+// apacheHoldsNothing waits until the application or cluster has no pods, and its scheduler no objects.
+func (w *Harness) apacheHoldsNothing(o client.Object) {
 	w.Helper()
-	w.eventually("what "+o.Name+" holds", func() error {
+	w.eventually("what "+o.GetName()+" holds", func() error {
 		if pods, groups := len(w.apachePods(o)), len(w.ownedByApache(o)); pods+groups > 0 {
 			return fmt.Errorf("%d pods and %d objects of the scheduler are left", pods, groups)
 		}

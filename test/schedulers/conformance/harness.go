@@ -19,6 +19,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
@@ -76,6 +77,7 @@ func (w *Harness) newNamespace() string {
 		must(w, "delete its schedules", w.Client.DeleteAllOf(ctx, &scheduled{}, client.InNamespace(name)))
 		must(w, "delete its applications", w.Client.DeleteAllOf(ctx, &app{}, client.InNamespace(name)))
 		must(w, "delete its applications of the other family", w.Client.DeleteAllOf(ctx, &apacheApp{}, client.InNamespace(name)))
+		must(w, "delete its clusters", w.Client.DeleteAllOf(ctx, &v1.SparkCluster{}, client.InNamespace(name)))
 		must(w, "delete its servers", w.Client.DeleteAllOf(ctx, &connect{}, client.InNamespace(name)))
 		// at once: the next case needs their room
 		must(w, "delete its pods", w.Client.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(name), client.GracePeriodSeconds(0)))

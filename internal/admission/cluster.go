@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/resolve"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// Cluster is a start of a standalone cluster, as its scheduler sees it: the master in place of a driver, and the workers in place of its
+// executors.
+type Cluster struct {
+	Built spark.Standalone
+	// App identifies the cluster.
+	App scheduler.App
+	// Start counts the starts of the cluster, from 1, and QueuedAt is when this one began to wait.
+	Start    int32
+	QueuedAt time.Time
+	// Recorded is what was chosen for this start before; empty if nothing was.
+	Recorded  scheduler.Choice
+	Submitter lifecycle.Submitter
+}
+
+// ClusterApp identifies a cluster for schedulers.
+func ClusterApp(kind schema.GroupKind, o metav1.Object) scheduler.App {
+	return scheduler.App{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID(), Labels: o.GetLabels()}
+}
+
+// Attempt is the start as far as it is known without its sizes: for what is done when it is over.
+func (c Cluster) Attempt() scheduler.Attempt {
+	start := max(1, c.Start)
+	return scheduler.Attempt{
+		App: c.App, Number: start, ID: AttemptID(spark.NewIdentity(c.App.UID, start, time.Time{}), start), Fields: c.Built.Fields, QueuedAt: c.QueuedAt,
+		User: scheduler.User{Name: c.Submitter.User, Groups: c.Submitter.Groups},
+	}
+}
+
+// Candidate chooses the scheduler, as it is for applications. What it admits has no submission: Decoration says what the pods carry.
+func (c Cluster) Candidate(operator resolve.Operator, annotations map[string]string) (*Candidate, Result) {
+	checked := c.checked(operator)
+	resolution, answer := operator.Registry.Resolve(c.request(checked.App, annotations))
+	if resolution.Plugin == nil {
+		answer.Choice = resolution.Choice
+		return nil, Result{Admission: answer}
+	}
+	candidate := &Candidate{checked: checked, plugin: resolution.Plugin, attempt: c.attempt(resolution)}
+	candidate.complete = func(answer scheduler.Admission) Result { return Result{Admission: answer} }
+	return candidate.allowed(operator.Registry)
+}
+
+// DryRunCluster checks what the scheduler says of a cluster, as if it had capacity.
+func DryRunCluster(c Cluster, operator resolve.Operator) DryRunResult {
+	f := DryRunResult{checked: c.checked(operator)}
+	f.schedule(operator.Registry, c.request(f.checked.App, nil), c.attempt)
+	return f
+}
+
+// Decoration is what the scheduler lays over the pods of a cluster; nothing if it is not available.
+func (f DryRunResult) Decoration() scheduler.Decoration {
+	if f.candidate == nil {
+		return scheduler.Decoration{}
+	}
+	d, err := f.candidate.Decoration()
+	if err != nil {
+		return scheduler.Decoration{} // trouble for a reconcile
+	}
+	return d
+}
+
+// checked is the cluster as far as schedulers and policies know it as an application.
+func (c Cluster) checked(operator resolve.Operator) Checked {
+	policies := operator.Policies.For(c.App.Namespace)
+	app := spark.Application{
+		Namespace: c.App.Namespace, Name: c.App.Name, UID: c.App.UID, Labels: c.App.Labels, Conf: c.Built.Conf, Fields: c.Built.Fields,
+		Scheduling: spark.Scheduling{PodScheduler: c.Built.Conf[spark.ConfSchedulerName]},
+	}
+	return Checked{Application: resolve.Application{App: policies.Apply(resolve.WithScheduler(app, operator.Registry)), Policies: policies}}
+}
+
+// request is the input for choosing a scheduler. What was chosen for this start before stays.
+func (c Cluster) request(app spark.Application, annotations map[string]string) scheduler.SelectionRequest {
+	r := scheduler.SelectionRequest{Scheduling: app.Scheduling, Namespace: app.Namespace, NamespaceAnnotations: annotations, Fields: app.Fields}
+	if app.Scheduling.PodScheduler != "" {
+		attributes := c.Built.PodSets().DriverAttributes
+		r.Driver = &attributes
+	}
+	if c.Recorded.Scheduler != "" {
+		recorded := c.Recorded
+		recorded.Group = ""
+		r.Recorded = &recorded
+	}
+	return r
+}
+
+// attempt is the scheduler's view of the start.
+func (c Cluster) attempt(r scheduler.Resolution) scheduler.Attempt {
+	a := c.Attempt()
+	a.PodSets, a.Parameters = c.Built.PodSets(), scheduler.WithDefaults(nil, r.Parameters)
+	a.Choice, a.UsableQueues, a.QueueFrom = r.Choice, r.UsableQueues, r.QueueFrom
+	return a
+}
+
+// Decoration is what the scheduler lays over the pods of both roles.
+func (c *Candidate) Decoration() (scheduler.Decoration, error) {
+	app, err := scheduler.Decorate(c.plugin, c.attempt, spark.Application{})
+	return scheduler.Decoration{Driver: app.Driver.Overlay, Executor: app.Executor.Overlay}, err
+}

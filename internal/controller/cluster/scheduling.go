@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"fmt"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+
+	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
+	"github.com/firesteel-dev/firesteel/internal/admission"
+	"github.com/firesteel-dev/firesteel/internal/convert/apache"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/observe"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/standalone"
+)
+
+// answer is what the scheduler of a cluster says.
+type answer struct {
+	scheduler.Admission
+	// seen is what its plugin was shown.
+	seen scheduler.Snapshot
+	// decoration is what it lays over the pods, and placing what it says of those that wait.
+	decoration scheduler.Decoration
+	placing    lifecycle.Cause
+}
+
+// ask asks the scheduler of a cluster that is to start or that runs. One that another operator has started has none.
+func (e *Engine) ask(ctx context.Context, o *v1.SparkCluster, r standalone.Record) (answer, error) {
+	switch {
+	case r.State == standalone.Running && r.Scheduling.Scheduler != "":
+		return e.observe(ctx, o, r)
+	case (r.State == standalone.New || r.State == standalone.Submitted) && !o.Spec.Suspend:
+		return e.admit(ctx, o, r)
+	}
+	return answer{}, nil
+}
+
+// start is what schedulers know of a cluster. What was chosen before holds for a spec that waits, or that runs.
+func (e *Engine) start(o *v1.SparkCluster, r standalone.Record) admission.Cluster {
+	c := admission.Cluster{
+		Built: apache.ClusterBuilt(o), App: admission.ClusterApp(apache.ClusterFamily.GroupKind(), o), Start: r.Scheduling.Start, QueuedAt: apache.ClusterQueuedAt(o),
+		Submitter: lifecycle.SubmitterOf(o.Annotations, apache.ClusterFamily.Submitter, e.Operator().Submitters),
+	}
+	if r.State == standalone.Running || r.Generation == o.Generation {
+		c.Recorded = r.Scheduling.Choice
+	}
+	return c
+}
+
+// admit asks whether the cluster may start.
+func (e *Engine) admit(ctx context.Context, o *v1.SparkCluster, r standalone.Record) (answer, error) {
+	config := e.Operator()
+	var annotations map[string]string
+	if config.Registry.NamespaceDefaults() {
+		var err error
+		if annotations, err = e.Reader.NamespaceAnnotations(ctx, o.Namespace); err != nil {
+			return answer{}, err
+		}
+	}
+	candidate, final := e.start(o, r).Candidate(config, annotations)
+	if candidate == nil {
+		return answer{Admission: final.Admission}, nil
+	}
+	asked, seen, err := e.Schedulers.Ask(ctx, candidate, e.Reader.Snapshot)
+	if err != nil {
+		return answer{}, err
+	}
+	return decorated(candidate, answer{Admission: asked.Admission, seen: seen}), nil
+}
+
+// decorated adds what the pods carry. A plugin that cannot say it lets the cluster wait.
+func decorated(c *admission.Candidate, a answer) answer {
+	var err error
+	if a.decoration, err = c.Decoration(); err != nil {
+		a.Admission = c.Unavailable(scheduler.Failed(err)).Admission
+	}
+	return a
+}
+
+// observe asks how far the scheduler has come with the pods of a cluster that runs, and records in the ledger how far they are. An error of its
+// plugin changes nothing.
+func (e *Engine) observe(ctx context.Context, o *v1.SparkCluster, r standalone.Record) (answer, error) {
+	config := e.Operator()
+	candidate, _ := e.start(o, r).Candidate(config, nil)
+	if candidate == nil {
+		return answer{}, nil
+	}
+	a := decorated(candidate, answer{})
+	a.Admission = scheduler.Admission{}
+	plugin, observes := config.Registry.Observer(r.Scheduling.Scheduler)
+	if !observes && !config.Registry.Quotas() {
+		return a, nil
+	}
+	facts, err := e.facts(ctx, o, candidate.Attempt())
+	if err != nil {
+		return a, err
+	}
+	e.settle(config.Registry, candidate.Attempt(), facts)
+	if _, missing := e.Schedulers.Unavailable(candidate.Plugin()); missing || !observes {
+		return a, nil
+	}
+	if a.seen, err = e.Reader.Snapshot(ctx, candidate.ObserveReads(facts)); err != nil {
+		return a, err
+	}
+	seen, err := candidate.Observe(plugin, a.seen, facts)
+	if err != nil {
+		ctrllog.FromContext(ctx).Error(err, "a scheduler plugin cannot observe the cluster")
+		return a, nil
+	}
+	e.Schedulers.SetUnplaced(candidate.Attempt().App.Key(), r.Scheduling.Scheduler, candidate.Attempt().QueuedAt, seen)
+	a.Apply, a.Delete, a.RetryAfter = seen.Apply, seen.Delete, seen.RetryAfter
+	if seen.Waits() {
+		a.placing = lifecycle.Cause{Reason: seen.Reason, Message: seen.Message}
+	}
+	return a, nil
+}
+
+// facts are what schedulers want to know of a cluster's pods.
+func (e *Engine) facts(ctx context.Context, o *v1.SparkCluster, a scheduler.Attempt) (scheduler.PodStatuses, error) {
+	t := observe.ClusterTarget{Owner: apache.ClusterFamily.Owner(o, ""), Namespace: o.Namespace, Name: o.Name}
+	t.Master, t.Workers = apache.ClusterSets(o.Name)
+	facts, err := e.Reader.ClusterPodStatuses(ctx, t, e.Clock.Now())
+	facts.RoomMadeAt, facts.Ahead = e.Schedulers.RoomMadeAt(), e.Schedulers.UnplacedAhead(a.App.Key(), a.Scheduler, a.QueuedAt)
+	return facts, err
+}
+
+// settle records in the ledger how far the pods have come.
+func (e *Engine) settle(registry *scheduler.Registry, a scheduler.Attempt, facts scheduler.PodStatuses) {
+	if !registry.Quotas() {
+		return
+	}
+	progress := scheduler.ProgressOf(facts)
+	if !e.Schedulers.Knows(a.App.Key(), a.ID) {
+		e.Schedulers.Enter(a, progress)
+	}
+	e.Schedulers.Settle(a.ID, progress)
+}
+
+// release deletes the scheduler's objects.
+func (e *Engine) release(ctx context.Context, o *v1.SparkCluster, r standalone.Record) lifecycle.Result {
+	plugin, known := e.Operator().Registry.Compiled(r.Scheduling.HeldBy) // it may have been disabled since
+	if !known {
+		return lifecycle.Result{Class: lifecycle.ClassDone} // its objects go with the cluster
+	}
+	refs, err := scheduler.Release(plugin, e.start(o, r).Attempt())
+	if err != nil {
+		ctrllog.FromContext(ctx).Error(err, "a scheduler plugin cannot name its objects")
+	}
+	return e.Writer.Release(ctx, apache.ClusterFamily.Owner(o, ""), refs)
+}
+
+// enterRunning enters in the ledger what runs already, so that an operator that was restarted reserves nothing twice.
+func (e *Engine) enterRunning(ctx context.Context) error {
+	var all v1.SparkClusterList
+	if err := e.Reader.Cache.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
+		return fmt.Errorf("list clusters: %w", err)
+	}
+	config := e.Operator()
+	for i := range all.Items {
+		o := &all.Items[i]
+		r := apache.ClusterRecord(o)
+		if r.State != standalone.Running || r.Scheduling.Scheduler == "" || e.Watches != nil && !e.Watches(o.Namespace) {
+			continue
+		}
+		candidate, _ := e.start(o, r).Candidate(config, nil)
+		if candidate == nil {
+			continue
+		}
+		facts, err := e.facts(ctx, o, candidate.Attempt())
+		if err != nil {
+			return err
+		}
+		if a := candidate.Attempt(); !e.Schedulers.Knows(a.App.Key(), a.ID) {
+			e.Schedulers.Enter(a, scheduler.ProgressOf(facts))
+		}
+	}
+	return nil
+}
