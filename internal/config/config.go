@@ -61,6 +61,9 @@ type OperatorConfiguration struct {
 // names sparkapplications and sparkapp for theirs, and two operators must not run the same kind.
 type Apache struct {
 	Enabled bool `json:"enabled,omitempty"`
+	// KeepStateHistory keeps the states of all attempts of a SparkApplication in one history, up to 500 of earlier ones, and not only those of
+	// the current and of the previous one.
+	KeepStateHistory bool `json:"keepStateHistory,omitempty"`
 }
 
 // Endpoint is an HTTP endpoint. BindAddress "0" turns it off.

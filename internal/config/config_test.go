@@ -45,6 +45,7 @@ func TestParse(t *testing.T) {
 		"Leader":    {reason: "a section", text: head + "leaderElection: {enabled: true, namespace: ops}", want: func(c *OperatorConfiguration) { c.LeaderElection.Enabled, c.LeaderElection.Namespace = true, "ops" }},
 		"Scheduler": {reason: "another default", text: head + "batchScheduler: {default: volcano}", want: func(c *OperatorConfiguration) { c.BatchScheduler.Default = "volcano" }},
 		"Schedules": {reason: "a word", text: head + "scheduledSparkApplication: {timestampPrecision: minutes}", want: func(c *OperatorConfiguration) { c.ScheduledSparkApplication.TimestampPrecision = "minutes" }},
+		"Apache":    {reason: "a section", text: head + "apache: {enabled: true, keepStateHistory: true}", want: func(c *OperatorConfiguration) { c.Apache = Apache{Enabled: true, KeepStateHistory: true} }},
 		"JSON":      {reason: "JSON is YAML", text: `{"apiVersion":"config.firesteel.dev/v1alpha1","kind":"OperatorConfiguration","workers":2}`, want: func(c *OperatorConfiguration) { c.Workers = 2 }},
 		"Comments":  {reason: "people explain themselves", text: "# ours\n" + head + "workers: 32 # the default", want: func(*OperatorConfiguration) {}},
 	}

@@ -8,8 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/firesteel-dev/firesteel/internal/config"
 )
 
 func TestApache(t *testing.T) { checkAll(t, families) }
@@ -30,13 +33,13 @@ func TestDefinitionsOfOneFamily(t *testing.T) {
 // families are with and without the second API family.
 var families = map[string]combination{
 	"Apache": {reason: "the other family has its definition, its place in webhook and policies, and rights", values: `
-apache: {enable: true}
+apache: {enable: true, keepStateHistory: true}
 userRoles: {create: true}
 executorAdmissionPolicy: {enable: true}
 controller: {driverIngress: {enable: false}}`, check: func(t *testing.T, all objects) {
 		t.Helper()
-		if !configOf(t, all, configMap).Apache.Enabled {
-			t.Error("it is not in the configuration")
+		if diff := cmp.Diff(config.Apache{Enabled: true, KeepStateHistory: true}, configOf(t, all, configMap).Apache); diff != "" {
+			t.Errorf("configuration (-want +got):\n%s", diff)
 		}
 		has(t, all, "CustomResourceDefinition sparkapplications.spark.apache.org", "CustomResourceDefinition sparkclusters.spark.apache.org", "ClusterRole spark-operator-apache-sparkapplication-editor-role")
 		rules := as[rbacv1.Role](t, all, "Role default/spark-operator-controller").Rules

@@ -10,6 +10,9 @@ workers: {{ .Values.controller.workers }}
 {{- if .Values.apache.enable }}
 apache:
   enabled: true
+  {{- if .Values.apache.keepStateHistory }}
+  keepStateHistory: true
+  {{- end }}
 {{- end }}
 {{- if ne .Values.controller.scheduledSparkApplicationTimestampPrecision "nanos" }}
 scheduledSparkApplication:

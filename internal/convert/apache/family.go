@@ -22,7 +22,7 @@ import (
 
 // SparkApplications translates spark.apache.org SparkApplications (resolve.Kind).
 type SparkApplications struct {
-	// KeepHistory keeps the states of all attempts in one history, instead of those of the current and of the one before.
+	// KeepHistory keeps the states of all attempts in one history (mostKept bounds it), instead of those of the current and of the one before.
 	KeepHistory bool
 }
 

@@ -39,6 +39,10 @@ func details(s *v1.SparkApplicationStatus) v1.Details {
 	return d
 }
 
+// mostKept bounds what a history has of earlier attempts. A state has up to the whole status of a pod, and the API server takes no object of
+// more than 1.5 MB: with a status that it refuses an application could not run again. States of an attempt that runs are all needed.
+const mostKept = 500
+
 // history adds states to a status.
 type history struct {
 	status *v1.SparkApplicationStatus
@@ -62,7 +66,9 @@ func (h history) add(s step) {
 	if s.begins != nil {
 		status.PreviousAttemptSummary = &v1.AttemptSummary{AttemptInfo: status.CurrentAttemptSummary.AttemptInfo}
 		status.CurrentAttemptSummary = &v1.AttemptSummary{AttemptInfo: s.begins}
-		if !h.keep {
+		if h.keep {
+			forgetUntil(status.StateTransitionHistory, key-mostKept)
+		} else {
 			status.PreviousAttemptSummary.StateTransitionHistory = status.StateTransitionHistory
 			status.StateTransitionHistory = nil
 		}
@@ -101,6 +107,15 @@ func (SparkApplications) StateChanges(before, after *v1.SparkApplication) []life
 			changes = append(changes, lifecycle.StateChange{From: string(from), To: string(to.CurrentStateSummary), Took: max(0, at.Sub(since))})
 		}
 		from, since = to.CurrentStateSummary, at
+	}
+}
+
+// forgetUntil deletes the states of a history up to a key.
+func forgetUntil(states map[string]v1.ApplicationState, last int64) {
+	for text := range states {
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil && n <= last {
+			delete(states, text)
+		}
 	}
 }
 
