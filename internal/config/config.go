@@ -57,15 +57,6 @@ type OperatorConfiguration struct {
 	File string `json:"-"`
 }
 
-// Apache says whether the kinds of spark.apache.org are run. They are off by default: with their definition in the cluster, kubectl takes the
-// names sparkapplications and sparkapp for theirs, and two operators must not run the same kind.
-type Apache struct {
-	Enabled bool `json:"enabled,omitempty"`
-	// KeepStateHistory keeps the states of all attempts of a SparkApplication in one history, up to 500 of earlier ones, and not only those of
-	// the current and of the previous one.
-	KeepStateHistory bool `json:"keepStateHistory,omitempty"`
-}
-
 // Endpoint is an HTTP endpoint. BindAddress "0" turns it off.
 type Endpoint struct {
 	BindAddress string `json:"bindAddress,omitempty"`
@@ -113,7 +104,7 @@ func (c OperatorConfiguration) validate() error {
 	errs = append(errs, c.Policies.Validate("policies")...)
 	errs = append(errs, c.BatchScheduler.validate()...)
 	errs = append(errs, c.Metrics.validate()...)
-	errs = append(errs, c.Health.validate("health"), c.Pprof.validate("pprof"), c.LeaderElection.validate(), c.Webhook.validate(), c.Submitter.validate(), c.ScheduledSparkApplication.validate())
+	errs = append(errs, c.Health.validate("health"), c.Pprof.validate("pprof"), c.LeaderElection.validate(), c.Webhook.validate(), c.Submitter.validate(), c.ScheduledSparkApplication.validate(), c.Apache.validate())
 	errs = append(errs, c.validateExposure()...)
 	return errors.Join(errs...)
 }

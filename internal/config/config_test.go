@@ -45,9 +45,11 @@ func TestParse(t *testing.T) {
 		"Leader":    {reason: "a section", text: head + "leaderElection: {enabled: true, namespace: ops}", want: func(c *OperatorConfiguration) { c.LeaderElection.Enabled, c.LeaderElection.Namespace = true, "ops" }},
 		"Scheduler": {reason: "another default", text: head + "batchScheduler: {default: volcano}", want: func(c *OperatorConfiguration) { c.BatchScheduler.Default = "volcano" }},
 		"Schedules": {reason: "a word", text: head + "scheduledSparkApplication: {timestampPrecision: minutes}", want: func(c *OperatorConfiguration) { c.ScheduledSparkApplication.TimestampPrecision = "minutes" }},
-		"Apache":    {reason: "a section", text: head + "apache: {enabled: true, keepStateHistory: true}", want: func(c *OperatorConfiguration) { c.Apache = Apache{Enabled: true, KeepStateHistory: true} }},
-		"JSON":      {reason: "JSON is YAML", text: `{"apiVersion":"config.firesteel.dev/v1alpha1","kind":"OperatorConfiguration","workers":2}`, want: func(c *OperatorConfiguration) { c.Workers = 2 }},
-		"Comments":  {reason: "people explain themselves", text: "# ours\n" + head + "workers: 32 # the default", want: func(*OperatorConfiguration) {}},
+		"Apache": {reason: "a section", text: head + "apache: {enabled: true, keepStateHistory: true, labelSelector: 'team in (a, b)'}", want: func(c *OperatorConfiguration) {
+			c.Apache = Apache{Enabled: true, KeepStateHistory: true, LabelSelector: "team in (a, b)"}
+		}},
+		"JSON":     {reason: "JSON is YAML", text: `{"apiVersion":"config.firesteel.dev/v1alpha1","kind":"OperatorConfiguration","workers":2}`, want: func(c *OperatorConfiguration) { c.Workers = 2 }},
+		"Comments": {reason: "people explain themselves", text: "# ours\n" + head + "workers: 32 # the default", want: func(*OperatorConfiguration) {}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -82,6 +84,7 @@ func TestParseErrors(t *testing.T) {
 		"Precision":     {reason: "a unit that no name has", text: head + "scheduledSparkApplication: {timestampPrecision: hours}", says: []string{"scheduledSparkApplication.timestampPrecision", "hours", "nanos micros millis seconds minutes"}},
 		"Negative":      {reason: "no one would work", text: head + "workers: -1", says: []string{"workers: -1", "at least 1"}},
 		"Selector":      {reason: "no selector", text: head + `namespaceSelector: "a in"`, says: []string{`namespaceSelector: "a in"`, "label selector such as"}},
+		"ApacheLabels":  {reason: "no selector of objects", text: head + `apache: {labelSelector: "a in"}`, says: []string{`apache.labelSelector: "a in"`, "label selector such as"}},
 		"SelectorMap":   {reason: "a selector is text, as kubectl takes it", text: head + "namespaceSelector: {matchLabels: {a: b}}", says: []string{"namespaceSelector"}},
 		"Policy":        {reason: "a policy without a name", text: head + "policies: [{namespaces: [a]}]", says: []string{"policies[0].name"}},
 		"PolicyField":   {reason: "a limit that does not exist would not hold", text: head + "policies: [{name: a, namespaces: [a], limits: {memory: 1Gi}}]", says: []string{"memory"}},

@@ -7,7 +7,9 @@ import (
 	"context"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -63,7 +65,7 @@ func Scheme(more ...application.Kind) *runtime.Scheme {
 // NewManager returns a manager for the kinds, as Setup needs it.
 func NewManager(cfg *rest.Config, c config.OperatorConfiguration, more ...application.Kind) (ctrl.Manager, error) {
 	all := kinds(c, operator.Periods{}, more)
-	return operator.NewManager(cfg, c, Scheme(more...), familiesOf(all), ownedBy(all))
+	return operator.NewManager(cfg, c, Scheme(more...), familiesOf(all), operator.Cached{Owned: ownedBy(all), Selected: selected(c, all)})
 }
 
 // kinds are the kinds of applications that the operator runs, and more.
@@ -86,6 +88,17 @@ func ownedBy(kinds []application.Kind) map[client.Object]string {
 			for _, object := range owner.Owned() {
 				all[object] = k.Family().Labels.App
 			}
+		}
+	}
+	return all
+}
+
+// selected are the kinds of which this operator works on some objects only.
+func selected(c config.OperatorConfiguration, kinds []application.Kind) map[schema.GroupVersionKind]labels.Selector {
+	all := map[schema.GroupVersionKind]labels.Selector{}
+	for _, k := range kinds {
+		if kind := k.Family().GroupVersionKind(); kind.Group == apachev1.SchemeGroupVersion.Group && c.Apache.LabelSelector != "" {
+			all[kind] = c.Apache.Selector()
 		}
 	}
 	return all

@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -40,6 +41,8 @@ type Cache struct {
 	// that keeps a watch from going on, and of nil when nothing does any more.
 	changed func(namespace string)
 	failing func(namespace string, err error)
+	// selectors choose the objects of some kinds.
+	selectors map[schema.GroupVersionKind]labels.Selector
 
 	running sync.WaitGroup
 	started chan struct{}
@@ -77,6 +80,12 @@ func New(cfg *rest.Config, options cache.Options) (*Cache, error) {
 // be called before Start. The functions are called without a lock, and not in order: Ready and Watching know better.
 func (c *Cache) Notify(changed func(namespace string), failing func(namespace string, err error)) {
 	c.changed, c.failing = changed, failing
+}
+
+// Select makes the cache hold those objects of some kinds whose labels match. It has to be called before Set. Unlike the option ByObject it takes
+// kinds whose definition is not installed yet, and leaves the other kinds as they are read.
+func (c *Cache) Select(selectors map[schema.GroupVersionKind]labels.Selector) {
+	c.selectors = selectors
 }
 
 // Set makes the cache watch these namespaces and no others. Those that stay are left as they are. An error leaves out the

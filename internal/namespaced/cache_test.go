@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -119,6 +120,35 @@ func TestNamespacesComeAndGo(t *testing.T) {
 	}
 	if n := s.read(func() bool { return len(s.pods) == 2 }); !n {
 		t.Errorf("the handler got %v, want each pod once", s.pods)
+	}
+}
+
+// A kind of which only some objects are held is listed and watched by their labels, in every namespace.
+func TestSelect(t *testing.T) {
+	c, a, s := newCache(t)
+	c.Select(map[schema.GroupVersionKind]labels.Selector{corev1.SchemeGroupVersion.WithKind("Pod"): labels.SelectorFromSet(labels.Set{"app": "three"})})
+	if err := c.Set(t.Context(), "a", "c"); err != nil {
+		t.Fatal(err)
+	}
+	informer, err := c.GetInformer(t.Context(), &corev1.Pod{}, cache.BlockUntilSynced(false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := informer.AddEventHandler(s.handler()); err != nil {
+		t.Fatal(err)
+	}
+	run(t, c)
+	eventually(t, "the handler gets what was there", s.has("c/three"))
+	a.Put(pod("a", "four"))
+	a.Put(pod("a", "three"))
+	eventually(t, "the handler gets what comes later", s.has("a/three"))
+	got := pods(t, c)
+	slices.Sort(got)
+	if diff := cmp.Diff([]string{"a/three", "c/three"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if s.has("a/one")() || s.has("a/four")() {
+		t.Errorf("the handler got %v", s.pods)
 	}
 }
 

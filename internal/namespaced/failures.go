@@ -31,11 +31,29 @@ func (c *Cache) newInformer(m *member) func(toolscache.ListerWatcher, runtime.Ob
 		if own, err := c.own(source, m.namespace, gvk, object); err == nil {
 			source = own // without it, the usual one does the same
 		}
+		if selector, some := c.selectors[gvk]; some {
+			source = selected(source, selector.String())
+		}
 		key := kind{gvk, formOf(object)}
 		i := toolscache.NewSharedIndexInformer(c.observed(source, m, key), object, resync, indexers)
 		utilruntime.Must(i.SetWatchErrorHandlerWithContext(c.watchErrors(m, key))) // it fails for one that runs
 		m.stores.Store(key, i.GetIndexer())
 		return i
+	}
+}
+
+// selected lists and watches the objects whose labels match.
+func selected(source toolscache.ListerWatcher, selector string) toolscache.ListerWatcher {
+	from := toolscache.ToListerWatcherWithContext(source)
+	return &toolscache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			options.LabelSelector = selector
+			return from.ListWithContext(ctx, options)
+		},
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			options.LabelSelector = selector
+			return from.WatchWithContext(ctx, options)
+		},
 	}
 }
 

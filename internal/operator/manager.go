@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
@@ -35,10 +36,17 @@ import (
 
 const shutdownTimeout = 10 * time.Second
 
-// NewManager returns a manager whose cache holds our own pods only, without fields that are never read, and of the owned kinds the objects that
-// have a label. The client is not
-// rate-limited: the API server's priority and fairness does that with a view of the whole cluster.
-func NewManager(cfg *rest.Config, c config.OperatorConfiguration, scheme *runtime.Scheme, families []lifecycle.Family, owned map[client.Object]string) (ctrl.Manager, error) {
+// Cached says of which kinds the cache holds only some objects.
+type Cached struct {
+	// Owned are kinds whose objects are cached if they have a label.
+	Owned map[client.Object]string
+	// Selected are kinds whose objects are cached if their labels match.
+	Selected map[schema.GroupVersionKind]labels.Selector
+}
+
+// NewManager returns a manager whose cache holds our own pods only, without fields that are never read, and of other kinds some objects. The
+// client is not rate-limited: the API server's priority and fairness does that with a view of the whole cluster.
+func NewManager(cfg *rest.Config, c config.OperatorConfiguration, scheme *runtime.Scheme, families []lifecycle.Family, some Cached) (ctrl.Manager, error) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.QPS = -1
 	serveRequests := countRequests(cfg, c, clock.RealClock{})
@@ -46,7 +54,7 @@ func NewManager(cfg *rest.Config, c config.OperatorConfiguration, scheme *runtim
 	if err != nil {
 		return nil, err
 	}
-	cached, err := cacheOptions(families, owned)
+	cached, err := cacheOptions(families, some.Owned)
 	if err != nil {
 		return nil, err
 	}
@@ -62,6 +70,7 @@ func NewManager(cfg *rest.Config, c config.OperatorConfiguration, scheme *runtim
 			if err != nil {
 				return nil, err
 			}
+			own.Select(some.Selected)
 			return own, own.Set(context.Background(), informers.Targets(c)...)
 		},
 	}

@@ -58,7 +58,7 @@ func runManager(t *testing.T, c config.OperatorConfiguration) {
 		}
 	}
 	server := testutil.NewAPIServer(t, []schema.GroupVersionKind{corev1.SchemeGroupVersion.WithKind("Pod")})
-	mgr, err := NewManager(&rest.Config{Host: server.URL}, c, scheme, []lifecycle.Family{kubeflow.SparkApplications{}.Family()}, nil)
+	mgr, err := NewManager(&rest.Config{Host: server.URL}, c, scheme, []lifecycle.Family{kubeflow.SparkApplications{}.Family()}, Cached{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,12 +19,14 @@ import (
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
+	apachev1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/kinds"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
@@ -33,9 +35,12 @@ import (
 )
 
 // register serves all our kinds, at the paths that kubebuilder gives them.
-func register(server webhook.Server, scheme *runtime.Scheme, operator func() resolve.Operator, submitter config.Submitter) {
+func register(server webhook.Server, scheme *runtime.Scheme, operator func() resolve.Operator, c config.OperatorConfiguration) {
 	for _, row := range kinds.All() {
-		a := &admitter{Row: row, decoder: admission.NewDecoder(scheme), operator: operator, now: time.Now, submitter: submitter}
+		a := &admitter{Row: row, decoder: admission.NewDecoder(scheme), operator: operator, now: time.Now, submitter: c.Submitter, selector: labels.Everything()}
+		if row.Group == apachev1.SchemeGroupVersion.Group {
+			a.selector = c.Apache.Selector()
+		}
 		path := strings.ReplaceAll(row.Group, ".", "-") + "-" + row.Version + "-" + row.Singular()
 		server.Register("/mutate-"+path, &admission.Webhook{Handler: admission.HandlerFunc(a.mutate)})
 		server.Register("/validate-"+path, &admission.Webhook{Handler: admission.HandlerFunc(a.validate)})
@@ -50,6 +55,9 @@ type admitter struct {
 	operator  func() resolve.Operator
 	now       func() time.Time
 	submitter config.Submitter
+	// selector chooses the objects that are judged: those that this operator works on. Submitters are recorded of all, since an object that gets
+	// its labels later has its submitter already.
+	selector labels.Selector
 }
 
 // mutate answers with the submitter and the defaults, and touches nothing else: not even what our types do not know.
@@ -109,7 +117,7 @@ func (a *admitter) validate(_ context.Context, request admission.Request) admiss
 	switch {
 	case err != nil:
 		return admission.Errored(http.StatusBadRequest, err)
-	case !asked:
+	case !asked || !a.selector.Matches(labels.Set(object.GetLabels())):
 		return admission.Allowed("")
 	}
 	errs, warnings := a.refusals(object)

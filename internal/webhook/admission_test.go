@@ -59,8 +59,14 @@ func operator(t *testing.T, policies ...policy.Policy) func() resolve.Operator {
 // call asks the webhook at a path, as the API server would.
 func call(t *testing.T, path string, operation admissionv1.Operation, stored, sent string, policies ...policy.Policy) admission.Response {
 	t.Helper()
+	return callWith(t, config.OperatorConfiguration{}, path, operation, stored, sent, policies...)
+}
+
+// callWith does so with a configuration.
+func callWith(t *testing.T, c config.OperatorConfiguration, path string, operation admissionv1.Operation, stored, sent string, policies ...policy.Policy) admission.Response {
+	t.Helper()
 	server := &recorder{served: map[string]*admission.Webhook{}}
-	register(server, Scheme(), operator(t, policies...), config.Submitter{})
+	register(server, Scheme(), operator(t, policies...), c)
 	hook, ok := server.served[path]
 	if !ok {
 		t.Fatalf("nothing is served at %s", path)

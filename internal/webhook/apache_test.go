@@ -11,6 +11,7 @@ import (
 
 	admissionv1 "k8s.io/api/admission/v1"
 
+	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/policy"
 	"github.com/firesteel-dev/firesteel/test/golden"
 )
@@ -62,6 +63,33 @@ func TestValidateApache(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What another operator works on is its own webhook's to judge. Kinds of the other family have no such selector.
+func TestLabelSelectorOfApache(t *testing.T) {
+	c := config.OperatorConfiguration{Apache: config.Apache{Enabled: true, LabelSelector: "team=a"}}
+	wrong := apachePi("  sparkConf: {spark.kubernetes.container.image: a, spark.driver.memory: 2Gi}\n")
+	labeled := func(team string) string {
+		return strings.Replace(wrong, "namespace: jobs", "namespace: jobs, labels: {team: "+team+"}", 1)
+	}
+	for name, tc := range map[string]struct {
+		reason, path, stored, sent string
+		allowed                    bool
+	}{
+		"Chosen":   {reason: "this operator runs it", path: validateApache, sent: labeled("a")},
+		"Other":    {reason: "another one does", path: validateApache, sent: labeled("b"), allowed: true},
+		"None":     {reason: "it has no label", path: validateApache, sent: wrong, allowed: true},
+		"Edit":     {reason: "an edit makes it this operator's", path: validateApache, stored: strings.Replace(labeled("b"), "2Gi", "2g", 1), sent: labeled("a")},
+		"Kubeflow": {reason: "the selector is that of the other family", path: validate, sent: badMemory},
+	} {
+		operation := admissionv1.Create
+		if tc.stored != "" {
+			operation = admissionv1.Update
+		}
+		if response := callWith(t, c, tc.path, operation, tc.stored, tc.sent); response.Allowed != tc.allowed {
+			t.Errorf("%s: %s: %+v", name, tc.reason, response)
+		}
 	}
 }
 

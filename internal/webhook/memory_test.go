@@ -88,7 +88,7 @@ func TestMemoryTogether(t *testing.T) {
 func registered(t *testing.T) map[string]*admission.Webhook {
 	t.Helper()
 	handlers := &recorder{served: map[string]*admission.Webhook{}}
-	register(handlers, Scheme(), operator(t), config.Submitter{})
+	register(handlers, Scheme(), operator(t), config.OperatorConfiguration{})
 	return handlers.served
 }
 

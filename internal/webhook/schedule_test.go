@@ -85,7 +85,7 @@ func TestValidateSchedule(t *testing.T) {
 // A schedule is sent as it is: what is assumed of its runs is written down when they are created.
 func TestNothingIsAssumedOfASchedule(t *testing.T) {
 	server := &recorder{served: map[string]*admission.Webhook{}}
-	register(server, Scheme(), operator(t), config.Submitter{})
+	register(server, Scheme(), operator(t), config.OperatorConfiguration{})
 	for path, text := range map[string]string{
 		"/mutate-sparkoperator-k8s-io-v1beta2-scheduledsparkapplication": nightly("schedule: '30 2 * * *'"),
 		"/mutate-sparkoperator-k8s-io-v1alpha1-sparkconnect":             "{apiVersion: sparkoperator.k8s.io/v1alpha1, kind: SparkConnect, metadata: {name: c}, spec: {}}",

@@ -96,7 +96,7 @@ func New(cfg *rest.Config, c config.OperatorConfiguration, operator func() resol
 func addServer(mgr ctrl.Manager, c config.OperatorConfiguration, operator func() resolve.Operator) (healthz.Checker, error) {
 	options := webhook.Options{Port: c.Webhook.Port, CertDir: c.Webhook.CertDir, CertName: certificateFile, KeyName: keyFile}
 	s := server{webhook.NewServer(options), c.Webhook.CertDir, newSlots()}
-	register(s, mgr.GetScheme(), operator, c.Submitter)
+	register(s, mgr.GetScheme(), operator, c)
 	if err := mgr.Add(s); err != nil {
 		return nil, fmt.Errorf("add webhook server: %w", err)
 	}

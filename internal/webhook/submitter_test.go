@@ -51,7 +51,7 @@ func TestSubmitter(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			server := &recorder{served: map[string]*admission.Webhook{}}
-			register(server, Scheme(), operator(t), tc.config)
+			register(server, Scheme(), operator(t), config.OperatorConfiguration{Submitter: tc.config})
 			sent := object(t, tc.sent)
 			response := server.served[mutate].Handle(t.Context(), admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
 				UID: "u", Operation: tc.operation, Namespace: "jobs", Name: "pi",
@@ -86,7 +86,7 @@ func TestSubmitter(t *testing.T) {
 // Schedules and servers have submitters, too.
 func TestSubmitterOfEveryKind(t *testing.T) {
 	server := &recorder{served: map[string]*admission.Webhook{}}
-	register(server, Scheme(), operator(t), config.Submitter{From: lifecycle.SubmitterFromWebhook, OperatorUser: "o"})
+	register(server, Scheme(), operator(t), config.OperatorConfiguration{Submitter: config.Submitter{From: lifecycle.SubmitterFromWebhook, OperatorUser: "o"}})
 	for path, kind := range map[string]string{
 		mutate: "v1beta2, kind: SparkApplication",
 		"/mutate-sparkoperator-k8s-io-v1beta2-scheduledsparkapplication": "v1beta2, kind: ScheduledSparkApplication",

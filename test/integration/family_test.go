@@ -181,7 +181,10 @@ type twoFamilies struct {
 	cfg *rest.Config
 }
 
-func (w *twoFamilies) start() {
+func (w *twoFamilies) start() { w.startWith("{enabled: true}") }
+
+// startWith also says how the kinds of spark.apache.org are configured.
+func (w *twoFamilies) startWith(apache string) {
 	GinkgoHelper()
 	server := &envtest.Environment{
 		CRDDirectoryPaths:     []string{filepath.Join("..", "..", "config", "crd", "bases"), filepath.Join("..", "family", "testdata")},
@@ -194,7 +197,7 @@ func (w *twoFamilies) start() {
 	w.c, err = client.New(cfg, client.Options{Scheme: controller.Scheme(jobKind)})
 	Expect(err).NotTo(HaveOccurred())
 	ctx, stop := context.WithCancel(context.Background())
-	ended := operateBoth(ctx, cfg)
+	ended := operateBoth(ctx, cfg, apache)
 	DeferCleanup(func() {
 		stop()
 		Eventually(ended, wait).Should(Receive(BeNil()))
@@ -202,9 +205,9 @@ func (w *twoFamilies) start() {
 }
 
 // operateBoth runs an operator of both families until the context ends.
-func operateBoth(ctx context.Context, cfg *rest.Config) <-chan error {
+func operateBoth(ctx context.Context, cfg *rest.Config, apache string) <-chan error {
 	GinkgoHelper()
-	c, err := config.Parse([]byte("apiVersion: config.firesteel.dev/v1alpha1\nkind: OperatorConfiguration\nhealth: {bindAddress: \"0\"}\nmetrics: {bindAddress: \"0\"}\napache: {enabled: true}\n"))
+	c, err := config.Parse([]byte("apiVersion: config.firesteel.dev/v1alpha1\nkind: OperatorConfiguration\nhealth: {bindAddress: \"0\"}\nmetrics: {bindAddress: \"0\"}\napache: " + apache + "\n"))
 	Expect(err).NotTo(HaveOccurred())
 	registry, err := scheduler.NewRegistry(c.BatchScheduler.Default, kube.Plugin{})
 	Expect(err).NotTo(HaveOccurred())

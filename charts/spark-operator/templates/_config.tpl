@@ -13,6 +13,9 @@ apache:
   {{- if .Values.apache.keepStateHistory }}
   keepStateHistory: true
   {{- end }}
+  {{- with .Values.apache.labelSelector }}
+  labelSelector: {{ . | quote }}
+  {{- end }}
 {{- end }}
 {{- if ne .Values.controller.scheduledSparkApplicationTimestampPrecision "nanos" }}
 scheduledSparkApplication:

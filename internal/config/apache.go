@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// Apache says whether the kinds of spark.apache.org are run. They are off by default: with their definition in the cluster, kubectl takes the
+// names sparkapplications and sparkapp for theirs, and two operators must not run the same objects.
+type Apache struct {
+	Enabled bool `json:"enabled,omitempty"`
+	// KeepStateHistory keeps the states of all attempts of a SparkApplication in one history, up to 500 of earlier ones, and not only those of
+	// the current and of the previous one.
+	KeepStateHistory bool `json:"keepStateHistory,omitempty"`
+	// LabelSelector chooses by their labels the SparkApplications and SparkClusters of spark.apache.org that are run, such as "team in (a, b)";
+	// others are left as they are. All are run without one.
+	LabelSelector string `json:"labelSelector,omitempty"`
+}
+
+// Selector chooses objects by their labels; all of them without a selector in the configuration.
+func (a Apache) Selector() labels.Selector {
+	selector, err := labels.Parse(a.LabelSelector)
+	if err != nil {
+		return labels.Nothing() // Parse has refused it
+	}
+	return selector
+}
+
+func (a Apache) validate() error {
+	if _, err := labels.Parse(a.LabelSelector); err != nil {
+		return fmt.Errorf(`apache.labelSelector: %q: write a label selector such as "team in (a, b), spark=enabled": %w`, a.LabelSelector, err)
+	}
+	return nil
+}
