@@ -3,8 +3,11 @@
 package config
 
 import (
+	"errors"
 	"fmt"
+	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 )
 
@@ -18,7 +21,12 @@ type Apache struct {
 	// LabelSelector chooses by their labels the SparkApplications and SparkClusters of spark.apache.org that are run, such as "team in (a, b)";
 	// others are left as they are. All are run without one.
 	LabelSelector string `json:"labelSelector,omitempty"`
+	// SentinelPeriod is the time between two edits of a sentinel, after which the first must have been seen; 60s by default.
+	SentinelPeriod metav1.Duration `json:"sentinelPeriod,omitzero"`
 }
+
+// minSentinelPeriod bounds what sentinels cost the API server.
+const minSentinelPeriod = 10 * time.Second
 
 // Selector chooses objects by their labels; all of them without a selector in the configuration.
 func (a Apache) Selector() labels.Selector {
@@ -30,8 +38,12 @@ func (a Apache) Selector() labels.Selector {
 }
 
 func (a Apache) validate() error {
+	var errs []error
 	if _, err := labels.Parse(a.LabelSelector); err != nil {
-		return fmt.Errorf(`apache.labelSelector: %q: write a label selector such as "team in (a, b), spark=enabled": %w`, a.LabelSelector, err)
+		errs = append(errs, fmt.Errorf(`apache.labelSelector: %q: write a label selector such as "team in (a, b), spark=enabled": %w`, a.LabelSelector, err))
 	}
-	return nil
+	if period := a.SentinelPeriod.Duration; period < minSentinelPeriod {
+		errs = append(errs, fmt.Errorf("apache.sentinelPeriod: %s: must be at least %s", period, minSentinelPeriod))
+	}
+	return errors.Join(errs...)
 }

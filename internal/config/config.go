@@ -75,6 +75,7 @@ func Parse(text []byte) (OperatorConfiguration, error) {
 		Webhook:                   DefaultWebhook(),
 		ScheduledSparkApplication: ScheduledSparkApplication{TimestampPrecision: "nanos"},
 		UI:                        UI{Service: true, Ingress: UIIngress{Enabled: true}},
+		Apache:                    Apache{SentinelPeriod: metav1.Duration{Duration: time.Minute}},
 	}
 	var document, second yamlv3.Node
 	decoder := yamlv3.NewDecoder(bytes.NewReader(text))

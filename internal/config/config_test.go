@@ -22,6 +22,7 @@ func defaults() OperatorConfiguration {
 		Webhook:                   DefaultWebhook(),
 		ScheduledSparkApplication: ScheduledSparkApplication{TimestampPrecision: "nanos"},
 		UI:                        UI{Service: true, Ingress: UIIngress{Enabled: true}},
+		Apache:                    Apache{SentinelPeriod: seconds(60)},
 	}
 }
 
@@ -45,8 +46,8 @@ func TestParse(t *testing.T) {
 		"Leader":    {reason: "a section", text: head + "leaderElection: {enabled: true, namespace: ops}", want: func(c *OperatorConfiguration) { c.LeaderElection.Enabled, c.LeaderElection.Namespace = true, "ops" }},
 		"Scheduler": {reason: "another default", text: head + "batchScheduler: {default: volcano}", want: func(c *OperatorConfiguration) { c.BatchScheduler.Default = "volcano" }},
 		"Schedules": {reason: "a word", text: head + "scheduledSparkApplication: {timestampPrecision: minutes}", want: func(c *OperatorConfiguration) { c.ScheduledSparkApplication.TimestampPrecision = "minutes" }},
-		"Apache": {reason: "a section", text: head + "apache: {enabled: true, keepStateHistory: true, labelSelector: 'team in (a, b)'}", want: func(c *OperatorConfiguration) {
-			c.Apache = Apache{Enabled: true, KeepStateHistory: true, LabelSelector: "team in (a, b)"}
+		"Apache": {reason: "a section", text: head + "apache: {enabled: true, keepStateHistory: true, labelSelector: 'team in (a, b)', sentinelPeriod: 90s}", want: func(c *OperatorConfiguration) {
+			c.Apache = Apache{Enabled: true, KeepStateHistory: true, LabelSelector: "team in (a, b)", SentinelPeriod: seconds(90)}
 		}},
 		"JSON":     {reason: "JSON is YAML", text: `{"apiVersion":"config.firesteel.dev/v1alpha1","kind":"OperatorConfiguration","workers":2}`, want: func(c *OperatorConfiguration) { c.Workers = 2 }},
 		"Comments": {reason: "people explain themselves", text: "# ours\n" + head + "workers: 32 # the default", want: func(*OperatorConfiguration) {}},
@@ -85,6 +86,7 @@ func TestParseErrors(t *testing.T) {
 		"Negative":      {reason: "no one would work", text: head + "workers: -1", says: []string{"workers: -1", "at least 1"}},
 		"Selector":      {reason: "no selector", text: head + `namespaceSelector: "a in"`, says: []string{`namespaceSelector: "a in"`, "label selector such as"}},
 		"ApacheLabels":  {reason: "no selector of objects", text: head + `apache: {labelSelector: "a in"}`, says: []string{`apache.labelSelector: "a in"`, "label selector such as"}},
+		"ApachePeriod":  {reason: "each edit is a write", text: head + `apache: {sentinelPeriod: 1s}`, says: []string{"apache.sentinelPeriod: 1s", "at least 10s"}},
 		"SelectorMap":   {reason: "a selector is text, as kubectl takes it", text: head + "namespaceSelector: {matchLabels: {a: b}}", says: []string{"namespaceSelector"}},
 		"Policy":        {reason: "a policy without a name", text: head + "policies: [{namespaces: [a]}]", says: []string{"policies[0].name"}},
 		"PolicyField":   {reason: "a limit that does not exist would not hold", text: head + "policies: [{name: a, namespaces: [a], limits: {memory: 1Gi}}]", says: []string{"memory"}},

@@ -5,6 +5,7 @@ package controller
 
 import (
 	"context"
+	"fmt"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -13,16 +14,19 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	apachev1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/actuate"
 	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/controller/application"
 	"github.com/firesteel-dev/firesteel/internal/controller/cluster"
 	"github.com/firesteel-dev/firesteel/internal/controller/schedule"
+	"github.com/firesteel-dev/firesteel/internal/controller/sentinel"
 	"github.com/firesteel-dev/firesteel/internal/convert/apache"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/exposure"
@@ -124,12 +128,51 @@ func SetupWith(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfigura
 	if err != nil {
 		return err
 	}
+	setUp := func(k application.Kind) error { return k.Setup(s) }
+	if c.Apache.Enabled {
+		probe, err := newProbe(s)
+		if err != nil {
+			return err
+		}
+		setUp = func(k application.Kind) error { return setUpWith(s, k, probe) }
+	}
 	for _, k := range all {
-		if err := s.WhenInstalled(k.Family().GroupVersionKind(), func() error { return k.Setup(s) }); err != nil {
+		if err := s.WhenInstalled(k.Family().GroupVersionKind(), func() error { return setUp(k) }); err != nil {
 			return err
 		}
 	}
 	return schedule.Setup(ctx, s)
+}
+
+// newProbe adds the probe of sentinels, and its health check, to the manager.
+func newProbe(s *operator.Shared) (*sentinel.Probe, error) {
+	now := clock.RealClock{}
+	writer := operator.CountWrites(client.WithFieldOwner(s.Manager.GetClient(), actuate.FieldOwner), s.Metrics, now, s.Manager.GetScheme())
+	p := &sentinel.Probe{
+		Cache: s.Manager.GetCache(), Writer: actuate.Writer{Client: writer}, Clock: now, Log: s.Manager.GetLogger().WithName("sentinels"),
+		Period: s.Config.Apache.SentinelPeriod.Duration, Watches: s.Namespaces.Watches,
+	}
+	if err := s.Manager.AddHealthzCheck("sentinels", p.Check); err != nil {
+		return nil, fmt.Errorf("add health check of sentinels: %w", err)
+	}
+	if err := s.Manager.Add(p); err != nil {
+		return nil, fmt.Errorf("add probe of sentinels: %w", err)
+	}
+	return p, nil
+}
+
+// setUpWith sets up a kind, and shows it to the probe if it has sentinels.
+func setUpWith(s *operator.Shared, k application.Kind, probe *sentinel.Probe) error {
+	if err := k.Setup(s); err != nil {
+		return err
+	}
+	switch k.Family().GroupVersionKind() {
+	case apachev1.SchemeGroupVersion.WithKind("SparkApplication"):
+		probe.Add(&apachev1.SparkApplicationList{})
+	case apachev1.SchemeGroupVersion.WithKind("SparkCluster"):
+		probe.Add(&apachev1.SparkClusterList{})
+	}
+	return nil
 }
 
 // Fragments returns the rights for each API family that is off by default. What an application attaches to its driver goes with the

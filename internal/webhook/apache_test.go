@@ -40,6 +40,10 @@ func TestValidateApache(t *testing.T) {
 		"Memory": {reason: "not Spark's unit", sent: apachePi("  sparkConf: {spark.kubernetes.container.image: a, spark.driver.memory: 2Gi}\n"), refused: []string{`spec.sparkConf["spark.driver.memory"]: "2Gi"`}},
 		"Image":  {reason: "nothing could start; their API takes it", sent: apachePi(""), warned: `spec.sparkConf["spark.kubernetes.container.image"]`},
 		"Client": {reason: "there is no such driver; their API takes it", sent: apachePi(apacheImage + "  deploymentMode: ClientMode\n"), warned: `spec.deploymentMode: "ClientMode"`},
+		"Sentinel": {
+			reason: "nothing runs of it, as of those of their chart", sent: strings.NewReplacer("namespace: jobs", "namespace: jobs, labels: {spark.operator/sentinel: 'true'}", "4.1.4", "dummy").Replace(apachePi("")),
+			warned: "the application has no image",
+		},
 		"Limits": {
 			reason: "named by the fields of the family", policies: []policy.Policy{tight},
 			sent: apachePi("  sparkConf: {spark.kubernetes.container.image: a, spark.driver.memory: 8g}\n  driverServiceIngressList: [{serviceMetadata: {name: ui}, serviceSpec: {ports: [{port: 4040}]}, ingressMetadata: {name: ui}}]\n"),

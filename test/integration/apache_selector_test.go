@@ -67,3 +67,31 @@ var _ = Describe("An operator with a label selector", smoke, func() {
 		Expect(pods.Items).To(BeEmpty())
 	})
 })
+
+var _ = Describe("Sentinels", func() {
+	It("are edited in each period, and get neither pods nor a status", func(ctx SpecContext) {
+		const ns = "sentinels"
+		w := &twoFamilies{}
+		w.startWith(`{enabled: true, sentinelPeriod: 10s}`)
+		Expect(w.c.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}})).To(Succeed())
+		app, cluster := newApache(ns), newCluster(ns)
+		app.Labels, cluster.Labels = map[string]string{v1.LabelSentinel: "true"}, map[string]string{v1.LabelSentinel: "true"}
+		for _, o := range []client.Object{app, cluster} {
+			Expect(w.c.Create(ctx, o)).To(Succeed())
+		}
+		numbers := func(g Gomega) []string {
+			g.Expect(w.c.Get(ctx, client.ObjectKeyFromObject(app), app)).To(Succeed())
+			g.Expect(w.c.Get(ctx, client.ObjectKeyFromObject(cluster), cluster)).To(Succeed())
+			return []string{app.Spec.SparkConf["sentinel.dummy.number"], cluster.Spec.SparkConf["sentinel.dummy.number"]}
+		}
+		Eventually(numbers, wait, poll).Should(Equal([]string{"1", "1"}))
+		Eventually(numbers, wait, poll).Should(Equal([]string{"2", "2"}), "the cache has shown the first edit")
+		Expect(app.Status).To(Equal(v1.SparkApplicationStatus{}))
+		Expect(cluster.Status).To(Equal(v1.SparkClusterStatus{}))
+		Expect(app.Finalizers).To(BeEmpty())
+		Expect(w.clusterParts(ctx, ns)()).To(BeEmpty())
+		var pods corev1.PodList
+		Expect(w.c.List(ctx, &pods, client.InNamespace(ns))).To(Succeed())
+		Expect(pods.Items).To(BeEmpty())
+	})
+})

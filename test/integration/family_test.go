@@ -181,7 +181,7 @@ type twoFamilies struct {
 	cfg *rest.Config
 }
 
-func (w *twoFamilies) start() { w.startWith("{enabled: true}") }
+func (w *twoFamilies) start() { w.startWith("{enabled: true, sentinelPeriod: 1h}") }
 
 // startWith also says how the kinds of spark.apache.org are configured.
 func (w *twoFamilies) startWith(apache string) {

@@ -35,7 +35,7 @@ const (
 	LabelAppName = "spark.operator/spark-app-name"
 	// LabelClusterName holds the cluster's name.
 	LabelClusterName = "spark.operator/spark-cluster-name"
-	// LabelSentinel is "true" on an application that is none: the health probe of Apache's operator edits it.
+	// LabelSentinel is "true" on an application or a cluster that is none: the operator's health probe edits it.
 	LabelSentinel = "spark.operator/sentinel"
 )
 

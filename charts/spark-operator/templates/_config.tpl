@@ -16,6 +16,9 @@ apache:
   {{- with .Values.apache.labelSelector }}
   labelSelector: {{ . | quote }}
   {{- end }}
+  {{- if ne .Values.apache.sentinelPeriod "60s" }}
+  sentinelPeriod: {{ .Values.apache.sentinelPeriod }}
+  {{- end }}
 {{- end }}
 {{- if ne .Values.controller.scheduledSparkApplicationTimestampPrecision "nanos" }}
 scheduledSparkApplication:

@@ -89,7 +89,7 @@ func (SparkApplications) Desired(o *v1.SparkApplication, _ lifecycle.Record) lif
 	}
 }
 
-// probe names the health probe of Apache's operator, if the application is one that it edits to see whether the operator answers.
+// probe names the health probe, if the application is a sentinel, which is edited to see whether the operator sees it.
 func probe(o *v1.SparkApplication) string {
 	if value := o.Labels[v1.LabelSentinel]; strings.EqualFold(value, "true") {
 		return value
@@ -97,8 +97,11 @@ func probe(o *v1.SparkApplication) string {
 	return ""
 }
 
-// ToStatus returns a copy of the object with the status for the outcome; changed is false if it has that already.
+// ToStatus returns a copy of the object with the status for the outcome; changed is false if it has that already. A sentinel has none.
 func (k SparkApplications) ToStatus(o *v1.SparkApplication, outcome lifecycle.Outcome, now time.Time) (next *v1.SparkApplication, changed bool) {
+	if probe(o) != "" {
+		return o, false
+	}
 	status := k.toStatus(o, outcome, now)
 	if equality.Semantic.DeepEqual(&o.Status, &status) {
 		return o, false

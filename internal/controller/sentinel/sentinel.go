@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package sentinel edits sentinels, the objects of spark.apache.org that run nothing, and has a health check that fails while the operator's
+// own cache does not show the edit: then its watch is dead, and a restart helps. Reconciling is left out on purpose: the tenant of a
+// sentinel could delay that, and have the operator restarted.
+package sentinel
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/firesteel-dev/firesteel/internal/actuate"
+)
+
+const (
+	// confNumber is the property that is counted up.
+	confNumber = "sentinel.dummy.number"
+	// usualPeriod is the time between two edits, in which the first must be seen.
+	usualPeriod = time.Minute
+	// mostEdits bounds the edits of a period: a tenant may have thousands of sentinels.
+	mostEdits = 10
+	// editTimeout bounds an edit: one that is not answered holds up the others no longer.
+	editTimeout = 5 * time.Second
+	// largest is the number after which it begins again. Whoever wrote a larger one was not this operator.
+	largest = 1 << 53
+)
+
+// Probe edits sentinels while it leads.
+type Probe struct {
+	// Cache is what the operator itself reads, and Writer writes to the API server.
+	Cache  client.Reader
+	Writer actuate.Writer
+	Clock  clock.WithTicker
+	Log    logr.Logger
+	// Period is the time between two edits; 0 is usualPeriod.
+	Period time.Duration
+	// Watches reports whether a namespace is watched. What is not is not known.
+	Watches func(namespace string) bool
+
+	mu      sync.Mutex
+	lists   []client.ObjectList
+	awaited map[types.UID]edit
+}
+
+// edit is one that the cache has to show.
+type edit struct {
+	object     client.Object
+	generation int64
+	at         time.Time
+}
+
+func (e edit) String() string {
+	return fmt.Sprintf("%T %s", e.object, client.ObjectKeyFromObject(e.object))
+}
+
+// Add adds a kind by an empty list of its objects. A kind whose definition is not installed must not be read.
+func (p *Probe) Add(list client.ObjectList) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lists = append(p.lists, list)
+}
+
+func (p *Probe) period() time.Duration { return cmp.Or(p.Period, usualPeriod) }
+
+// Start edits until the context ends. It implements manager.Runnable; only the leader runs it.
+func (p *Probe) Start(ctx context.Context) error {
+	ticker := p.Clock.NewTicker(p.period())
+	defer ticker.Stop()
+	for {
+		p.round(ctx)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C():
+		}
+	}
+}
+
+// round edits the oldest sentinels, but for those whose last edit is still awaited.
+func (p *Probe) round(ctx context.Context) {
+	for _, e := range p.late(ctx) {
+		p.Log.Info("the cache does not show the edit of a sentinel: the health check fails", "sentinel", e.String(), "generation", e.generation)
+	}
+	chosen, err := p.oldest(ctx)
+	if err != nil {
+		p.Log.Error(err, "cannot read sentinels")
+		return
+	}
+	awaited := map[types.UID]edit{}
+	for _, o := range chosen {
+		before, waits := p.awaited[o.GetUID()]
+		if waits && o.GetGeneration() < before.generation {
+			awaited[o.GetUID()] = before
+			continue
+		}
+		switch e, err := p.edit(ctx, o); {
+		case err == nil:
+			awaited[o.GetUID()] = e
+		case !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) && ctx.Err() == nil:
+			p.Log.Error(err, "cannot edit a sentinel", "sentinel", client.ObjectKeyFromObject(o))
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.awaited = awaited
+}
+
+// edit counts the number of a sentinel up.
+func (p *Probe) edit(ctx context.Context, o client.Object) (edit, error) {
+	ctx, cancel := context.WithTimeout(ctx, editTimeout)
+	defer cancel()
+	stored, _ := o.DeepCopyObject().(client.Object)
+	at := p.Clock.Now()
+	err := p.Writer.SetConf(ctx, stored, confNumber, next(confOf(o)[confNumber]))
+	return edit{object: o, generation: stored.GetGeneration(), at: at}, err
+}
+
+// next is the number after one.
+func next(number string) string {
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || n < 0 || n >= largest {
+		n = 0
+	}
+	return strconv.FormatInt(n+1, 10)
+}
+
+// Check is the health check: it fails while an edit is a period old and the cache does not show it.
+func (p *Probe) Check(request *http.Request) error {
+	var names []string
+	for _, e := range p.late(request.Context()) {
+		names = append(names, e.String())
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	slices.Sort(names)
+	return errors.New("the cache does not show what was edited a while ago: " + strings.Join(names, ", "))
+}
+
+// late are the edits that should have been seen.
+func (p *Probe) late(ctx context.Context) []edit {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var all []edit
+	for uid, e := range p.awaited {
+		if p.Clock.Since(e.at) < p.period() || !p.Watches(e.object.GetNamespace()) {
+			continue
+		}
+		now, _ := e.object.DeepCopyObject().(client.Object)
+		if err := p.Cache.Get(ctx, client.ObjectKeyFromObject(e.object), now); err != nil || now.GetUID() != uid || !is(now) {
+			continue // it is gone, or no sentinel any more
+		}
+		if now.GetGeneration() < e.generation {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+// oldest are the sentinels that are edited.
+func (p *Probe) oldest(ctx context.Context) ([]client.Object, error) {
+	p.mu.Lock()
+	lists := slices.Clone(p.lists)
+	p.mu.Unlock()
+	var all []client.Object
+	for _, list := range lists {
+		found, err := p.sentinels(ctx, list)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	slices.SortFunc(all, func(a, b client.Object) int {
+		return cmp.Or(a.GetCreationTimestamp().Compare(b.GetCreationTimestamp().Time), cmp.Compare(a.GetUID(), b.GetUID()))
+	})
+	return all[:min(len(all), mostEdits)], nil
+}
