@@ -37,3 +37,21 @@ func TestKeptHistoryIsBounded(t *testing.T) {
 		}
 	}
 }
+
+// A sentinel is no application, so that it has no status: not even the reason why it does not run.
+func TestSentinelHasNoStatus(t *testing.T) {
+	left := lifecycle.Outcome{Conditions: []lifecycle.Condition{{Type: lifecycle.ConditionAdmitted, Reason: lifecycle.ReasonManagedByAnother}}}
+	for name, tc := range map[string]struct {
+		reason, label string
+		want          bool
+	}{
+		"Sentinel": {reason: "the probe edits it", label: "true"},
+		"Other":    {reason: "an application", label: "false", want: true},
+	} {
+		o := &v1.SparkApplication{}
+		o.Labels = map[string]string{v1.LabelSentinel: tc.label}
+		if _, changed := (SparkApplications{}).ToStatus(o, left, time.Unix(0, 0)); changed != tc.want {
+			t.Errorf("%s: %s: changed: %v", name, tc.reason, changed)
+		}
+	}
+}
