@@ -186,6 +186,11 @@ func (c *Candidate) Attempt() scheduler.Attempt { return c.attempt }
 // SetQuota passes what other attempts will still use, before Reads. It is for plugins that request it.
 func (c *Candidate) SetQuota(o scheduler.Outstanding) { c.attempt.Quota = o }
 
+// SetPriority takes the attempt's priority from what was read. It is for plugins that request what SetQuota passes.
+func (c *Candidate) SetPriority(s scheduler.Snapshot) {
+	c.attempt.Priority = scheduler.PriorityOf(c.attempt, s)
+}
+
 // Unavailable is the answer for a scheduler that cannot be asked.
 func (c *Candidate) Unavailable(why scheduler.Admission) Result {
 	return Result{Admission: c.signed(why)}

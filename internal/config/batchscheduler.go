@@ -8,6 +8,9 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // BatchScheduler configures the scheduler plugins. Whether the plugins that it names exist is checked where they are
@@ -43,6 +46,12 @@ type Quota struct {
 	Mode QuotaMode `json:"mode,omitempty"`
 	// ElasticQuotaSchedulers are the plugins whose pods ElasticQuotas bind.
 	ElasticQuotaSchedulers []string `json:"elasticQuotaSchedulers,omitempty"`
+	// Order is BestEffortFIFO (an application may pass those ahead of it for which there is no room) or StrictFIFO (none passes);
+	// default BestEffortFIFO.
+	Order QuotaOrder `json:"order,omitempty"`
+	// AgingBound is how long an application may be passed: from then on it comes before all that have waited less, whatever their
+	// priority; default 10m.
+	AgingBound metav1.Duration `json:"agingBound,omitzero"`
 }
 
 // SchedulerPlugin configures one plugin.
@@ -74,6 +83,23 @@ func (m *QuotaMode) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
+// QuotaOrder is one of BestEffortFIFO and StrictFIFO.
+type QuotaOrder string
+
+// Who may pass whom in the line for a quota.
+const (
+	BestEffortFIFO QuotaOrder = "BestEffortFIFO"
+	StrictFIFO     QuotaOrder = "StrictFIFO"
+)
+
+var quotaOrders = []QuotaOrder{BestEffortFIFO, StrictFIFO}
+
+// defaultQuota passes those that wait for at most ten minutes: much longer than most batch jobs of a few minutes take to end and
+// give way, and much shorter than a large one takes.
+func defaultQuota() Quota {
+	return Quota{Mode: "Off", Order: BestEffortFIFO, AgingBound: metav1.Duration{Duration: 10 * time.Minute}}
+}
+
 var quotaModes = []QuotaMode{"Off", "Warn", "Enforce"}
 
 func (b BatchScheduler) validate() []error {
@@ -83,6 +109,12 @@ func (b BatchScheduler) validate() []error {
 	}
 	if !slices.Contains(quotaModes, b.Quota.Mode) {
 		errs = append(errs, fmt.Errorf("batchScheduler.quota.mode: %q: must be one of %v", b.Quota.Mode, quotaModes))
+	}
+	if !slices.Contains(quotaOrders, b.Quota.Order) {
+		errs = append(errs, fmt.Errorf("batchScheduler.quota.order: %q: must be one of %v", b.Quota.Order, quotaOrders))
+	}
+	if bound := b.Quota.AgingBound.Duration; bound <= 0 {
+		errs = append(errs, fmt.Errorf("batchScheduler.quota.agingBound: %s: must be more than 0s; for an order in which none is passed write order: StrictFIFO", bound))
 	}
 	for i, rule := range b.AllowedQueues {
 		field := fmt.Sprintf("batchScheduler.allowedQueues[%d]", i)

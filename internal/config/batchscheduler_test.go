@@ -18,7 +18,7 @@ batchScheduler:
   namespaceDefaults: true
   allowedQueues:
     - {namespaces: ["team-*"], queues: [shared, "root.team.*"]}
-  quota: {mode: Enforce, elasticQuotaSchedulers: [coscheduling]}
+  quota: {mode: Enforce, elasticQuotaSchedulers: [coscheduling], order: StrictFIFO, agingBound: 1h30m}
   plugins:
     volcano: {schedulerName: vc, defaultQueue: batch, parameters: {afterStart: DriverOnly}}
 `))
@@ -28,7 +28,7 @@ batchScheduler:
 	want := BatchScheduler{
 		Default: "volcano", Enabled: []string{"kube", "volcano"}, NamespaceDefaults: true,
 		AllowedQueues: []AllowedQueues{{Namespaces: []string{"team-*"}, Queues: []string{"shared", "root.team.*"}}},
-		Quota:         Quota{Mode: "Enforce", ElasticQuotaSchedulers: []string{"coscheduling"}},
+		Quota:         Quota{Mode: "Enforce", ElasticQuotaSchedulers: []string{"coscheduling"}, Order: StrictFIFO, AgingBound: seconds(5400)},
 		Plugins:       map[string]SchedulerPlugin{"volcano": {SchedulerName: "vc", DefaultQueue: "batch", Parameters: map[string]json.RawMessage{"afterStart": []byte(`"DriverOnly"`)}}},
 	}
 	if diff := cmp.Diff(want, c.BatchScheduler); diff != "" {
@@ -54,6 +54,10 @@ func TestBatchSchedulerErrors(t *testing.T) {
 		"Mode":       {reason: "a mode that does not exist would be Off", text: "quota: {mode: enforce}", says: []string{"batchScheduler.quota.mode", `"enforce"`, "Enforce"}},
 		"On":         {reason: "YAML takes it for true", text: "quota: {mode: On}", says: []string{"batchScheduler.quota.mode", "true", "Enforce"}},
 		"NoMode":     {reason: "an empty mode is none", text: `quota: {mode: ""}`, says: []string{"batchScheduler.quota.mode"}},
+		"Order":      {reason: "an order that does not exist would be another one", text: "quota: {order: strictFIFO}", says: []string{"batchScheduler.quota.order", `"strictFIFO"`, "[BestEffortFIFO StrictFIFO]"}},
+		"NoOrder":    {reason: "an empty order is none", text: `quota: {order: ""}`, says: []string{"batchScheduler.quota.order"}},
+		"Aging":      {reason: "no time to pass in is the other order", text: "quota: {agingBound: 0s}", says: []string{"batchScheduler.quota.agingBound", "0s", "order: StrictFIFO"}},
+		"Backwards":  {reason: "time does not go back", text: "quota: {agingBound: -5m}", says: []string{"batchScheduler.quota.agingBound", "-5m0s", "more than 0s"}},
 		"Nobody":     {reason: "a rule for nobody", text: "allowedQueues: [{queues: [a]}]", says: []string{"batchScheduler.allowedQueues[0].namespaces", `"*"`}},
 		"Nothing":    {reason: "a rule for nothing", text: "allowedQueues: [{namespaces: [a]}]", says: []string{"batchScheduler.allowedQueues[0].queues"}},
 		"Pattern":    {reason: "a pattern that never matches", text: `allowedQueues: [{namespaces: [a, "[b"], queues: [a]}]`, says: []string{"allowedQueues[0].namespaces[1]", `"[b"`}},

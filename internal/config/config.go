@@ -70,7 +70,7 @@ func Parse(text []byte) (OperatorConfiguration, error) {
 		Metrics:                   defaultMetrics(),
 		Health:                    Endpoint{BindAddress: ":8081"},
 		Pprof:                     Endpoint{BindAddress: "0"},
-		BatchScheduler:            BatchScheduler{Default: "kube", Quota: Quota{Mode: "Off"}},
+		BatchScheduler:            BatchScheduler{Default: "kube", Quota: defaultQuota()},
 		LeaderElection:            defaultLeaderElection(),
 		Webhook:                   DefaultWebhook(),
 		ScheduledSparkApplication: ScheduledSparkApplication{TimestampPrecision: "nanos"},

@@ -17,7 +17,7 @@ const head = "apiVersion: config.firesteel.dev/v1alpha1\nkind: OperatorConfigura
 func defaults() OperatorConfiguration {
 	return OperatorConfiguration{
 		APIVersion: APIVersion, Kind: Kind, Workers: 32,
-		Metrics: defaultMetrics(), Health: Endpoint{BindAddress: ":8081"}, Pprof: Endpoint{BindAddress: "0"}, BatchScheduler: BatchScheduler{Default: "kube", Quota: Quota{Mode: "Off"}},
+		Metrics: defaultMetrics(), Health: Endpoint{BindAddress: ":8081"}, Pprof: Endpoint{BindAddress: "0"}, BatchScheduler: BatchScheduler{Default: "kube", Quota: Quota{Mode: "Off", Order: BestEffortFIFO, AgingBound: seconds(600)}},
 		LeaderElection:            LeaderElection{Name: lock, LeaseDuration: seconds(4), RenewDeadline: seconds(2.5), RetryPeriod: seconds(0.1)},
 		Webhook:                   DefaultWebhook(),
 		ScheduledSparkApplication: ScheduledSparkApplication{TimestampPrecision: "nanos"},

@@ -22,6 +22,9 @@ import (
 func (r Reader) Snapshot(ctx context.Context, reads []scheduler.Read) (scheduler.Snapshot, error) {
 	s := make(scheduler.Snapshot, len(reads))
 	for _, read := range reads {
+		if _, done := s[read]; done {
+			continue // both plugins of a chain may want it
+		}
 		found, err := r.read(ctx, read)
 		switch {
 		case apierrors.IsNotFound(err), meta.IsNoMatchError(err):

@@ -40,15 +40,14 @@ type Schedulers struct {
 
 // waiter is an application that waits for its scheduler.
 type waiter struct {
-	attempt string
-	since   time.Time
-	kinds   []schema.GroupVersionKind
+	since time.Time
+	kinds []schema.GroupVersionKind
 }
 
 // NewSchedulers returns an empty memory. Without kinds every API counts as installed. Pods may have ended while no operator
 // ran, so room counts as made now.
-func NewSchedulers(now clock.PassiveClock, kinds *informers.SchedulerKinds) *Schedulers {
-	return &Schedulers{clock: now, kinds: kinds, generation: 1, ledger: scheduler.NewLedger(), waiting: map[scheduler.Key]waiter{}, entered: map[scheduler.Key]string{}, room: now.Now(),
+func NewSchedulers(now clock.PassiveClock, kinds *informers.SchedulerKinds, order scheduler.Order) *Schedulers {
+	return &Schedulers{clock: now, kinds: kinds, generation: 1, ledger: scheduler.NewLedger(order), waiting: map[scheduler.Key]waiter{}, entered: map[scheduler.Key]string{}, room: now.Now(),
 		unplaced: unplaced{lines: map[string][]unplacedApp{}, places: map[scheduler.Key]unplacedPlace{}}}
 }
 
@@ -93,13 +92,22 @@ func (m *Schedulers) Admit(ctx context.Context, c *admission.Candidate, seen sch
 	if err := m.rebuildOnce(ctx); err != nil {
 		return admission.Result{}, err
 	}
+	c.SetPriority(seen)
+	r, next := m.ask(c, seen)
+	m.enqueue(next)
+	return r, nil
+}
+
+// ask enters the answer before another candidate is asked about. It returns those who may start once this one is out of their line.
+func (m *Schedulers) ask(c *admission.Candidate, seen scheduler.Snapshot) (admission.Result, []scheduler.Key) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	c.SetQuota(m.ledger.Outstanding(c.Attempt(), m.clock.Now()))
+	now := m.clock.Now()
+	c.SetQuota(m.ledger.Outstanding(c.Attempt(), now))
 	r := c.Admit(seen)
-	m.ledger.Record(c.Attempt(), r.Admission)
+	next := m.ledger.Record(c.Attempt(), r.Admission, now)
 	m.entered[c.Attempt().App.Key()] = c.Attempt().ID
-	return r, nil
+	return r, m.firstWaiting(next)
 }
 
 // Outstanding is what other attempts will still take of the quotas that an attempt meets.
@@ -152,6 +160,14 @@ func (m *Schedulers) Enter(a scheduler.Attempt, p scheduler.Progress) {
 	m.entered[a.App.Key()] = a.ID
 }
 
+// Expect remembers an attempt that waits since before the operator started: others are admitted once it was asked. It is not known by that: a
+// driver that a previous operator has created and not recorded must be entered.
+func (m *Schedulers) Expect(id string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.ledger.Expect(id, m.clock.Now())
+}
+
 // Knows is whether an attempt was entered before, whatever has happened to its reservation.
 func (m *Schedulers) Knows(app scheduler.Key, attempt string) bool {
 	m.mu.Lock()
@@ -159,42 +175,27 @@ func (m *Schedulers) Knows(app scheduler.Key, attempt string) bool {
 	return m.entered[app] == attempt
 }
 
-// Settle records how far an attempt's pods have come. The first of each line is enqueued: what the quotas report
+// Settle records how far an attempt's pods have come. Those who may be the next to start are enqueued: what the quotas report
 // by themselves from now on is counted twice for a while, and nothing happens when that ends.
 func (m *Schedulers) Settle(id string, p scheduler.Progress) {
 	m.mu.Lock()
-	var heads []scheduler.Key
-	if m.ledger.Settle(id, p, m.clock.Now()) {
-		heads = m.appsOf(m.ledger.Heads())
-	}
+	next := m.firstWaiting(m.ledger.Settle(id, p, m.clock.Now()))
 	m.mu.Unlock()
-	m.enqueue(heads)
+	m.enqueue(next)
 }
 
-// Release drops the reservation of an attempt and enqueues those that wait for it.
+// Release drops the reservation of an attempt and enqueues those who may be the next to start.
 func (m *Schedulers) Release(id string) {
 	m.mu.Lock()
-	line := m.appsOf(m.ledger.Release(id))
+	next := m.firstWaiting(m.ledger.Release(id, m.clock.Now()))
 	m.mu.Unlock()
-	m.enqueue(line)
+	m.enqueue(next)
 }
 
-// appsOf returns the applications of the first attempts of a line, as far as they wait.
-func (m *Schedulers) appsOf(line []string) []scheduler.Key {
-	if len(line) == 0 {
-		return nil
-	}
-	first := map[string]bool{}
-	for _, id := range line[:min(len(line), informers.FirstInLine)] {
-		first[id] = true
-	}
-	var apps []scheduler.Key
-	for app, w := range m.waiting {
-		if first[w.attempt] {
-			apps = append(apps, app)
-		}
-	}
-	return apps
+// firstWaiting returns the first of some applications, as far as they wait.
+func (m *Schedulers) firstWaiting(apps []scheduler.Key) []scheduler.Key {
+	waiting := slices.DeleteFunc(apps, func(app scheduler.Key) bool { _, waits := m.waiting[app]; return !waits })
+	return waiting[:min(len(waiting), informers.FirstInLine)]
 }
 
 func (m *Schedulers) enqueue(apps []scheduler.Key) {
@@ -212,7 +213,7 @@ func (m *Schedulers) SetWaiting(app scheduler.Key, c *admission.Candidate, a sch
 		return
 	}
 	d := c.Plugin().Describe()
-	w := waiter{attempt: c.Attempt().ID, since: c.Attempt().QueuedAt, kinds: slices.Concat(d.Reads, d.Owns)}
+	w := waiter{since: c.Attempt().QueuedAt, kinds: slices.Concat(d.Reads, d.Owns)}
 	m.waiting[app] = w
 }
 

@@ -18,9 +18,11 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
+var inLine = scheduler.Line{Namespace: "a", Quota: "q", Resource: "cpu"}
+
 // What is reserved for an application that is deleted, or suspended, is free for others.
 func TestForgottenApplicationsHoldNothing(t *testing.T) {
-	m := NewSchedulers(clock.RealClock{}, nil)
+	m := NewSchedulers(clock.RealClock{}, nil, scheduler.Order{})
 	gone := scheduler.Attempt{App: scheduler.App{Namespace: "a", Name: "gone"}, ID: "gone-1"}
 	next := scheduler.Attempt{App: scheduler.App{Namespace: "a", Name: "next"}, ID: "next-1", QueuedAt: clock.RealClock{}.Now()}
 	m.Enter(gone, scheduler.Progress{})
@@ -31,17 +33,17 @@ func TestForgottenApplicationsHoldNothing(t *testing.T) {
 	if others := m.ledger.Outstanding(next, time.Now()).Others; len(others) != 0 {
 		t.Errorf("it still holds %+v", others)
 	}
-	m.ledger.Record(gone, scheduler.Admission{Verdict: scheduler.Wait, Lines: []string{"q"}})
+	m.ledger.Record(gone, scheduler.Admission{Verdict: scheduler.Wait, Lines: []scheduler.Place{{Line: inLine}}}, m.clock.Now())
 	m.entered[gone.App.Key()] = gone.ID
 	m.Forget(gone.App.Key())
-	if ahead := m.ledger.Outstanding(next, time.Now()).Ahead["q"]; ahead != 0 {
+	if ahead := m.ledger.Outstanding(next, time.Now()).Ahead[inLine].Count; ahead != 0 {
 		t.Errorf("%d are ahead of it", ahead)
 	}
 }
 
 // What comes while the ledger is rebuilt, or after, is entered with the next rebuild, and there is none without need.
 func TestRebuild(t *testing.T) {
-	m := NewSchedulers(clock.RealClock{}, nil)
+	m := NewSchedulers(clock.RealClock{}, nil, scheduler.Order{})
 	arrives, fails, count := false, error(nil), 0
 	m.Rebuild(func(context.Context) error {
 		count++
@@ -84,15 +86,15 @@ func TestSettlingWakesTheFirstInLine(t *testing.T) {
 	now := clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC))
 	k := &informers.SchedulerKinds{}
 	queue := k.Events(schema.GroupKind{})
-	m := NewSchedulers(now, k)
+	m := NewSchedulers(now, k, scheduler.Order{})
 	attempt := func(name string, minute int) scheduler.Attempt {
 		return scheduler.Attempt{App: scheduler.App{Namespace: "a", Name: name}, ID: name + "-1", QueuedAt: now.Now().Add(time.Duration(minute) * time.Minute)}
 	}
 	running, first, second := attempt("running", 0), attempt("first", 1), attempt("second", 2)
 	m.Enter(running, scheduler.Progress{})
 	for _, a := range []scheduler.Attempt{second, first} {
-		m.ledger.Record(a, scheduler.Admission{Verdict: scheduler.Wait, Lines: []string{"q"}})
-		m.waiting[a.App.Key()] = waiter{attempt: a.ID, since: a.QueuedAt}
+		m.ledger.Record(a, scheduler.Admission{Verdict: scheduler.Wait, Lines: []scheduler.Place{{Line: inLine}}}, m.clock.Now())
+		m.waiting[a.App.Key()] = waiter{since: a.QueuedAt}
 	}
 	enqueued := func() (names []string) {
 		for len(queue) > 0 {
@@ -122,7 +124,7 @@ func TestSettlingWakesTheFirstInLine(t *testing.T) {
 
 // Who waits is enqueued in turns of the namespaces, the longest first.
 func TestWaitersTakeTurns(t *testing.T) {
-	m := NewSchedulers(clock.RealClock{}, nil)
+	m := NewSchedulers(clock.RealClock{}, nil, scheduler.Order{})
 	kind := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Queue"}
 	wait := func(namespace, name string, minute int) {
 		m.waiting[scheduler.Key{Namespace: namespace, Name: name}] = waiter{since: start.Add(time.Duration(minute) * time.Minute), kinds: []schema.GroupVersionKind{kind}}
@@ -153,7 +155,7 @@ func TestTwoKindsWaitInOneOrder(t *testing.T) {
 	}
 	queue := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Queue"}
 	order := []scheduler.Key{app("Job", "pi"), app("App", "pi"), app("Job", "last")}
-	m := NewSchedulers(clock.RealClock{}, nil)
+	m := NewSchedulers(clock.RealClock{}, nil, scheduler.Order{})
 	for i, a := range order {
 		m.waiting[a] = waiter{since: start.Add(time.Duration(i) * time.Second), kinds: []schema.GroupVersionKind{queue}}
 	}

@@ -59,7 +59,7 @@ func NewShared(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfigura
 	if s.SchedulerKinds, err = informers.NewSchedulerKinds(mgr, c, registry.Plugins(), families); err != nil {
 		return nil, err
 	}
-	s.Schedulers = NewSchedulers(clock.RealClock{}, s.SchedulerKinds)
+	s.Schedulers = NewSchedulers(clock.RealClock{}, s.SchedulerKinds, orderOf(c.BatchScheduler.Quota))
 	s.SchedulerKinds.Waiters = s.Schedulers.WaitersFor
 	auxiliary, err := informers.NewAuxiliary(mgr, c, families, s.SchedulerKinds.Enqueue)
 	if err != nil {
@@ -85,6 +85,10 @@ func NewShared(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfigura
 		return nil, err
 	}
 	return s, s.follow(ctx, auxiliary)
+}
+
+func orderOf(q config.Quota) scheduler.Order {
+	return scheduler.Order{Strict: q.Order == config.StrictFIFO, AgingBound: q.AgingBound.Duration}
 }
 
 // cachedPods are the pods of applications, which the cache holds in a form of its own.

@@ -43,8 +43,8 @@ type Admission struct {
 	Warning string
 	// RetryAfter is when to ask again if no watched object changes before; 0 relies on watches alone.
 	RetryAfter time.Duration
-	// Lines name the quotas of its namespace that the attempt waits for: it keeps its place in the line for each; see Ledger.
-	Lines []string
+	// Lines are those that the attempt waits in, each for one resource of a quota: it keeps its place there; see Ledger.
+	Lines []Place
 	// Apply are the objects that must exist, as server-side apply takes them: each with its kind, namespace and name, and
 	// only the fields that the plugin means, never a status. The operator adds owner and labels, and skips what is applied
 	// already. They are applied before the verdict is acted on.

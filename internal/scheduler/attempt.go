@@ -36,6 +36,9 @@ type Attempt struct {
 	UsableQueues []string
 	// PriorityClass is the name of a PriorityClass; "" for none.
 	PriorityClass string
+	// Priority is the value of that class; 0 without one, or where the operator may not read it. It is filled in only for the plugin
+	// that asks for Quota.
+	Priority int32
 	// User created the application; empty if it was not recorded.
 	User User
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -172,6 +173,16 @@ func ReadPriorityClass(a Attempt) []Read {
 		return nil
 	}
 	return []Read{{GroupVersionKind: PriorityClassKind, Name: a.PriorityClass, Optional: true}}
+}
+
+// PriorityOf is the value of the attempt's PriorityClass; 0 without one, or if it is not known.
+func PriorityOf(a Attempt, s Snapshot) int32 {
+	for _, read := range ReadPriorityClass(a) {
+		if class, err := As[schedulingv1.PriorityClass](s[read]); err == nil && class != nil {
+			return class.Value
+		}
+	}
+	return 0
 }
 
 // MissingPriorityClass is the answer for an attempt whose PriorityClass does not exist: the API server would refuse its

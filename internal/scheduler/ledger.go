@@ -18,19 +18,25 @@ import (
 //
 // It is arithmetic over values and has no lock: its owner holds one from Outstanding over Admit to Record, and
 // around the other methods. It can be rebuilt: after a restart each attempt that has a driver is entered again with
-// Reserve and Settle, and those that wait take their places when they are next asked.
+// Reserve and Settle, and those that waited are announced with Expect: they take their places when they are next asked, and none
+// starts before.
 //
 // Pods are seen before the quotas' reports of them: the two come by different ways, and a controller may stand between
 // them. So a reservation stays for a while after the pods were seen; see Settle.
 type Ledger struct {
+	order    Order
 	reserved map[string]*entry
-	waiting  map[string]map[string]place // namespace, attempt
-	places   map[string]string           // attempt, namespace it waits in
+	waiting  map[string]waiter         // by attempt
+	lines    map[string]map[Line]*line // by namespace
+	aged     time.Time                 // those who have waited since then are at the front
+	expected map[string]bool           // by attempt
+	// expectedUntil is when those who have not been asked yet are not waited for any more.
+	expectedUntil time.Time
 }
 
 // NewLedger returns an empty ledger.
-func NewLedger() *Ledger {
-	return &Ledger{reserved: map[string]*entry{}, waiting: map[string]map[string]place{}, places: map[string]string{}}
+func NewLedger(o Order) *Ledger {
+	return &Ledger{order: o, reserved: map[string]*entry{}, waiting: map[string]waiter{}, lines: map[string]map[Line]*line{}, expected: map[string]bool{}}
 }
 
 // Outstanding is what the ledger knows that concerns one attempt.
@@ -41,8 +47,12 @@ type Outstanding struct {
 	Others []Reservation
 	// Recheck is how long it takes until less of Others counts although nothing happens; 0 if nothing of it will.
 	Recheck time.Duration
-	// Ahead is how many attempts of the same namespace have waited longer than this one, for each quota that they wait for.
-	Ahead map[string]int
+	// Ahead says who waits ahead of the attempt in the lines of its namespace, and in those of all namespaces. A line in which
+	// none is ahead is left out. (Its keys cannot be written in JSON.)
+	Ahead map[Line]Ahead `json:"-"`
+	// Expected says that others have waited when the operator was stopped, and have not been asked yet: the lines may lack any of
+	// them.
+	Expected bool
 }
 
 // Reservation is an attempt that may start.
@@ -202,13 +212,14 @@ func (l *Ledger) Outstanding(a Attempt, now time.Time) Outstanding {
 		}
 	}
 	slices.SortFunc(o.Others, func(x, y Reservation) int { return cmp.Compare(x.ID, y.ID) })
-	o.Ahead = l.ahead(a)
+	o.Ahead, o.Expected = l.ahead(a, now), l.expects(a.ID, now)
 	return o
 }
 
 // Record enters the answer that an attempt got: Admit reserves its room, a wait in line keeps its place there, and anything
-// else gives both up.
-func (l *Ledger) Record(a Attempt, answer Admission) {
+// else gives both up. It returns the applications that may be the next to start in the lines that the attempt has left.
+func (l *Ledger) Record(a Attempt, answer Admission, now time.Time) []Key {
+	before := l.waiting[a.ID]
 	switch {
 	case answer.Verdict == Admit:
 		if r, held := l.reserved[a.ID]; held && !r.matches(a) {
@@ -217,15 +228,17 @@ func (l *Ledger) Record(a Attempt, answer Admission) {
 		l.Reserve(a)
 	case len(answer.Lines) > 0:
 		l.drop(a.ID)
-		l.join(a, answer.Lines)
+		l.join(waiterOf(a, answer.Lines))
 	default:
 		l.drop(a.ID)
 	}
+	return l.heads(l.left(before), now)
 }
 
 // Reserve enters an attempt that may start. One that is entered already keeps its progress.
 func (l *Ledger) Reserve(a Attempt) {
 	l.leave(a.ID)
+	delete(l.expected, a.ID)
 	if _, held := l.reserved[a.ID]; !held {
 		l.reserved[a.ID] = &entry{Reservation: Reservation{
 			ID: a.ID, Namespace: a.App.Namespace, PriorityClass: a.PriorityClass, PodSets: a.PodSets, Placeholders: a.Placeholders,
@@ -235,12 +248,12 @@ func (l *Ledger) Reserve(a Attempt) {
 
 // Settle notes how far an attempt's pods have been seen to come. What of them the quotas report is taken off the
 // reservation: created pods a second later, running ones three. What has not come for five minutes is taken off, too. An
-// attempt of which nothing is left is forgotten. It reports
-// whether there was anything new: those at the head of a line should be enqueued then: there may be room soon.
-func (l *Ledger) Settle(id string, p Progress, now time.Time) bool {
+// attempt of which nothing is left is forgotten. If there was anything new, Settle returns the applications that may be the next to start:
+// there may be room soon.
+func (l *Ledger) Settle(id string, p Progress, now time.Time) []Key {
 	r, held := l.reserved[id]
 	if !held {
-		return false
+		return nil
 	}
 	last := r.latest()
 	next := last.with(p, r.PodSets.Initial)
@@ -250,22 +263,31 @@ func (l *Ledger) Settle(id string, p Progress, now time.Time) bool {
 	if r.advance(now); r.over() {
 		delete(l.reserved, id)
 	}
-	return next != last
+	if next == last {
+		return nil
+	}
+	return l.Heads(r.Namespace, now)
 }
 
-// Release forgets an attempt: it is over, or it no longer wants to start. It returns the attempts that wait in line in
-// the same namespace, longest first: there may be room for them.
-func (l *Ledger) Release(id string) []string {
-	namespace := l.places[id]
-	if r, held := l.reserved[id]; held {
-		namespace = r.Namespace
-	}
+// Release forgets an attempt: it is over, or it no longer wants to start. It returns the applications that may be the next to start
+// instead.
+func (l *Ledger) Release(id string, now time.Time) []Key {
+	before, waits := l.waiting[id]
+	r, held := l.reserved[id]
 	l.drop(id)
-	return l.Line(namespace)
+	switch {
+	case held:
+		return l.Heads(r.Namespace, now)
+	case waits:
+		return l.heads(l.left(before), now)
+	default:
+		return nil
+	}
 }
 
 // drop removes an attempt from reservations and lines.
 func (l *Ledger) drop(id string) {
 	delete(l.reserved, id)
+	delete(l.expected, id)
 	l.leave(id)
 }

@@ -20,7 +20,7 @@ import (
 var nine = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 
 func attemptAt(id, namespace string, minute int) Attempt {
-	return Attempt{ID: id, App: App{Namespace: namespace}, QueuedAt: nine.Add(time.Duration(minute) * time.Minute), PodSets: spark.PodSets{Initial: 2}}
+	return Attempt{ID: id, App: App{Namespace: namespace, Name: id}, QueuedAt: nine.Add(time.Duration(minute) * time.Minute), PodSets: spark.PodSets{Initial: 2}}
 }
 
 func ids(o Outstanding) []string {
@@ -32,10 +32,10 @@ func ids(o Outstanding) []string {
 }
 
 func TestLedgerReserves(t *testing.T) {
-	l := NewLedger()
+	l := NewLedger(Order{})
 	a, b, c := attemptAt("a", "x", 1), attemptAt("b", "x", 2), attemptAt("c", "y", 3)
-	l.Record(b, Admission{Verdict: Admit})
-	l.Record(c, Admission{Verdict: Admit})
+	l.Record(b, Admission{Verdict: Admit}, nine)
+	l.Record(c, Admission{Verdict: Admit}, nine)
 	got := l.Outstanding(a, nine)
 	if diff := cmp.Diff([]string{"b", "c"}, ids(got)); diff != "" || got.Held {
 		t.Errorf("what is reserved for others, in all namespaces; held %t (-want +got):\n%s", got.Held, diff)
@@ -43,11 +43,11 @@ func TestLedgerReserves(t *testing.T) {
 	if got := l.Outstanding(b, nine); !got.Held || len(got.Others) != 1 {
 		t.Errorf("its own reservation is not in its way: %+v", got)
 	}
-	l.Record(b, Admission{Verdict: Wait})
+	l.Record(b, Admission{Verdict: Wait}, nine)
 	if diff := cmp.Diff([]string{"c"}, ids(l.Outstanding(a, nine))); diff != "" {
 		t.Errorf("a reservation that was dropped (-want +got):\n%s", diff)
 	}
-	l.Release("c")
+	l.Release("c", nine)
 	if got := l.Outstanding(a, nine); len(got.Others) != 0 {
 		t.Errorf("an attempt that is over holds nothing: %+v", got)
 	}
@@ -65,19 +65,19 @@ func TestLedgerPromisesWhatWasAsked(t *testing.T) {
 		a    Attempt
 		held bool
 	}{"same": {was, true}, "again": {again, true}, "bigger": {bigger, false}, "classed": {classed, false}, "placeholders": {held, false}} {
-		l := NewLedger()
-		l.Record(was, Admission{Verdict: Admit})
+		l := NewLedger(Order{})
+		l.Record(was, Admission{Verdict: Admit}, nine)
 		l.Settle(was.ID, Progress{DriverCreated: true}, nine)
 		o := l.Outstanding(tc.a, nine)
 		if o.Held != tc.held || len(o.Others) != 0 {
 			t.Errorf("%s: %+v", name, o)
 		}
-		l.Record(tc.a, Admission{Verdict: Admit})
+		l.Record(tc.a, Admission{Verdict: Admit}, nine)
 		got := l.Outstanding(other, nine.Add(time.Minute)).Others
 		if len(got) != 1 || got[0].PodSets.Initial != tc.a.PodSets.Initial || got[0].PriorityClass != tc.a.PriorityClass || len(got[0].Placeholders) != len(tc.a.Placeholders) || got[0].Progress.DriverCreated != tc.held {
 			t.Errorf("%s: others see %+v", name, got)
 		}
-		l.Record(tc.a, Admission{Verdict: Wait, Lines: []string{"q"}})
+		l.Record(tc.a, Admission{Verdict: Wait, Lines: in("x", "q")}, nine)
 		if o := l.Outstanding(other, nine); len(o.Others) != 0 {
 			t.Errorf("%s: it waits and holds %+v", name, o.Others)
 		}
@@ -103,7 +103,7 @@ func TestLedgerSettles(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			l := NewLedger()
+			l := NewLedger(Order{})
 			l.Reserve(attemptAt("a", "x", 0))
 			for _, p := range tc.seen {
 				if tc.want != nil {
@@ -147,14 +147,15 @@ func TestLedgerWaitsForReports(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			l := NewLedger()
+			l := NewLedger(Order{})
 			l.Reserve(attemptAt("a", "x", 0))
+			l.Record(attemptAt("c", "x", 0), Admission{Verdict: Wait, Lines: in("x", "q")}, nine)
 			var last Progress
 			for _, after := range slices.Sorted(maps.Keys(tc.seen)) {
 				p := tc.seen[after]
 				news := p == all && last != all || last == (Progress{})
-				if got := l.Settle("a", p, nine.Add(after)); got != news {
-					t.Errorf("after %s: news %t", after, got)
+				if got := l.Settle("a", p, nine.Add(after)); (len(got) > 0) != news {
+					t.Errorf("after %s: who waits hears of it: %t", after, !news)
 				}
 				if last != all {
 					last = p
@@ -199,7 +200,7 @@ func TestLedgerLosesPatience(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			l, other := NewLedger(), attemptAt("b", "y", 0)
+			l, other := NewLedger(Order{}), attemptAt("b", "y", 0)
 			l.Reserve(attemptAt("a", "x", 0))
 			l.Outstanding(other, nine) // someone asks
 			for _, after := range slices.Sorted(maps.Keys(tc.seen)) {
@@ -219,7 +220,7 @@ func TestLedgerLosesPatience(t *testing.T) {
 
 // An attempt that no one asks about is forgotten, too.
 func TestLedgerForgetsWithoutBeingAsked(t *testing.T) {
-	l := NewLedger()
+	l := NewLedger(Order{})
 	a := attemptAt("a", "x", 0)
 	l.Reserve(a)
 	for i := range 4 {
@@ -228,7 +229,8 @@ func TestLedgerForgetsWithoutBeingAsked(t *testing.T) {
 	if len(l.reserved) != 0 {
 		t.Errorf("it keeps %+v", l.reserved)
 	}
-	if l.Settle(a.ID, Progress{DriverCreated: true}, nine.Add(time.Hour)) {
+	l.Record(attemptAt("b", "x", 0), Admission{Verdict: Wait, Lines: in("x", "q")}, nine)
+	if got := l.Settle(a.ID, Progress{DriverCreated: true}, nine.Add(time.Hour)); len(got) > 0 {
 		t.Error("what was forgotten is no news")
 	}
 }
@@ -261,41 +263,60 @@ func TestProgressOf(t *testing.T) {
 // gone.
 func TestLedgerKeepsItsBooks(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	l := NewLedger()
+	l := NewLedger(Order{})
 	for step := range 20000 {
 		now := nine.Add(time.Duration(step) * 100 * time.Millisecond)
 		a := attemptAt(strconv.Itoa(random.IntN(20)), "ns"+strconv.Itoa(random.IntN(3)), random.IntN(5))
 		switch random.IntN(5) {
 		case 0:
-			l.Record(a, Admission{Verdict: Admit})
+			l.Record(a, Admission{Verdict: Admit}, now)
 		case 1:
-			l.Record(a, Admission{Verdict: Wait, Lines: []string{"q"}})
+			l.Record(a, Admission{Verdict: Wait, Lines: in(a.App.Namespace, "q", "r")[:1+random.IntN(2)]}, now)
 		case 2:
-			l.Record(a, Admission{Verdict: Unavailable})
+			l.Record(a, Admission{Verdict: Unavailable}, now)
 		case 3:
 			l.Settle(a.ID, Progress{DriverCreated: true, ExecutorsRunning: int32(random.IntN(3))}, now)
 		case 4:
-			l.Release(a.ID)
+			l.Release(a.ID, now)
 			if o := l.Outstanding(a, nine); o.Held {
 				t.Fatal("released and held")
 			}
 		}
 		inLine := map[string]int{}
-		for _, namespace := range []string{"ns0", "ns1", "ns2"} {
-			for _, id := range l.Line(namespace) {
-				inLine[id]++
-				if _, reserved := l.reserved[id]; reserved || inLine[id] > 1 {
-					t.Fatalf("%s is in line %d times; reserved: %t", id, inLine[id], reserved)
+		for _, lines := range l.lines {
+			for name, line := range lines {
+				for _, id := range slices.Concat(idsOf(line.overdue.root), idsOf(line.others.root)) {
+					inLine[id]++
+					if !slices.ContainsFunc(l.waiting[id].places, func(p Place) bool { return p.Line == name }) {
+						t.Fatalf("%s stands in %v, and waits in %v", id, name, l.waiting[id].places)
+					}
 				}
 			}
 		}
+		for id, q := range l.waiting {
+			if _, reserved := l.reserved[id]; reserved || inLine[id] != len(q.places) {
+				t.Fatalf("%s is in line %d times; reserved: %t", id, inLine[id], reserved)
+			}
+			delete(inLine, id)
+		}
+		if len(inLine) > 0 {
+			t.Fatalf("in line without waiting: %v", inLine)
+		}
 	}
+}
+
+// idsOf are the attempts of a tree, in their order.
+func idsOf(n *node) []string {
+	if n == nil {
+		return nil
+	}
+	return slices.Concat(idsOf(n.left), []string{n.id}, idsOf(n.right))
 }
 
 // Two applications race for one slot, each as the engine does it: exactly one enters.
 func TestLedgerRace(t *testing.T) {
 	for range 200 {
-		l := NewLedger()
+		l := NewLedger(Order{})
 		var lock sync.Mutex
 		var group sync.WaitGroup
 		entered := make(chan string, 2)
@@ -306,16 +327,16 @@ func TestLedgerRace(t *testing.T) {
 				attempt := attemptAt(id, "x", 0)
 				answer := Admission{Verdict: Admit}
 				if len(l.Outstanding(attempt, nine).Others) > 0 { // there is one slot
-					answer = Admission{Verdict: Wait, Lines: []string{"q"}}
+					answer = Admission{Verdict: Wait, Lines: in("x", "q")}
 				}
-				if l.Record(attempt, answer); answer.Verdict == Admit {
+				if l.Record(attempt, answer, nine); answer.Verdict == Admit {
 					entered <- id
 				}
 			})
 		}
 		group.Wait()
-		if len(entered) != 1 || len(l.Line("x")) != 1 {
-			t.Fatalf("%d entered, %d wait", len(entered), len(l.Line("x")))
+		if len(entered) != 1 || len(l.waiting) != 1 {
+			t.Fatalf("%d entered, %d wait", len(entered), len(l.waiting))
 		}
 	}
 }

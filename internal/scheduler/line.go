@@ -4,84 +4,288 @@ package scheduler
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// place is where an attempt waits: since when, and for which quotas of its namespace.
-type place struct {
-	since time.Time
-	lines []string
+// Line names where attempts wait: for one resource of one quota.
+type Line struct {
+	// Namespace of the quota; "" for what the quotas of all namespaces have in common.
+	Namespace string
+	Quota     string
+	Resource  corev1.ResourceName
 }
 
-// ahead counts who has waited longer than an attempt in its namespace, for each quota.
-func (l *Ledger) ahead(a Attempt) map[string]int {
-	var ahead map[string]int
-	for id, p := range l.waiting[a.App.Namespace] {
-		if id == a.ID || p.since.After(a.QueuedAt) || p.since.Equal(a.QueuedAt) && id > a.ID {
-			continue
+// Place is an attempt's place in a line: how much it asks for there.
+type Place struct {
+	Line
+	Asked resource.Quantity
+}
+
+// Order says who comes first in a line: higher priority first, then who has waited longer. Attempts that have waited longer than a bound
+// come before all others, the oldest first, and none passes them. It depends on nothing that a restart of the operator changes.
+type Order struct {
+	// Strict lets none pass those that are ahead of it. Else it may pass those for which there is no room.
+	Strict bool
+	// AgingBound is how long an attempt may be passed. With 0 none ever is, and age alone counts.
+	AgingBound time.Duration
+}
+
+// Ahead is what one line says of an attempt.
+type Ahead struct {
+	// Count is how many are ahead of the attempt, and Least the least that one of them asks for.
+	Count int
+	Least resource.Quantity
+	// Fixed is how many of them it may not pass, even if there is no room for them.
+	Fixed int
+	// Kept is whether the attempt itself stands in the line and none may pass it any more. It stays there until it starts,
+	// whether the resource is short or not: else others could take each of two resources while it waits for the other.
+	Kept bool
+}
+
+// Blocks reports whether others in the line come first when so much is left: there is room for one of them, or they may not
+// be passed.
+func (h Ahead) Blocks(left resource.Quantity) bool {
+	return h.Fixed > 0 || h.Count > 0 && h.Least.Cmp(left) <= 0
+}
+
+// Leads reports whether an attempt that asks for so much may be the next to start in the line: there can be room for it where
+// there is none for those ahead.
+func (h Ahead) Leads(asked resource.Quantity) bool {
+	return h.Fixed == 0 && (h.Count == 0 || h.Least.Cmp(asked) > 0)
+}
+
+// line is those who wait for one resource of one quota.
+type line struct{ overdue, others tree }
+
+func newLine() *line { return &line{overdue: tree{order: byAge}, others: tree{order: byPriority}} }
+
+func (l *line) add(s seat) { l.others.add(s) }
+
+func (l *line) remove(s seat) {
+	l.overdue.remove(s)
+	l.others.remove(s)
+}
+
+func (l *line) empty() bool { return l.overdue.root == nil && l.others.root == nil }
+
+// age moves those who have waited since a time or longer to the front.
+func (l *line) age(limit time.Time) {
+	for s, found := l.others.waitingSince(limit); found; s, found = l.others.waitingSince(limit) {
+		l.others.remove(s)
+		l.overdue.add(s)
+	}
+}
+
+// ahead is what the line says of an attempt without its own seat.
+func (l *line) ahead(s seat, limit time.Time, strict bool) Ahead {
+	var h Ahead
+	if !s.since.After(limit) {
+		h.Count, h.Least = l.overdue.ahead(s)
+		h.Fixed = h.Count
+		return h
+	}
+	h.Count, h.Least = l.others.ahead(s)
+	if all := l.overdue.root; all != nil {
+		if h.Fixed = all.size; h.Count == 0 || all.least.Cmp(h.Least) < 0 {
+			h.Least = all.least
 		}
-		if ahead == nil {
-			ahead = map[string]int{}
+		h.Count += all.size
+	}
+	if strict {
+		h.Fixed = h.Count
+	}
+	return h
+}
+
+// nextInLine is how many of a line are enqueued when it moves. Each that starts lets the next ones be enqueued.
+const nextInLine = 8
+
+// next returns those who may start next: the first, the next one that asks for less, and so on. Whatever room there is, the first
+// for which it suffices is among those. The last one returned asks for the least of all.
+func (l *line) next(strict bool) []seat {
+	anything := func(resource.Quantity) bool { return true }
+	if s, found := l.overdue.first(anything); found {
+		return []seat{s}
+	}
+	s, found := l.others.first(anything)
+	if !found {
+		return nil
+	}
+	out := []seat{s}
+	if strict {
+		return out
+	}
+	for len(out) < nextInLine {
+		last := out[len(out)-1].asked
+		s, found := l.others.first(func(q resource.Quantity) bool {
+			if len(out) == nextInLine-1 {
+				return q.Cmp(l.others.root.least) <= 0
+			}
+			return q.Cmp(last) < 0
+		})
+		if !found || s.id == out[len(out)-1].id {
+			break
 		}
-		for _, line := range p.lines {
-			ahead[line]++
+		out = append(out, s)
+	}
+	return out
+}
+
+// waiter is an attempt with the lines that it waits in.
+type waiter struct {
+	seat
+	places []Place
+}
+
+func waiterOf(a Attempt, places []Place) waiter {
+	return waiter{seat{id: a.ID, app: a.App.Key(), priority: a.Priority, since: a.QueuedAt}, slices.Clone(places)}
+}
+
+// in is the attempt's seat in one of its lines.
+func (q waiter) in(p Place) seat {
+	s := q.seat
+	s.asked = p.Asked
+	return s
+}
+
+// limit is since when those have waited at least who may not be passed. It never goes back, as a clock may.
+func (l *Ledger) limit(now time.Time) time.Time {
+	if t := now.Add(-l.order.AgingBound); t.After(l.aged) {
+		l.aged = t
+	}
+	return l.aged
+}
+
+// ahead returns what the lines say that may concern an attempt: those of its namespace, and those of all namespaces.
+func (l *Ledger) ahead(a Attempt, now time.Time) map[Line]Ahead {
+	limit, asks := l.limit(now), waiterOf(a, nil)
+	own, waits := l.waiting[a.ID]
+	if waits && byPriority(own.seat, asks.seat) != 0 { // it would be ahead of itself
+		l.leave(a.ID)
+		defer l.join(own)
+	}
+	ahead := map[Line]Ahead{}
+	for _, namespace := range []string{a.App.Namespace, ""} {
+		for name, line := range l.lines[namespace] {
+			line.age(limit)
+			if h := line.ahead(asks.seat, limit, l.order.Strict); h.Count > 0 {
+				ahead[name] = h
+			}
+		}
+	}
+	if !own.since.After(limit) {
+		for _, p := range own.places {
+			h := ahead[p.Line]
+			h.Kept = true
+			ahead[p.Line] = h
 		}
 	}
 	return ahead
 }
 
-// join enters an attempt into the lines for some quotas of its namespace.
-func (l *Ledger) join(a Attempt, lines []string) {
-	if l.waiting[a.App.Namespace] == nil {
-		l.waiting[a.App.Namespace] = map[string]place{}
+// patienceAfterStart is how long a ledger that was rebuilt waits for those who waited before: longer than it takes to ask ten thousand of
+// them.
+const patienceAfterStart = 30 * time.Second
+
+// Expect announces an attempt that waited in a line before the ledger was rebuilt.
+func (l *Ledger) Expect(id string, now time.Time) {
+	l.expected[id], l.expectedUntil = true, now.Add(patienceAfterStart)
+}
+
+// expects reports whether others than an attempt are to be asked first.
+func (l *Ledger) expects(id string, now time.Time) bool {
+	if !now.Before(l.expectedUntil) {
+		clear(l.expected)
 	}
-	l.waiting[a.App.Namespace][a.ID] = place{since: a.QueuedAt, lines: slices.Clone(lines)}
-	l.places[a.ID] = a.App.Namespace
+	return len(l.expected) > 1 || len(l.expected) == 1 && !l.expected[id]
+}
+
+// join enters an attempt into its lines.
+func (l *Ledger) join(q waiter) {
+	for _, p := range q.places {
+		lines := l.lines[p.Namespace]
+		if lines == nil {
+			lines = map[Line]*line{}
+			l.lines[p.Namespace] = lines
+		}
+		if lines[p.Line] == nil {
+			lines[p.Line] = newLine()
+		}
+		lines[p.Line].add(q.in(p))
+	}
+	l.waiting[q.id] = q
 }
 
 // leave takes an attempt out of all lines.
 func (l *Ledger) leave(id string) {
-	namespace, waits := l.places[id]
-	if !waits {
-		return
-	}
-	delete(l.places, id)
-	delete(l.waiting[namespace], id)
-	if len(l.waiting[namespace]) == 0 {
-		delete(l.waiting, namespace)
-	}
-}
-
-// Line returns the attempts that wait for the quotas of a namespace, longest first.
-func (l *Ledger) Line(namespace string) []string {
-	waiting := l.waiting[namespace]
-	return slices.SortedFunc(maps.Keys(waiting), before(waiting))
-}
-
-// Heads returns the attempts that wait longest for a quota, longest first.
-func (l *Ledger) Heads() []string {
-	all := map[string]place{}
-	for _, waiting := range l.waiting {
-		heads := map[string]string{} // by quota
-		for id, p := range waiting {
-			for _, line := range p.lines {
-				if head, taken := heads[line]; !taken || before(waiting)(id, head) < 0 {
-					heads[line] = id
-				}
-			}
+	q := l.waiting[id]
+	delete(l.waiting, id)
+	for _, p := range q.places {
+		lines := l.lines[p.Namespace]
+		line := lines[p.Line]
+		if line == nil {
+			continue
 		}
-		for _, id := range heads {
-			all[id] = waiting[id]
+		if line.remove(q.in(p)); line.empty() {
+			delete(lines, p.Line)
+		}
+		if len(lines) == 0 {
+			delete(l.lines, p.Namespace)
 		}
 	}
-	return slices.SortedFunc(maps.Keys(all), before(all))
 }
 
-// before compares attempts by the time since when they wait.
-func before(waiting map[string]place) func(x, y string) int {
-	return func(x, y string) int {
-		return cmp.Or(waiting[x].since.Compare(waiting[y].since), cmp.Compare(x, y))
+// Heads returns the applications that may be the next to start in a namespace, and in the lines of all namespaces: few of each line, and
+// the first of each line before the second of another.
+func (l *Ledger) Heads(namespace string, now time.Time) []Key {
+	var lines []Line
+	for _, n := range slices.Compact([]string{namespace, ""}) {
+		for name := range l.lines[n] {
+			lines = append(lines, name)
+		}
 	}
+	return l.heads(lines, now)
+}
+
+func (l *Ledger) heads(lines []Line, now time.Time) []Key {
+	type turn struct {
+		seat
+		number int
+	}
+	var turns []turn
+	for _, name := range lines {
+		line := l.lines[name.Namespace][name]
+		if line == nil {
+			continue
+		}
+		line.age(l.limit(now))
+		for i, s := range line.next(l.order.Strict) {
+			turns = append(turns, turn{s, i})
+		}
+	}
+	slices.SortFunc(turns, func(x, y turn) int { return cmp.Or(cmp.Compare(x.number, y.number), byAge(x.seat, y.seat)) })
+	seen := make(map[string]bool, len(turns))
+	var apps []Key
+	for _, t := range turns {
+		if !seen[t.id] {
+			seen[t.id] = true
+			apps = append(apps, t.app)
+		}
+	}
+	return apps
+}
+
+// left are the lines that an attempt was in and is in no more.
+func (l *Ledger) left(before waiter) []Line {
+	var lines []Line
+	for _, p := range before.places {
+		if !slices.ContainsFunc(l.waiting[before.id].places, func(now Place) bool { return now.Line == p.Line }) {
+			lines = append(lines, p.Line)
+		}
+	}
+	return lines
 }

@@ -3,93 +3,341 @@
 package scheduler
 
 import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-func TestLedgerLine(t *testing.T) {
-	l := NewLedger()
-	inLine := Admission{Verdict: Wait, Lines: []string{"q"}}
-	late, early, other, twin := attemptAt("late", "x", 9), attemptAt("early", "x", 1), attemptAt("other", "y", 0), attemptAt("twin", "x", 9)
-	for _, a := range []Attempt{late, early, other, twin} {
-		l.Record(a, inLine)
+// usual is the order by default.
+var usual = Order{AgingBound: 10 * time.Minute}
+
+// lineOf is the line for a resource of the quota of a namespace.
+func lineOf(namespace string, name corev1.ResourceName) Line {
+	return Line{Namespace: namespace, Quota: "quota", Resource: name}
+}
+
+// in are places in the lines for some resources of a namespace's quota, in which as many cores are asked for as minutes have passed.
+func in(namespace string, names ...corev1.ResourceName) []Place {
+	var places []Place
+	for _, name := range names {
+		places = append(places, Place{Line: lineOf(namespace, name), Asked: cores(1)})
 	}
-	for id, want := range map[string]int{"early": 0, "late": 1, "twin": 2, "other": 0} {
-		a := map[string]Attempt{"late": late, "early": early, "other": other, "twin": twin}[id]
-		if got := l.Outstanding(a, nine).Ahead["q"]; got != want {
-			t.Errorf("%d are ahead of %s, want %d", got, id, want)
-		}
+	return places
+}
+
+func cores(n int) resource.Quantity { return *resource.NewQuantity(int64(n), resource.DecimalSI) }
+
+func names(apps []Key) []string {
+	var out []string
+	for _, app := range apps {
+		out = append(out, app.Name)
 	}
-	if diff := cmp.Diff([]string{"early", "late", "twin"}, l.Line("x")); diff != "" {
-		t.Errorf("the line (-want +got):\n%s", diff)
+	return out
+}
+
+// applicant is an attempt that asks for cores.
+type applicant struct {
+	id       string
+	minute   int
+	priority int32
+	asks     int
+}
+
+func (p applicant) attempt() Attempt {
+	a := attemptAt(p.id, "x", p.minute)
+	a.Priority = p.priority
+	return a
+}
+
+// Who is ahead of whom, who may be passed, and who may start next.
+func TestLineOrder(t *testing.T) {
+	strict := usual
+	strict.Strict = true
+	cases := map[string]struct {
+		reason string
+		order  Order
+		line   []applicant
+		asks   applicant
+		minute int
+		want   Ahead
+		next   []string
+	}{
+		"Empty":     {reason: "none waits", order: usual, asks: applicant{id: "a"}},
+		"Age":       {reason: "who came first is ahead", order: usual, line: []applicant{{id: "a", minute: 1, asks: 50}, {id: "c", minute: 3, asks: 1}}, asks: applicant{id: "b", minute: 2}, minute: 3, want: Ahead{Count: 1, Least: cores(50)}, next: []string{"a", "c"}},
+		"ID":        {reason: "of two at the same time the name decides", order: usual, line: []applicant{{id: "a", minute: 1, asks: 5}, {id: "c", minute: 1, asks: 5}}, asks: applicant{id: "b", minute: 1}, minute: 1, want: Ahead{Count: 1, Least: cores(5)}, next: []string{"a"}},
+		"Priority":  {reason: "priority comes before age", order: usual, line: []applicant{{id: "old", minute: 0, asks: 2}, {id: "high", minute: 2, priority: 9, asks: 8}}, asks: applicant{id: "b", minute: 3, priority: 5}, minute: 3, want: Ahead{Count: 1, Least: cores(8)}, next: []string{"high", "old"}},
+		"Least":     {reason: "there may be room for any of those ahead", order: usual, line: []applicant{{id: "a", minute: 0, asks: 9}, {id: "b", minute: 1, asks: 3}, {id: "c", minute: 2, asks: 7}}, asks: applicant{id: "d", minute: 3}, minute: 3, want: Ahead{Count: 3, Least: cores(3)}, next: []string{"a", "b"}},
+		"Aging":     {reason: "after the bound none passes, whatever its priority", order: usual, line: []applicant{{id: "a", minute: 0, asks: 50}, {id: "b", minute: 1, asks: 2}}, asks: applicant{id: "c", minute: 5, priority: 100}, minute: 10, want: Ahead{Count: 1, Least: cores(50), Fixed: 1}, next: []string{"a"}},
+		"NotYet":    {reason: "until the bound it may be passed", order: usual, line: []applicant{{id: "a", minute: 0, asks: 50}}, asks: applicant{id: "c", minute: 5, priority: 100}, minute: 9, next: []string{"a"}},
+		"BothOld":   {reason: "after the bound age counts, and not priority", order: usual, line: []applicant{{id: "a", minute: 0, asks: 50}, {id: "b", minute: 2, priority: 9, asks: 1}}, asks: applicant{id: "c", minute: 1, priority: 5}, minute: 20, want: Ahead{Count: 1, Least: cores(50), Fixed: 1}, next: []string{"a"}},
+		"Mixed":     {reason: "those who are old are ahead of those with priority", order: usual, line: []applicant{{id: "a", minute: 0, asks: 50}, {id: "b", minute: 12, priority: 9, asks: 1}}, asks: applicant{id: "c", minute: 13, priority: 5}, minute: 13, want: Ahead{Count: 2, Least: cores(1), Fixed: 1}, next: []string{"a"}},
+		"Strict":    {reason: "none is passed", order: strict, line: []applicant{{id: "a", minute: 0, asks: 50}, {id: "b", minute: 1, asks: 1}}, asks: applicant{id: "c", minute: 2}, minute: 2, want: Ahead{Count: 2, Least: cores(1), Fixed: 2}, next: []string{"a"}},
+		"StrictToo": {reason: "priority comes before age there, too", order: strict, line: []applicant{{id: "a", minute: 0, asks: 50}, {id: "b", minute: 1, priority: 3, asks: 1}}, asks: applicant{id: "c", minute: 2, priority: 1}, minute: 2, want: Ahead{Count: 1, Least: cores(1), Fixed: 1}, next: []string{"b"}},
+		"Itself":    {reason: "it is not ahead of itself, at the priority that it had either", order: usual, line: []applicant{{id: "a", minute: 0, priority: 9, asks: 5}}, asks: applicant{id: "a", minute: 0}, minute: 1, next: []string{"a"}},
+		"Kept":      {reason: "it keeps its place when it may not be passed any more", order: usual, line: []applicant{{id: "a", minute: 0, asks: 5}}, asks: applicant{id: "a", minute: 0}, minute: 10, want: Ahead{Kept: true}, next: []string{"a"}},
+		"Many":      {reason: "few are enqueued, of which the last asks for the least of all", order: usual, line: many(20), asks: applicant{id: "z", minute: 9}, minute: 9, want: Ahead{Count: 20, Least: cores(1)}, next: []string{"00", "01", "02", "03", "04", "05", "06", "19"}},
 	}
-	if diff := cmp.Diff([]string{"other", "early"}, l.Heads()); diff != "" {
-		t.Errorf("the heads of all lines (-want +got):\n%s", diff)
-	}
-	l.Record(early, Admission{Verdict: Admit})
-	if got := l.Outstanding(late, nine).Ahead["q"]; got != 0 {
-		t.Errorf("who starts is in no one's way: %d", got)
-	}
-	if diff := cmp.Diff([]string{"late", "twin"}, l.Release("early")); diff != "" {
-		t.Errorf("who may try now (-want +got):\n%s", diff)
-	}
-	l.Record(late, Admission{Verdict: Unavailable})
-	if diff := cmp.Diff([]string{"twin"}, l.Line("x")); diff != "" {
-		t.Errorf("who waits for something else leaves the line (-want +got):\n%s", diff)
-	}
-	if got := l.Release("twin"); len(got) != 0 || len(l.Line("y")) != 1 {
-		t.Errorf("the last one leaves no one: %v", got)
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			l, now := NewLedger(tc.order), nine.Add(time.Duration(tc.minute)*time.Minute)
+			for _, w := range tc.line {
+				l.Record(w.attempt(), Admission{Verdict: Wait, Lines: []Place{{lineOf("x", "cpu"), cores(w.asks)}}}, nine)
+			}
+			if diff := cmp.Diff(tc.want, l.Outstanding(tc.asks.attempt(), now).Ahead[lineOf("x", "cpu")]); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff(tc.next, names(l.Heads("x", now))); diff != "" {
+				t.Errorf("%s: who may start next (-want +got):\n%s", tc.reason, diff)
+			}
+		})
 	}
 }
 
-// Each quota has a line of its own, and an attempt waits in those of all quotas that it needs.
-func TestLedgerLines(t *testing.T) {
-	l := NewLedger()
-	first, both, last, elsewhere := attemptAt("first", "x", 1), attemptAt("both", "x", 2), attemptAt("last", "x", 3), attemptAt("elsewhere", "y", 0)
-	wait := func(a Attempt, lines ...string) { l.Record(a, Admission{Verdict: Wait, Lines: lines}) }
-	ahead := func(step string, a Attempt, want map[string]int) {
+// many ask for less and less.
+func many(n int) []applicant {
+	var out []applicant
+	for i := range n {
+		out = append(out, applicant{id: fmt.Sprintf("%02d", i), minute: 0, asks: n - i})
+	}
+	return out
+}
+
+func TestAheadBlocks(t *testing.T) {
+	cases := map[string]struct {
+		reason        string
+		ahead         Ahead
+		blocks, leads bool
+	}{
+		"None":  {reason: "none is ahead", leads: true},
+		"Large": {reason: "there is no room for those ahead", ahead: Ahead{Count: 2, Least: cores(6)}, leads: true},
+		"Fits":  {reason: "there is room for one of those ahead", ahead: Ahead{Count: 2, Least: cores(4)}, blocks: true, leads: true},
+		"Same":  {reason: "where there is room for it, there is for one of those ahead", ahead: Ahead{Count: 2, Least: cores(3)}, blocks: true},
+		"Fixed": {reason: "it may not pass", ahead: Ahead{Count: 2, Fixed: 1, Least: cores(6)}, blocks: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := tc.ahead.Blocks(cores(5)); got != tc.blocks {
+				t.Errorf("%s: with 5 left it blocks: %t", tc.reason, got)
+			}
+			if got := tc.ahead.Leads(cores(3)); got != tc.leads {
+				t.Errorf("%s: who asks for 3 leads: %t", tc.reason, got)
+			}
+		})
+	}
+}
+
+// Each resource has a line, those of a namespace concern no other, and what all namespaces share has one line.
+func TestLines(t *testing.T) {
+	l := NewLedger(usual)
+	shared := Place{Line: Line{Quota: "sum", Resource: "cpu"}, Asked: cores(4)}
+	first, second, elsewhere := attemptAt("first", "x", 0), attemptAt("second", "x", 1), attemptAt("elsewhere", "y", 2)
+	wait := func(a Attempt, places ...Place) []string {
+		return names(l.Record(a, Admission{Verdict: Wait, Lines: places}, nine))
+	}
+	ahead := func(step string, a Attempt, want map[Line]int) {
 		t.Helper()
-		if diff := cmp.Diff(want, l.Outstanding(a, nine).Ahead); diff != "" {
+		got := map[Line]int{}
+		for name, h := range l.Outstanding(a, nine).Ahead {
+			got[name] = h.Count
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: ahead of %s (-want +got):\n%s", step, a.ID, diff)
 		}
 	}
-	ahead("no one waits", first, nil)
-	wait(first, "low")
-	wait(elsewhere, "low")
-	ahead("who waits in another namespace waits for another quota", both, map[string]int{"low": 1})
-	wait(both, "low", "pods")
-	ahead("it stands in two lines", last, map[string]int{"low": 2, "pods": 1})
-	wait(last, "pods")
-	if diff := cmp.Diff([]string{"elsewhere", "first", "both"}, l.Heads()); diff != "" {
-		t.Errorf("the first of each line (-want +got):\n%s", diff)
+	cpu, gpu := lineOf("x", "cpu"), lineOf("x", "gpu")
+	wait(first, append(in("x", "cpu", "gpu"), shared)...)
+	ahead("it stands in three lines", second, map[Line]int{cpu: 1, gpu: 1, shared.Line: 1})
+	ahead("one of them is for all namespaces", elsewhere, map[Line]int{shared.Line: 1})
+	wait(elsewhere, shared)
+	wait(second, in("x", "cpu")...)
+	if diff := cmp.Diff([]string{"first"}, names(l.Heads("x", nine))); diff != "" {
+		t.Errorf("who asks for no less than the first cannot start before it (-want +got):\n%s", diff)
 	}
-	wait(both, "pods")
-	ahead("it does not wait for the one any more", last, map[string]int{"low": 1, "pods": 1})
-	ahead("nor is who came later ahead", both, map[string]int{"low": 1})
-	if diff := cmp.Diff([]string{"both", "last"}, l.Release("first")); diff != "" {
-		t.Errorf("there may be room for all of the namespace (-want +got):\n%s", diff)
+	if diff := cmp.Diff([]string{"second"}, wait(first, shared)); diff != "" {
+		t.Errorf("the lines that it left move (-want +got):\n%s", diff)
 	}
-	l.Record(both, Admission{Verdict: Admit})
-	ahead("who starts is in no line", last, nil)
+	ahead("it waits in one line now", second, map[Line]int{shared.Line: 1})
+	if diff := cmp.Diff([]string{"elsewhere"}, names(l.Record(first, Admission{Verdict: Admit}, nine))); diff != "" {
+		t.Errorf("it starts: others in its line may, too (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"second", "elsewhere"}, names(l.Release("first", nine))); diff != "" {
+		t.Errorf("it ends: there may be room in its namespace, and in what all share (-want +got):\n%s", diff)
+	}
+	if got := l.Release("first", nine); got != nil {
+		t.Errorf("it was forgotten already: %v", got)
+	}
+	l.Record(second, Admission{Verdict: Unavailable}, nine)
+	l.Release("elsewhere", nine)
+	if len(l.lines) != 0 || len(l.waiting) != 0 {
+		t.Errorf("lines without anyone are left: %v", l.lines)
+	}
 }
 
-// BenchmarkLine is what it costs to ask for one of 5,000 that wait in line, and to enter its answer again.
-func BenchmarkLine(b *testing.B) {
-	l := NewLedger()
-	wait := Admission{Verdict: Wait, Lines: []string{"q"}}
-	var last Attempt
-	for i := range 5000 {
-		last = Attempt{App: App{Namespace: "team-a"}, ID: "app-" + strconv.Itoa(i), QueuedAt: nine.Add(time.Duration(i) * time.Second)}
-		l.Record(last, wait)
+// Those who waited before the ledger was lost are asked before any starts, but not waited for without an end.
+func TestExpected(t *testing.T) {
+	a, b, c := attemptAt("a", "x", 0), attemptAt("b", "x", 0), attemptAt("c", "x", 0)
+	cases := map[string]struct {
+		reason string
+		then   func(*Ledger)
+		after  time.Duration
+		asks   Attempt
+		want   bool
+	}{
+		"Others": {reason: "two are expected", asks: c, want: true},
+		"Itself": {reason: "it is asked, and another one is expected", asks: a, want: true},
+		"Waits":  {reason: "one was asked and waits, one is asked now", then: func(l *Ledger) { l.Record(a, Admission{Verdict: Wait, Lines: in("x", "cpu")}, nine) }, asks: b},
+		"Rejected": {reason: "whatever the answer was", then: func(l *Ledger) {
+			l.Record(a, Admission{Verdict: Reject}, nine)
+			l.Record(b, Admission{Verdict: Unavailable}, nine)
+		}, asks: c},
+		"Runs":    {reason: "a previous operator had started it", then: func(l *Ledger) { l.Reserve(a) }, asks: b},
+		"Gone":    {reason: "it was deleted", then: func(l *Ledger) { l.Release("a", nine) }, asks: b},
+		"Long":    {reason: "it was not asked for long", after: patienceAfterStart, asks: c},
+		"NotLong": {reason: "there is still time to ask it", after: patienceAfterStart - 1, asks: c, want: true},
 	}
-	b.ReportAllocs()
-	for b.Loop() {
-		if o := l.Outstanding(last, nine); o.Ahead["q"] != 4999 {
-			b.Fatalf("%d are ahead of it", o.Ahead["q"])
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			l := NewLedger(usual)
+			l.Expect("a", nine)
+			l.Expect("b", nine)
+			if tc.then != nil {
+				tc.then(l)
+			}
+			if got := l.Outstanding(tc.asks, nine.Add(tc.after)).Expected; got != tc.want {
+				t.Errorf("%s: %t", tc.reason, got)
+			}
+		})
+	}
+}
+
+// A clock that goes back lets none pass who could not be passed before, and none wait for itself.
+func TestClockGoesBack(t *testing.T) {
+	l, a := NewLedger(usual), attemptAt("a", "x", 0)
+	l.Record(a, Admission{Verdict: Wait, Lines: in("x", "cpu")}, nine)
+	for _, minute := range []int{11, 9} {
+		now := nine.Add(time.Duration(minute) * time.Minute)
+		if got := l.Outstanding(a, now).Ahead[lineOf("x", "cpu")]; !cmp.Equal(got, Ahead{Kept: true}) {
+			t.Errorf("after %d minutes it waits for %+v", minute, got)
 		}
-		l.Record(last, wait)
+		if got := l.Outstanding(attemptAt("b", "x", 1), now).Ahead[lineOf("x", "cpu")]; got.Fixed != 1 {
+			t.Errorf("after %d minutes the next one finds %+v", minute, got)
+		}
+	}
+}
+
+// The tree answers as a list would that is searched from its beginning, and a ledger that was lost and filled again in another order
+// answers the same.
+func TestLineIsAList(t *testing.T) {
+	for seed := range uint64(200) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		l, all := NewLedger(usual), map[string]applicant{}
+		for range 60 {
+			w := applicant{id: strconv.Itoa(random.IntN(30)), minute: random.IntN(30), priority: int32(random.IntN(3)), asks: 1 + random.IntN(9)}
+			if random.IntN(4) == 0 {
+				l.Release(w.id, nine)
+				delete(all, w.id)
+				continue
+			}
+			l.Record(w.attempt(), Admission{Verdict: Wait, Lines: []Place{{lineOf("x", "cpu"), cores(w.asks)}}}, nine.Add(time.Duration(random.IntN(20))*time.Minute))
+			all[w.id] = w
+		}
+		again, minute := NewLedger(usual), 20+random.IntN(20)
+		now := nine.Add(time.Duration(minute) * time.Minute)
+		for _, w := range all {
+			again.Record(w.attempt(), Admission{Verdict: Wait, Lines: []Place{{lineOf("x", "cpu"), cores(w.asks)}}}, now)
+		}
+		for _, w := range all {
+			want := aheadInList(all, w, minute)
+			for i, ledger := range []*Ledger{l, again} {
+				if diff := cmp.Diff(want, ledger.Outstanding(w.attempt(), now).Ahead[lineOf("x", "cpu")]); diff != "" {
+					t.Fatalf("seed %d, ledger %d: ahead of %+v (-want +got):\n%s", seed, i, w, diff)
+				}
+			}
+		}
+		if diff := cmp.Diff(l.Heads("x", now), again.Heads("x", now)); diff != "" {
+			t.Fatalf("seed %d: who may start next, before and after (-before +after):\n%s", seed, diff)
+		}
+	}
+}
+
+func aheadInList(all map[string]applicant, of applicant, minute int) Ahead {
+	old := func(w applicant) bool { return w.minute <= minute-10 }
+	goesFirst := func(x, y applicant) bool {
+		switch {
+		case old(x) != old(y):
+			return old(x)
+		case !old(x) && x.priority != y.priority:
+			return x.priority > y.priority
+		case x.minute != y.minute:
+			return x.minute < y.minute
+		default:
+			return x.id < y.id
+		}
+	}
+	h := Ahead{Kept: old(of)}
+	var asked []int
+	for _, w := range all {
+		if w.id == of.id || !goesFirst(w, of) {
+			continue
+		}
+		if h.Count++; old(w) {
+			h.Fixed++
+		}
+		asked = append(asked, w.asks)
+	}
+	if len(asked) > 0 {
+		h.Least = cores(slices.Min(asked))
+	}
+	return h
+}
+
+// waitersIn is a ledger with so many who wait, spread over namespaces.
+func waitersIn(count, namespaces int) (*Ledger, []Attempt) {
+	l, all := NewLedger(usual), make([]Attempt, 0, count)
+	for i := range count {
+		a := Attempt{ID: "spark-" + strconv.Itoa(i) + "-1", App: App{Namespace: "team-" + strconv.Itoa(i%namespaces), Name: strconv.Itoa(i)}, QueuedAt: nine.Add(time.Duration(i) * time.Second), Priority: int32(i % 3)}
+		places := append(in(a.App.Namespace, "cpu", "memory"), Place{Line{Quota: "sum", Resource: "cpu"}, cores(1 + i%50)})
+		l.Record(a, Admission{Verdict: Wait, Lines: places}, nine)
+		all = append(all, a)
+	}
+	return l, all
+}
+
+// BenchmarkLine is what it costs with 10,000 waiters in 100 namespaces that also wait in one line together, half of them longer than the
+// bound, and with 10,000 in one namespace; beside 100 who start.
+func BenchmarkLine(b *testing.B) {
+	for _, namespaces := range []int{100, 1} {
+		l, all := waitersIn(10000, namespaces)
+		now := nine.Add(usual.AgingBound + 5000*time.Second)
+		for i := range 100 {
+			l.Reserve(Attempt{ID: "starts-" + strconv.Itoa(i), App: App{Namespace: "team-" + strconv.Itoa(i%namespaces)}})
+		}
+		run := func(name string, f func(i int)) {
+			b.Run(fmt.Sprintf("%s/namespaces=%d", name, namespaces), func(b *testing.B) {
+				b.ReportAllocs()
+				for i := 0; b.Loop(); i++ {
+					f(i)
+				}
+			})
+		}
+		run("Outstanding", func(i int) { l.Outstanding(all[i%len(all)], now) })
+		run("Record", func(i int) {
+			a := all[i%len(all)]
+			l.Record(a, Admission{Verdict: Wait, Lines: l.waiting[a.ID].places}, now)
+		})
+		run("Heads", func(i int) { l.Heads("team-"+strconv.Itoa(i%namespaces), now) })
+		run("Settle", func(i int) {
+			a := Attempt{ID: "settles", App: App{Namespace: "team-0"}}
+			l.Reserve(a)
+			l.Settle(a.ID, Progress{DriverCreated: true}, now)
+			l.drop(a.ID)
+		})
 	}
 }

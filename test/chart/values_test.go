@@ -6,12 +6,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/firesteel-dev/firesteel/cmd/plugins"
 	"github.com/firesteel-dev/firesteel/internal/config"
@@ -165,7 +167,7 @@ spark: {serviceAccount: {name: driver, annotations: {e: f}}, rbac: {annotations:
 	}},
 	"Quota": {reason: "rights to see quotas, and everything else of the section", values: `
 spark: {jobNamespaces: []}
-controller: {batchScheduler: {namespaceDefaults: true, quota: {mode: Enforce, elasticQuotaSchedulers: [coscheduling]}, allowedQueues: [{namespaces: ["a-*"], queues: [q]}]}}`, check: func(t *testing.T, all objects) {
+controller: {batchScheduler: {namespaceDefaults: true, quota: {mode: Enforce, elasticQuotaSchedulers: [coscheduling], order: StrictFIFO, agingBound: 90s}, allowedQueues: [{namespaces: ["a-*"], queues: [q]}]}}`, check: func(t *testing.T, all objects) {
 		t.Helper()
 		if rules := as[rbacv1.ClusterRole](t, all, "ClusterRole spark-operator-controller").Rules; !grants(rules, "", "resourcequotas", "watch") {
 			t.Errorf("rules %+v", rules)
@@ -173,7 +175,7 @@ controller: {batchScheduler: {namespaceDefaults: true, quota: {mode: Enforce, el
 		want := config.BatchScheduler{
 			Default: "kube", Enabled: []string{"kube"}, PlainNames: true, NamespaceDefaults: true,
 			AllowedQueues: []config.AllowedQueues{{Namespaces: []string{"a-*"}, Queues: []string{"q"}}},
-			Quota:         config.Quota{Mode: "Enforce", ElasticQuotaSchedulers: []string{"coscheduling"}},
+			Quota:         config.Quota{Mode: "Enforce", ElasticQuotaSchedulers: []string{"coscheduling"}, Order: config.StrictFIFO, AgingBound: metav1.Duration{Duration: 90 * time.Second}},
 		}
 		if diff := cmp.Diff(want, configOf(t, all, "ConfigMap ops/spark-operator-controller-config").BatchScheduler); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)

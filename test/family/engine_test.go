@@ -46,7 +46,7 @@ type rooms struct {
 	told map[string]scheduler.Outstanding
 }
 
-const line = "room"
+var line = scheduler.Line{Quota: "room", Resource: "pods"}
 
 func (*rooms) Describe() scheduler.Descriptor {
 	return scheduler.Descriptor{Name: "rooms", Quota: true}
@@ -61,15 +61,15 @@ func (p *rooms) Admit(a scheduler.Attempt, _ scheduler.Snapshot) (scheduler.Admi
 	for _, r := range a.Quota.Others {
 		taken += r.PodSets.Initial + 1
 	}
-	if a.Quota.Ahead[line] > 0 || taken+a.PodSets.Initial+1 > p.limit {
-		return scheduler.Admission{Verdict: scheduler.Wait, Reason: scheduler.ReasonWaitingForQuota, Message: "there is no room", Lines: []string{line}}, nil
+	if a.Quota.Ahead[line].Count > 0 || taken+a.PodSets.Initial+1 > p.limit {
+		return scheduler.Admission{Verdict: scheduler.Wait, Reason: scheduler.ReasonWaitingForQuota, Message: "there is no room", Lines: []scheduler.Place{{Line: line}}}, nil
 	}
 	return scheduler.Admission{Verdict: scheduler.Admit, Reason: scheduler.ReasonAdmitted, Message: "there is room"}, nil
 }
 
 // others is how many attempts somebody was told of when it last asked, and how many wait before it.
 func (p *rooms) others(who string) [2]int {
-	return [2]int{len(p.told[who].Others), p.told[who].Ahead[line]}
+	return [2]int{len(p.told[who].Others), p.told[who].Ahead[line].Count}
 }
 
 // process is an operator of both kinds in a cluster.
@@ -110,7 +110,7 @@ func (p *process) restart() {
 	}
 	reader := observe.Reader{Cache: p.c, Live: p.c}
 	recorder := &events.FakeRecorder{}
-	memory := shared.NewSchedulers(p.clock, nil)
+	memory := shared.NewSchedulers(p.clock, nil, scheduler.Order{})
 	apps := application.NewEngine(kubeflow.SparkApplications{}, &v1beta2.SparkApplicationList{}, reader, p.c, registry, recorder, p.clock, memory)
 	jobs := application.NewEngine(family.Jobs{}, &family.JobList{}, reader, p.c, registry, recorder, p.clock, memory)
 	apps.Exposure, jobs.Exposure = exposure.Config{Service: true}, exposure.Config{Service: true}

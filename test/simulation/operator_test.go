@@ -26,6 +26,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/observe"
 	shared "github.com/firesteel-dev/firesteel/internal/operator"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
 // errCrash unwinds a reconcile of an operator that is killed.
@@ -82,7 +83,7 @@ type operator struct {
 // startOperator starts a process with empty memory. Its first list may be old: lag is by how many changes at most.
 func (h *history) startOperator(name string, lag int) *operator {
 	o := &operator{h: h, name: name, cache: newCache(h.store), of: kindApp}
-	memory := shared.NewSchedulers(h, nil)
+	memory := shared.NewSchedulers(h, nil, scheduler.Order{})
 	o.engine = engineOf(o, kubeflow.SparkApplications{}, &v1beta2.SparkApplicationList{}, memory)
 	kinds := []string{kindApp, kindPod}
 	if h.server != nil {

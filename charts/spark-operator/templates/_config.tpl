@@ -188,6 +188,8 @@ plainNames: {{ ne $chosen "true" }}
 namespaceDefaults: {{ .namespaceDefaults }}
 quota:
   mode: {{ include "spark-operator.quotaMode" $ | quote }}
+  order: {{ .quota.order }}
+  agingBound: {{ .quota.agingBound }}
   {{- with .quota.elasticQuotaSchedulers }}
   elasticQuotaSchedulers: {{ toJson . }}
   {{- end }}

@@ -138,7 +138,8 @@ func (e *Engine[T]) release(ctx context.Context, s *scope[T], attempt int32) []s
 	return refs
 }
 
-// EnterRunning enters what runs already, so that an operator that was restarted reserves nothing twice.
+// EnterRunning enters what runs already, so that an operator that was restarted reserves nothing twice, and announces what waits, so that
+// it lets none pass.
 func (e *Engine[T]) EnterRunning(ctx context.Context) error {
 	all, err := e.list(ctx, e.Cache)
 	if err != nil {
@@ -146,7 +147,15 @@ func (e *Engine[T]) EnterRunning(ctx context.Context) error {
 	}
 	for _, obj := range all {
 		record := e.Kind.FromStatus(obj)
-		if !record.State.HasDriver() || !e.watches(obj.GetNamespace()) {
+		if !e.watches(obj.GetNamespace()) {
+			continue
+		}
+		if waitsInLine(record) {
+			if s := e.scope(obj, record, e.Clock.Now()); !e.Schedulers.Knows(e.keyOf(obj), s.attemptID()) {
+				e.Schedulers.Expect(s.attemptID())
+			}
+		}
+		if !record.State.HasDriver() {
 			continue
 		}
 		if observe.IsStub(obj) {
@@ -179,6 +188,11 @@ func (e *Engine[T]) EnterRunning(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// waitsInLine is whether an application waits for a quota, or behind those that do.
+func waitsInLine(r lifecycle.Record) bool {
+	return r.State == lifecycle.Queued && (r.Cause.Reason == scheduler.ReasonWaitingForQuota || r.Cause.Reason == scheduler.ReasonBehindOthers)
 }
 
 // releaseEnded drops the reservation of an attempt that has just been entered if it has ended since it was listed: whoever saw its end found

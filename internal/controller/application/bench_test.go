@@ -122,7 +122,7 @@ func newBare(b *testing.B) (c *bare, look func()) {
 	}
 	clock := clocktesting.NewFakePassiveClock(start)
 	reader := observe.Reader{Cache: c, Live: c, Pods: observe.CachedPods(func(context.Context, string) (toolscache.Indexer, error) { return c.pods, nil })}
-	engine := NewEngine(kubeflow.SparkApplications{}, &v1beta2.SparkApplicationList{}, reader, c, registry, &events.FakeRecorder{}, clock, operator.NewSchedulers(clock, nil))
+	engine := NewEngine(kubeflow.SparkApplications{}, &v1beta2.SparkApplicationList{}, reader, c, registry, &events.FakeRecorder{}, clock, operator.NewSchedulers(clock, nil, scheduler.Order{}))
 	engine.Exposure = exposure.Config{Service: true}
 	return c, func() {
 		if _, err := engine.Reconcile(b.Context(), reconcile.Request{NamespacedName: key}); err != nil {

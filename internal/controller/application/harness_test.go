@@ -121,7 +121,7 @@ func (w *harness) restart() {
 		w.t.Fatal(err)
 	}
 	reader := observe.Reader{Cache: w.c, Live: w.c}
-	w.engine = NewEngine(kubeflow.SparkApplications{}, &v1beta2.SparkApplicationList{}, reader, w.c, registry, w.recorder, w.clock, operator.NewSchedulers(w.clock, nil))
+	w.engine = NewEngine(kubeflow.SparkApplications{}, &v1beta2.SparkApplicationList{}, reader, w.c, registry, w.recorder, w.clock, operator.NewSchedulers(w.clock, nil, scheduler.Order{}))
 }
 
 // reconcile runs once and expects no error.

@@ -250,7 +250,7 @@ func TestPodHandler(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			q := &added{}
-			tc.see(podHandler(operator.NewSchedulers(w.clock, nil), kubeflow.SparkApplications{}.Family()), q)
+			tc.see(podHandler(operator.NewSchedulers(w.clock, nil, scheduler.Order{}), kubeflow.SparkApplications{}.Family()), q)
 			if diff := cmp.Diff(tc.want, q.all); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}

@@ -177,7 +177,7 @@ func (w *world) restart() {
 		w.t.Fatal(err)
 	}
 	w.engine = application.NewEngine(SparkApplications{KeepHistory: w.r.conf == "notrim"}, &v1.SparkApplicationList{}, observe.Reader{Cache: w.client, Live: w.client},
-		w.client, registry, events.NewFakeRecorder(1000), w.clock, operator.NewSchedulers(w.clock, nil))
+		w.client, registry, events.NewFakeRecorder(1000), w.clock, operator.NewSchedulers(w.clock, nil, scheduler.Order{}))
 	w.engine.Metrics = w.timers
 }
 

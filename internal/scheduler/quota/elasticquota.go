@@ -42,7 +42,7 @@ func elasticQuotas(a scheduler.Attempt, s scheduler.Snapshot) ([]finding, string
 	asked := demand{initial: initial, peak: initial, most: requests(roles(a.PodSets, "", 1, int64(a.PodSets.Max)))}
 	var found []finding
 	if q := own[0]; q.Spec.Max != nil {
-		left := room{used: q.Status.Used, reserved: notRunning(a.Quota.Others, map[string]bool{q.Namespace: true}), limit: maxOf(q)}
+		left := room{namespace: q.Namespace, used: q.Status.Used, reserved: notRunning(a.Quota.Others, map[string]bool{q.Namespace: true}), limit: maxOf(q)}
 		found = append(found, compare(a, "ElasticQuota "+q.Name, asked, left))
 	}
 	if !s.Complete(allElasticQuotas) { // the sum of some is less than the scheduler has to give

@@ -11,12 +11,15 @@ package quota
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -66,8 +69,11 @@ func (p Plugin) Describe() scheduler.Descriptor {
 	}
 	d := scheduler.Descriptor{
 		Name: Name, Quota: true,
-		Reads:    []schema.GroupVersionKind{resourceQuotaKind, limitRangeKind},
-		Rules:    []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"resourcequotas", "limitranges"}, Verbs: []string{"list", "watch"}}},
+		Reads: []schema.GroupVersionKind{resourceQuotaKind, limitRangeKind, scheduler.PriorityClassKind},
+		Rules: []rbacv1.PolicyRule{
+			{APIGroups: []string{""}, Resources: []string{"resourcequotas", "limitranges"}, Verbs: []string{"list", "watch"}},
+			{APIGroups: []string{scheduler.PriorityClassKind.Group}, Resources: []string{"priorityclasses"}, Verbs: []string{"get"}},
+		},
 		Supports: scheduler.Support{WaitsBeforePods: p.mode == Enforce, Reserves: p.mode == Enforce},
 	}
 	if len(p.elastic) > 0 {
@@ -81,15 +87,14 @@ func (p Plugin) Describe() scheduler.Descriptor {
 // Validate finds nothing: quotas are the administrator's affair.
 func (Plugin) Validate(scheduler.Attempt) field.ErrorList { return nil }
 
-// Reads asks for the quotas that bind the attempt.
+// Reads asks for the quotas that bind the attempt, and for the priority that it has in their lines.
 func (p Plugin) Reads(a scheduler.Attempt) []scheduler.Read {
 	if p.off() || p.holds(a) {
 		return nil
 	}
-	reads := []scheduler.Read{
-		{GroupVersionKind: resourceQuotaKind, Namespace: a.App.Namespace},
-		{GroupVersionKind: limitRangeKind, Namespace: a.App.Namespace},
-	}
+	reads := append(scheduler.ReadPriorityClass(a),
+		scheduler.Read{GroupVersionKind: resourceQuotaKind, Namespace: a.App.Namespace},
+		scheduler.Read{GroupVersionKind: limitRangeKind, Namespace: a.App.Namespace})
 	if p.bound(a) {
 		reads = append(reads, elasticQuotasIn(a.App.Namespace), allElasticQuotas)
 	}
@@ -108,7 +113,7 @@ func (p Plugin) holds(a scheduler.Attempt) bool { return p.mode == Enforce && a.
 // bound is whether ElasticQuotas bind the attempt's pods.
 func (p Plugin) bound(a scheduler.Attempt) bool { return slices.Contains(p.elastic, a.Scheduler) }
 
-// Admit admits the attempt if all quotas have room for it and no other has waited longer.
+// Admit admits the attempt if all quotas have room for it and no other in its lines comes first.
 func (p Plugin) Admit(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Admission, error) {
 	if p.off() || p.holds(a) {
 		return admit(""), nil
@@ -133,8 +138,9 @@ func (p Plugin) Admit(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Admi
 
 // finding is what a quota says that binds the attempt's pods.
 type finding struct {
-	// quota is also the name of the line for it.
 	quota string
+	// asks are the resources that the attempt asks for, in the order of their names. Each has a line of its own.
+	asks []ask
 	// reason is "" if there is room.
 	reason  scheduler.Reason
 	message string
@@ -144,13 +150,19 @@ type finding struct {
 	growth string
 }
 
+// ask is what the attempt asks for in one line, and what is left there.
+type ask struct {
+	scheduler.Place
+	left resource.Quantity
+}
+
+func (k ask) short() bool { return k.Asked.Cmp(k.left) > 0 }
+
 func (f finding) short() bool     { return f.reason == scheduler.ReasonWaitingForQuota }
 func (f finding) permanent() bool { return f.reason != "" && !f.short() }
 
-// verdict is the worst that was found: what will not pass comes before what will. Others come first only in the line for
-// a quota that binds this attempt, too: it may have room where they have none.
+// verdict is the worst that was found: what will not pass comes before what will.
 func verdict(a scheduler.Attempt, found []finding, note string) scheduler.Admission {
-	var lines []string
 	var message string
 	for _, f := range found {
 		switch {
@@ -159,16 +171,18 @@ func verdict(a scheduler.Attempt, found []finding, note string) scheduler.Admiss
 		case f.short() && message == "":
 			message = "waiting for " + f.message
 		}
-		if f.short() || a.Quota.Ahead[f.quota] > 0 {
-			lines = append(lines, f.quota)
-		}
 	}
+	w := waitIn(a.Quota, found)
+	ahead := strings.Join(w.ahead, "; ")
 	switch {
+	case message != "" && ahead != "":
+		return w.answer(scheduler.ReasonWaitingForQuota, message+"; ahead in line: "+ahead)
 	case message != "":
-		return wait(a, scheduler.ReasonWaitingForQuota, message, lines)
-	case len(lines) > 0:
-		return wait(a, scheduler.ReasonBehindOthers,
-			fmt.Sprintf("waiting for quota in namespace %s: there is room, but other applications have waited longer", a.App.Namespace), lines)
+		return w.answer(scheduler.ReasonWaitingForQuota, message)
+	case w.blocked:
+		return w.answer(scheduler.ReasonBehindOthers, fmt.Sprintf("waiting for quota in namespace %s: there is room, but others come first: %s", a.App.Namespace, ahead))
+	case len(w.places) > 0 && a.Quota.Expected:
+		return w.answer(scheduler.ReasonBehindOthers, fmt.Sprintf("waiting for quota in namespace %s: there is room, but the operator has just started, and others that wait are checked first", a.App.Namespace))
 	}
 	return admit(warning(found, note))
 }
@@ -193,19 +207,30 @@ func answer(v scheduler.Verdict, r scheduler.Reason, message string) scheduler.A
 	return scheduler.Admission{Verdict: v, Reason: r, Message: message}
 }
 
-// wait keeps the attempt in line. The first of a line is checked again as soon as less is reserved for others: no quota
-// changes by that. Those behind it are enqueued by its pods.
-func wait(a scheduler.Attempt, r scheduler.Reason, message string, lines []string) scheduler.Admission {
-	again := retry
-	first := !slices.ContainsFunc(lines, func(line string) bool { return a.Quota.Ahead[line] > 0 })
-	if first && a.Quota.Recheck > 0 {
-		again = a.Quota.Recheck
-	}
-	return scheduler.Admission{Verdict: scheduler.Wait, Reason: r, Message: message, RetryAfter: again, Lines: lines}
+// room is what a quota leaves: what is reserved for others comes off it, too. The namespace is "" for what all namespaces share.
+type room struct {
+	namespace             string
+	used, reserved, limit corev1.ResourceList
 }
 
-// room is what a quota leaves: what is reserved for others comes off it, too.
-type room struct{ used, reserved, limit corev1.ResourceList }
+// asks are the places that a demand has in the lines of a quota.
+func (r room) asks(quota string, demand corev1.ResourceList) []ask {
+	var asks []ask
+	for _, name := range slices.Sorted(maps.Keys(r.limit)) {
+		asked := demand[name]
+		if asked.Sign() <= 0 {
+			continue
+		}
+		left := r.limit[name].DeepCopy()
+		if left.Sub(r.used[name]); left.Sign() < 0 {
+			left = resource.Quantity{}
+		}
+		left.Sub(r.reserved[name])
+		line := scheduler.Line{Namespace: r.namespace, Quota: quota, Resource: name}
+		asks = append(asks, ask{scheduler.Place{Line: line, Asked: asked}, left})
+	}
+	return asks
+}
 
 // demand is what the driver asks for with its initial executors, with their placeholders in addition, and with the most executors
 // that there may be.
@@ -229,6 +254,7 @@ func compare(a scheduler.Attempt, quota string, d demand, r room) finding {
 	if a.Grows() {
 		found.growth = scheduler.CannotGrow(a, quota, d.most, r.limit)
 	}
+	found.asks = r.asks(quota, asked)
 	if now := scheduler.ShortagesWithReserved(asked, r.used, r.reserved, r.limit); len(now) > 0 {
 		found.reason, found.message = scheduler.ReasonWaitingForQuota, fmt.Sprintf("quota in %s: %s (%s)", where, scheduler.Waiting(now), source)
 	}

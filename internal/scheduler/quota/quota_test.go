@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -71,6 +73,11 @@ func TestResourceQuota(t *testing.T) {
 	classes := func(op, values string) objects {
 		return scoped("scopeSelector: {matchExpressions: [{scopeName: PriorityClass, operator: " + op + values + "}]}")
 	}
+	ahead := func(name corev1.ResourceName, h scheduler.Ahead) func(*scheduler.Attempt) {
+		return func(a *scheduler.Attempt) {
+			a.Quota.Ahead = map[scheduler.Line]scheduler.Ahead{{Namespace: "team-a", Quota: "ResourceQuota compute", Resource: name}: h}
+		}
+	}
 	fully := scheduler.Progress{DriverCreated: true, ExecutorsCreated: 3}
 	cases := map[string]struct {
 		reason  string
@@ -122,8 +129,12 @@ func TestResourceQuota(t *testing.T) {
 		"Elsewhere": {reason: "another namespace has its own quota", change: func(a *scheduler.Attempt) {
 			a.Quota.Others = []scheduler.Reservation{other("team-b", scheduler.Progress{})}
 		}, quotas: quota("{requests.cpu: 10}", "{}")},
-		"Held":  {reason: "who was admitted needs no room any more", change: func(a *scheduler.Attempt) { a.Quota.Held = true }, quotas: quota("{requests.cpu: 10}", "{requests.cpu: 10}")},
-		"Ahead": {reason: "first come, first served", change: func(a *scheduler.Attempt) { a.Quota.Ahead = map[string]int{"ResourceQuota compute": 2} }, quotas: quota("{requests.cpu: 10}", "{}"), verdict: scheduler.Wait, code: scheduler.ReasonBehindOthers, message: "waiting for quota in namespace team-a: there is room, but other applications have waited longer"},
+		"Held":   {reason: "who was admitted needs no room any more", change: func(a *scheduler.Attempt) { a.Quota.Held = true }, quotas: quota("{requests.cpu: 10}", "{requests.cpu: 10}")},
+		"Ahead":  {reason: "there is room for one of those ahead", change: ahead("requests.cpu", scheduler.Ahead{Count: 2, Least: resource.MustParse("9")}), quotas: quota("{requests.cpu: 10}", "{}"), verdict: scheduler.Wait, code: scheduler.ReasonBehindOthers, message: "waiting for quota in namespace team-a: there is room, but others come first: 2 for requests.cpu (ResourceQuota compute)"},
+		"Passes": {reason: "there is no room for those ahead", change: ahead("requests.cpu", scheduler.Ahead{Count: 2, Least: resource.MustParse("11")}), quotas: quota("{requests.cpu: 10}", "{}")},
+		"Fixed":  {reason: "one of those ahead may not be passed", change: ahead("requests.cpu", scheduler.Ahead{Count: 12, Fixed: 1, Least: resource.MustParse("11")}), quotas: quota("{requests.cpu: 10, pods: 10}", "{}"), verdict: scheduler.Wait, code: scheduler.ReasonBehindOthers, message: "waiting for quota in namespace team-a: there is room, but others come first: at least 10 for requests.cpu (ResourceQuota compute)"},
+		"Line":   {reason: "it says for what, and how many are ahead", change: ahead("pods", scheduler.Ahead{Count: 234, Least: resource.MustParse("9")}), quotas: quota("{requests.cpu: 10, pods: 8}", "{requests.cpu: 4, pods: 5}"), verdict: scheduler.Wait, code: scheduler.ReasonWaitingForQuota, message: "waiting for quota in namespace team-a: pods asked 4, free 3 of 8; requests.cpu asked 7, free 6 of 10 (ResourceQuota compute); ahead in line: at least 100 for pods (ResourceQuota compute)"},
+		"Other":  {reason: "who waits for what it does not ask for is not ahead of it", change: ahead("requests.nvidia.com/gpu", scheduler.Ahead{Count: 2, Fixed: 2}), quotas: quota("{requests.cpu: 10, requests.nvidia.com/gpu: 1}", "{}")},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -139,7 +150,7 @@ func TestResourceQuota(t *testing.T) {
 				t.Errorf("%s: %+v, %v; want %s, %s and %q", tc.reason, got, err, tc.verdict, tc.code, tc.message)
 			}
 			if waits := tc.verdict == scheduler.Wait; (len(got.Lines) > 0) != waits || (got.RetryAfter > 0) != waits {
-				t.Errorf("%s: in the lines %q, again after %s", tc.reason, got.Lines, got.RetryAfter)
+				t.Errorf("%s: in the lines %+v, again after %s", tc.reason, got.Lines, got.RetryAfter)
 			}
 		})
 	}
@@ -184,7 +195,7 @@ func TestElasticQuota(t *testing.T) {
 		"InPart":   {reason: "a resource that its own min does not name is borrowed", quotas: objects{elasticQuota(t, "team-a", "a", "{min: {cpu: 8}}", "{}"), elasticQuota(t, "team-b", "b", "{min: {memory: 20Gi}}", "{memory: 10Gi}")}, verdict: scheduler.Wait, code: scheduler.ReasonWaitingForQuota, message: "waiting for quota in namespace team-a: memory asked 14Gi, free 10Gi of 20Gi (the min of all ElasticQuotas together)"},
 		"MaxOfMin": {reason: "max holds within min, too", quotas: objects{elasticQuota(t, "team-a", "a", "{min: {cpu: 8, memory: 100Gi}, max: {cpu: 5, memory: 100Gi}}", "{}"), borrows}, verdict: scheduler.Reject, code: scheduler.ReasonExceedsQuota, message: "more than ElasticQuota a of namespace team-a can ever give: cpu asked 7, limit 5"},
 		"Overtakes": {reason: "who borrows nothing does not wait behind those who want to", change: func(a *scheduler.Attempt) {
-			a.Quota.Ahead = map[string]int{"the min of all ElasticQuotas together": 1}
+			a.Quota.Ahead = map[scheduler.Line]scheduler.Ahead{{Quota: "the min of all ElasticQuotas together", Resource: "cpu"}: {Count: 1, Fixed: 1}}
 		}, quotas: objects{elasticQuota(t, "team-a", "a", "{min: {cpu: 8, memory: 100Gi}}", "{}"), borrows}},
 		"Growth":   {reason: "more than all mins together is said all the same", change: func(a *scheduler.Attempt) { a.PodSets.Max = 20 }, quotas: objects{elasticQuota(t, "team-a", "a", "{min: {cpu: 8, memory: 100Gi}}", "{}"), borrows}, message: "dynamic allocation cannot grow to 20 executors: more than the min of all ElasticQuotas together can ever give: cpu asked 41, limit 12"},
 		"NotBound": {reason: "another scheduler ignores ElasticQuota", change: func(a *scheduler.Attempt) { a.Scheduler = "other" }, quotas: objects{elasticQuota(t, "team-a", "a", "{max: {cpu: 1}}", "{}")}},
@@ -252,7 +263,7 @@ func TestSpoiltObjects(t *testing.T) {
 func TestRace(t *testing.T) {
 	cluster := snapshot(objects{resourceQuota(t, "compute", "{requests.cpu: 10}", "{}", "")}, nil, nil)
 	for range 100 {
-		ledger := scheduler.NewLedger()
+		ledger := scheduler.NewLedger(scheduler.Order{})
 		var lock sync.Mutex
 		var group sync.WaitGroup
 		answers := make(chan scheduler.Admission, 2)
@@ -267,7 +278,7 @@ func TestRace(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-				ledger.Record(a, plan)
+				ledger.Record(a, plan, a.QueuedAt)
 				answers <- plan
 			})
 		}
@@ -292,10 +303,10 @@ func TestRebuild(t *testing.T) {
 	first := attempt()
 	first.ID = "first"
 	seen := scheduler.Progress{DriverCreated: true, ExecutorsCreated: 1}
-	old := scheduler.NewLedger()
-	old.Record(first, scheduler.Admission{Verdict: scheduler.Admit})
+	old := scheduler.NewLedger(scheduler.Order{})
+	old.Record(first, scheduler.Admission{Verdict: scheduler.Admit}, first.QueuedAt)
 	old.Settle("first", seen, first.QueuedAt)
-	rebuilt := scheduler.NewLedger()
+	rebuilt := scheduler.NewLedger(scheduler.Order{})
 	rebuilt.Reserve(first)
 	rebuilt.Settle("first", seen, first.QueuedAt)
 	var plans []scheduler.Admission
@@ -347,7 +358,7 @@ func BenchmarkAdmit(b *testing.B) {
 		elastic = append(elastic, elasticQuota(b, fmt.Sprint("n", i), "q", "{min: {cpu: 100, memory: 400Gi}}", "{cpu: 3}"))
 	}
 	elastic = append(elastic, elasticQuota(b, "team-a", "q", "{min: {cpu: 100, memory: 400Gi}}", "{cpu: 3}"))
-	ledger := scheduler.NewLedger()
+	ledger := scheduler.NewLedger(scheduler.Order{})
 	for i := range 50 {
 		a := attempt()
 		a.ID = fmt.Sprint("other-", i)

@@ -20,7 +20,7 @@ var quotaRef = scheduler.Ref{GroupVersionKind: resourceQuotaKind, Namespace: "te
 func named(n int) scheduler.Attempt {
 	a := attempt()
 	a.ID = fmt.Sprintf("app-%d", n)
-	a.QueuedAt = a.QueuedAt.AddDate(0, 0, n)
+	a.QueuedAt = a.QueuedAt.Add(time.Duration(n) * time.Second)
 	return a
 }
 
@@ -117,27 +117,6 @@ func TestStoryOfALateReportToALine(t *testing.T) {
 	}
 }
 
-// A small one does not overtake a big one that waits.
-func TestStoryOfABigOne(t *testing.T) {
-	c := cluster(t, "20")
-	running, big, small := named(1), named(2), named(3)
-	big.PodSets.Initial, small.PodSets.Initial = 8, 0
-	c.Admit(running)
-	if got := c.Admit(big); got.Reason != scheduler.ReasonWaitingForQuota {
-		t.Fatalf("%+v", got)
-	}
-	if got := c.Admit(small); got.Reason != scheduler.ReasonBehindOthers {
-		t.Errorf("%+v: the big one would never start", got)
-	}
-	big.PodSets.Initial = 80
-	if got := c.Admit(big); got.Verdict != scheduler.Reject {
-		t.Errorf("%+v: it does not fit at all now", got)
-	}
-	if got := c.Admit(small); got.Verdict != scheduler.Admit {
-		t.Errorf("%+v: what can never start is in no one's way", got)
-	}
-}
-
 // Who waits for one quota is in no one's way who is bound by others.
 func TestStoryOfTwoQuotas(t *testing.T) {
 	class := func(name, used string) *unstructured.Unstructured {
@@ -159,16 +138,17 @@ func TestStoryOfTwoQuotas(t *testing.T) {
 		a    scheduler.Attempt
 		want scheduler.Reason
 	}
-	small := classed(3, "low")
-	small.PodSets.Initial = 0
+	small, tiny := classed(3, "low"), named(2)
+	small.PodSets.Initial, tiny.PodSets.Initial = 0, 0
 	cases := map[string]struct {
 		reason string
+		strict bool
 		quotas objects
 		steps  []step
 	}{
 		"Classes": {
 			reason: "the quota of its own class is empty", quotas: objects{class("low", "9"), class("high", "0")},
-			steps: []step{{classed(1, "low"), waits}, {classed(2, "high"), admitted}, {small, behind}, {classed(4, "high"), waits}},
+			steps: []step{{classed(1, "low"), waits}, {classed(2, "high"), admitted}, {small, admitted}, {classed(4, "high"), waits}},
 		},
 		"Elastic": {
 			reason: "pods of another scheduler are not bound by the ElasticQuota",
@@ -179,14 +159,19 @@ func TestStoryOfTwoQuotas(t *testing.T) {
 			reason: "a quota that counts nothing of its pods does not bind it", quotas: objects{class("low", "9"), resourceQuota(t, "maps", "{configmaps: 1}", "{configmaps: 1}", "")},
 			steps: []step{{classed(1, "low"), waits}, {named(2), admitted}},
 		},
+		"Strict": {
+			reason: "only those of its own class are in its way, whatever it asks for", strict: true, quotas: objects{class("low", "9"), class("high", "0")},
+			steps: []step{{classed(1, "low"), waits}, {classed(2, "high"), admitted}, {small, behind}, {classed(4, "high"), waits}},
+		},
 		"Both": {
-			reason: "who waits for two stands in both lines", quotas: objects{class("low", "9"), resourceQuota(t, "all", "{requests.cpu: 20}", "{requests.cpu: 15}", "")},
-			steps: []step{{classed(1, "low"), waits}, {func() scheduler.Attempt { a := named(2); a.PodSets.Initial = 0; return a }(), behind}},
+			reason: "who waits for two stands in both lines", strict: true, quotas: objects{class("low", "9"), resourceQuota(t, "all", "{requests.cpu: 20}", "{requests.cpu: 15}", "")},
+			steps: []step{{classed(1, "low"), waits}, {tiny, behind}},
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			c := schedulertest.NewCluster(t, scheduler.Chain(New("Enforce", []string{"batch"}), placement{}), tc.quotas...)
+			c.SetOrder(scheduler.Order{Strict: tc.strict, AgingBound: time.Hour})
 			for _, s := range tc.steps {
 				if got := c.Admit(s.a); got.Reason != s.want {
 					t.Errorf("%s: %s: %+v, want %s", tc.reason, s.a.ID, got, s.want)

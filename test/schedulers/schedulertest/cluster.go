@@ -24,6 +24,7 @@ type Cluster struct {
 	tb      testing.TB
 	plugin  scheduler.Plugin
 	objects map[scheduler.Ref]*unstructured.Unstructured
+	order   scheduler.Order
 	ledger  *scheduler.Ledger
 	now     time.Time
 	// Writes counts objects that were applied with a change, and those that were deleted.
@@ -33,12 +34,16 @@ type Cluster struct {
 // NewCluster returns a cluster with some objects in it, in which the plugin is used.
 func NewCluster(tb testing.TB, p scheduler.Plugin, objects ...*unstructured.Unstructured) *Cluster {
 	tb.Helper()
-	c := &Cluster{tb: tb, plugin: p, objects: map[scheduler.Ref]*unstructured.Unstructured{}, ledger: scheduler.NewLedger()}
+	c := &Cluster{tb: tb, plugin: p, objects: map[scheduler.Ref]*unstructured.Unstructured{}, now: Start}
+	c.SetOrder(scheduler.Order{AgingBound: 10 * time.Minute})
 	for _, o := range objects {
 		c.Put(o)
 	}
 	return c
 }
+
+// SetOrder says in which order attempts wait, before the first of them does.
+func (c *Cluster) SetOrder(o scheduler.Order) { c.order, c.ledger = o, scheduler.NewLedger(o) }
 
 // Pass lets time pass.
 func (c *Cluster) Pass(d time.Duration) { c.now = c.now.Add(d) }
@@ -79,11 +84,16 @@ func (c *Cluster) Admit(a scheduler.Attempt) scheduler.Admission {
 	if err != nil {
 		c.tb.Fatal(err)
 	}
-	plan, err := scheduler.AdmitAttempt(c.plugin, a, c.show(reads))
+	seen := c.show(reads)
+	if c.plugin.Describe().Quota {
+		a.Priority = scheduler.PriorityOf(a, seen)
+		a.Quota = c.ledger.Outstanding(a, c.now)
+	}
+	plan, err := scheduler.AdmitAttempt(c.plugin, a, seen)
 	if err != nil {
 		c.tb.Fatal(err)
 	}
-	c.ledger.Record(a, plan)
+	c.ledger.Record(a, plan, c.now)
 	c.apply(plan.Apply, plan.Delete)
 	return plan
 }
@@ -117,7 +127,7 @@ func (c *Cluster) Decorate(a scheduler.Attempt) (driver, executor spark.PodOverl
 // Release does what the engine does when an attempt is over.
 func (c *Cluster) Release(a scheduler.Attempt) {
 	c.tb.Helper()
-	c.ledger.Release(a.ID)
+	c.ledger.Release(a.ID, c.now)
 	refs, err := scheduler.Release(c.plugin, a)
 	if err != nil {
 		c.tb.Fatal(err)
@@ -125,12 +135,15 @@ func (c *Cluster) Release(a scheduler.Attempt) {
 	c.apply(nil, refs)
 }
 
-// Restart forgets what only the operator's memory held, and enters the attempts that have a driver again.
-func (c *Cluster) Restart(running map[*scheduler.Attempt]scheduler.PodStatuses) {
-	c.ledger = scheduler.NewLedger()
+// Restart forgets what only the operator's memory held, enters the attempts that have a driver again, and announces those that wait.
+func (c *Cluster) Restart(running map[*scheduler.Attempt]scheduler.PodStatuses, waiting ...scheduler.Attempt) {
+	c.ledger = scheduler.NewLedger(c.order)
 	for a, f := range running {
 		c.ledger.Reserve(*a)
 		c.ledger.Settle(a.ID, scheduler.ProgressOf(f), c.now)
+	}
+	for _, a := range waiting {
+		c.ledger.Expect(a.ID, c.now)
 	}
 }
 

@@ -127,7 +127,7 @@ func encode(tb testing.TB, a scheduler.Attempt, s scheduler.Snapshot, f schedule
 			objects[fmt.Sprintf("%#v", read)] = object.Object
 		}
 	}
-	text, err := json.Marshal([]any{a, objects, f})
+	text, err := json.Marshal([]any{a, fmt.Sprint(a.Quota.Ahead), objects, f})
 	if err != nil {
 		tb.Fatal(err)
 	}

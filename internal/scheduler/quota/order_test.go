@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package quota
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/test/schedulers/schedulertest"
+)
+
+// sized is the n-th application, which asks for so many cores: a driver with one, and executors with two each.
+func sized(n, cores int) scheduler.Attempt {
+	a := named(n)
+	a.PodSets.Initial = int32((cores - 1) / 2)
+	return a
+}
+
+func priorityClass(tb testing.TB, name string, value int) *unstructured.Unstructured {
+	tb.Helper()
+	return schedulertest.Object(tb, fmt.Sprintf("apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: %s}\nvalue: %d", name, value))
+}
+
+// queue is a cluster in which attempts wait for quotas.
+type queue struct {
+	*testing.T
+	*schedulertest.Cluster
+}
+
+func newQueue(t *testing.T, o scheduler.Order, objects ...*unstructured.Unstructured) queue {
+	t.Helper()
+	c := schedulertest.NewCluster(t, scheduler.Chain(New("Enforce", []string{"batch"}), placement{}), objects...)
+	c.SetOrder(o)
+	return queue{t, c}
+}
+
+func (q queue) want(step string, a scheduler.Attempt, reason scheduler.Reason) {
+	q.Helper()
+	if got := q.Admit(a); got.Reason != reason {
+		q.Errorf("%s: %s: %s %q, want %s", step, a.ID, got.Reason, got.Message, reason)
+	}
+}
+
+const (
+	admitted = scheduler.ReasonAdmitted
+	waits    = scheduler.ReasonWaitingForQuota
+	behind   = scheduler.ReasonBehindOthers
+)
+
+// A large one waits while a stream holds most of the quota. Small ones pass it until it has waited for as long as the bound.
+func TestStoryOfALargeOne(t *testing.T) {
+	q := newQueue(t, scheduler.Order{AgingBound: 10 * time.Minute}, resourceQuota(t, "compute", "{requests.cpu: 100}", "{requests.cpu: 60}", ""))
+	large, small, second, third := sized(1, 51), sized(2, 11), sized(3, 11), sized(4, 11)
+	q.want("there is no room for it", large, waits)
+	q.want("it fits, and the large one does not", small, admitted)
+	q.Pass(10*time.Minute + time.Second)
+	q.want("none passes the large one any more", second, behind)
+	q.want("there is still no room for it", large, waits)
+	q.Status(quotaRef, "71", "used", "requests.cpu")
+	q.Restart(nil, large, second)
+	q.want("nor does any after a restart that is asked before it", third, behind)
+	q.want("it waits still", large, waits)
+	q.want("nor does any when all were asked", second, behind)
+	q.want("nor does any when all were asked", third, behind)
+	q.Status(quotaRef, "11", "used", "requests.cpu")
+	q.want("it is the turn of the large one", second, behind)
+	q.want("it starts at last", large, admitted)
+	q.want("and the others do", second, admitted)
+}
+
+func TestStoryOfAStrictOrder(t *testing.T) {
+	q := newQueue(t, scheduler.Order{Strict: true, AgingBound: 10 * time.Minute}, resourceQuota(t, "compute", "{requests.cpu: 100}", "{requests.cpu: 60}", ""),
+		priorityClass(t, "high", 1000))
+	large, small, urgent := sized(1, 51), sized(2, 11), sized(3, 11)
+	urgent.PriorityClass = "high"
+	q.want("there is no room for it", large, waits)
+	q.want("none passes", small, behind)
+	q.want("but by its priority", urgent, admitted)
+	large.PodSets.Initial = 500
+	if got := q.Admit(large); got.Verdict != scheduler.Reject {
+		t.Errorf("it does not fit at all now: %+v", got)
+	}
+	q.want("what can never start is not ahead", small, admitted)
+}
+
+// Who comes first where there is room for either.
+func TestStoryOfPriorities(t *testing.T) {
+	q := newQueue(t, scheduler.Order{AgingBound: 10 * time.Minute}, resourceQuota(t, "compute", "{requests.cpu: 20}", "{requests.cpu: 20}", ""),
+		priorityClass(t, "high", 1000), priorityClass(t, "low", -5))
+	low, none, high, missing := sized(1, 7), sized(2, 7), sized(3, 7), sized(4, 7)
+	low.PriorityClass, high.PriorityClass, missing.PriorityClass = "low", "high", "absent"
+	all := []scheduler.Attempt{low, none, high, missing}
+	order := func(step string, want ...string) {
+		t.Helper()
+		q.Restart(nil)
+		q.Status(quotaRef, "20", "used", "requests.cpu")
+		for _, a := range all {
+			q.want(step, a, waits)
+		}
+		q.Status(quotaRef, "12", "used", "requests.cpu")
+		var got []string
+		for len(got) < len(all) {
+			before := len(got)
+			for _, a := range all {
+				if !slices.Contains(got, a.ID) && q.Admit(a).Verdict == scheduler.Admit {
+					got = append(got, a.ID)
+					q.Release(a)
+				}
+			}
+			if len(got) == before {
+				t.Fatalf("%s: %v start, and no other does", step, got)
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", step, diff)
+		}
+	}
+	order("by priority, then by age", "app-3", "app-2", "app-4", "app-1")
+	q.Pass(11 * time.Minute)
+	order("after the bound by age", "app-1", "app-2", "app-3", "app-4")
+}
+
+// Those who wait for GPUs are not in the way of those who need none. Who could start for years if only both were free at one moment
+// keeps what it has waited for.
+func TestStoryOfTwoResources(t *testing.T) {
+	const limits = "{requests.cpu: 20, requests.nvidia.com/gpu: 4}"
+	q := newQueue(t, scheduler.Order{AgingBound: 10 * time.Minute}, resourceQuota(t, "compute", limits, "{requests.cpu: 0, requests.nvidia.com/gpu: 4}", ""))
+	used := func(cpu, gpu string) {
+		q.Status(quotaRef, cpu, "used", "requests.cpu")
+		q.Status(quotaRef, gpu, "used", "requests.nvidia.com/gpu")
+	}
+	withGPUs := func(n, cores int) scheduler.Attempt {
+		a := sized(n, cores)
+		a.PodSets.Executor.Requests["nvidia.com/gpu"] = resource.MustParse("1")
+		return a
+	}
+	both, plain, gpu := withGPUs(1, 7), sized(2, 15), withGPUs(3, 3)
+	q.want("no GPU is free", both, waits)
+	q.Pass(11 * time.Minute)
+	q.want("it needs no GPU", plain, admitted)
+	q.Observe(plain, pods(7))
+	q.Pass(5 * time.Second)
+	used("15", "0")
+	q.want("now it has no CPU", both, waits)
+	q.want("the GPUs are kept for it", gpu, behind)
+	q.Release(plain)
+	used("0", "4")
+	q.want("again no GPU", both, waits)
+	q.want("the CPUs are kept for it", sized(4, 7), behind)
+	used("0", "1")
+	q.want("it has both", both, admitted)
+}
+
+// What the mins leave is common to all namespaces, and so is the line for it.
+func TestStoryOfTheSumOfMins(t *testing.T) {
+	quotas := objects{elasticQuota(t, "team-a", "a", "{min: {cpu: 2, memory: 1Ti}}", "{cpu: 0}"), elasticQuota(t, "team-b", "b", "{min: {cpu: 2, memory: 1Ti}}", "{cpu: 0}"), elasticQuota(t, "team-c", "c", "{min: {cpu: 16, memory: 1Ti}}", "{cpu: 12}")}
+	q := newQueue(t, scheduler.Order{AgingBound: 10 * time.Minute}, quotas...)
+	of := func(namespace string, n, cores int) scheduler.Attempt {
+		a := sized(n, cores)
+		a.App.Namespace = namespace
+		return a
+	}
+	large, small, later := of("team-a", 1, 15), of("team-b", 2, 3), of("team-b", 3, 5)
+	q.want("it wants to borrow more than is free", large, waits)
+	q.want("a small one of another namespace passes it", small, admitted)
+	q.Pass(11 * time.Minute)
+	q.want("but not for ever", later, behind)
+	q.want("what is within the min of its own namespace waits in no line", of("team-c", 4, 3), admitted)
+	if got := q.Admit(later); got.Message != "waiting for quota in namespace team-b: cpu asked 5, free 8 of 20, reserved 6 for others (the min of all ElasticQuotas together); ahead in line: 1 for cpu (the min of all ElasticQuotas together)" {
+		t.Errorf("it says how many of all namespaces are ahead: %q", got.Message)
+	}
+}
+
+func TestAbout(t *testing.T) {
+	for n, want := range map[int]string{1: "1", 9: "9", 10: "at least 10", 99: "at least 10", 100: "at least 100", 5000: "at least 1000"} {
+		if got := about(n); got != want {
+			t.Errorf("%d: %q, want %q", n, got, want)
+		}
+	}
+}
