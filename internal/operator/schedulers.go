@@ -246,17 +246,30 @@ func (m *Schedulers) Reserve(app scheduler.Key, attempt string, r lifecycle.Rese
 	}
 }
 
-// WaitersFor returns the applications of a namespace, or of all for "", that wait for a change of the kind. Namespaces take turns, so that those of one do
-// not stand before the first of another; within a namespace, the longest comes first.
+// WaitersFor returns the applications of a namespace, or of all for "", that wait for a change of the kind. Those who may be the next to start in their lines
+// come first. Of the others, namespaces take turns, so that those of one do not stand before the first of another; within a namespace, the longest comes first.
 func (m *Schedulers) WaitersFor(kind schema.GroupVersionKind, namespace string) []scheduler.Key {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	lines := map[string][]scheduler.Key{}
-	for app, w := range m.waiting {
-		if (namespace == "" || app.Namespace == namespace) && slices.ContainsFunc(w.kinds, func(k schema.GroupVersionKind) bool { return k.GroupKind() == kind.GroupKind() }) {
+	waits := func(app scheduler.Key) bool {
+		return slices.ContainsFunc(m.waiting[app].kinds, func(k schema.GroupVersionKind) bool { return k.GroupKind() == kind.GroupKind() })
+	}
+	first := map[scheduler.Key]bool{}
+	next := slices.DeleteFunc(m.ledger.Heads(namespace, m.clock.Now()), func(app scheduler.Key) bool { return !waits(app) })
+	for _, app := range next {
+		first[app] = true
+	}
+	for app := range m.waiting {
+		if (namespace == "" || app.Namespace == namespace) && !first[app] && waits(app) {
 			lines[app.Namespace] = append(lines[app.Namespace], app)
 		}
 	}
+	return append(next, m.inTurns(lines)...)
+}
+
+// inTurns returns the first of each line, then the second of each, and so on: the longest first.
+func (m *Schedulers) inTurns(lines map[string][]scheduler.Key) []scheduler.Key {
 	longest := func(a, b scheduler.Key) int {
 		if c := m.waiting[a].since.Compare(m.waiting[b].since); c != 0 {
 			return c

@@ -148,6 +148,39 @@ func TestWaitersTakeTurns(t *testing.T) {
 	}
 }
 
+// Who may be the next to start in a line for a quota is enqueued before those who have waited longer, when a quota changes and when one ahead
+// leaves the line.
+func TestNextInLineIsEnqueuedFirst(t *testing.T) {
+	kind := schema.GroupVersionKind{Version: "v1", Kind: "ResourceQuota"}
+	now := clocktesting.NewFakePassiveClock(start)
+	m := NewSchedulers(now, nil, scheduler.Order{AgingBound: time.Hour})
+	wait := func(name string, minute int, priority int32, lines ...scheduler.Place) scheduler.Attempt {
+		a := scheduler.Attempt{App: scheduler.App{Namespace: "a", Name: name}, ID: name, QueuedAt: start.Add(time.Duration(minute) * time.Minute), Priority: priority}
+		m.waiting[a.App.Key()] = waiter{since: a.QueuedAt, kinds: []schema.GroupVersionKind{kind}}
+		m.ledger.Record(a, scheduler.Admission{Verdict: scheduler.Wait, Lines: lines}, start)
+		return a
+	}
+	for i := range 30 {
+		wait(fmt.Sprintf("old-%02d", i), i, 0, scheduler.Place{Line: inLine})
+	}
+	urgent := wait("urgent", 40, 9, scheduler.Place{Line: inLine})
+	names := func(apps []scheduler.Key) (out []string) {
+		for _, app := range apps {
+			out = append(out, app.Name)
+		}
+		return out
+	}
+	all := m.WaitersFor(kind, "a")
+	if diff := cmp.Diff([]string{"urgent", "old-00", "old-01"}, names(all[:3])); diff != "" || len(all) != 31 {
+		t.Errorf("%d wait (-want +got):\n%s", len(all), diff)
+	}
+	m.ledger.Record(urgent, scheduler.Admission{Verdict: scheduler.Admit}, start)
+	delete(m.waiting, urgent.App.Key())
+	if diff := cmp.Diff([]string{"old-00"}, names(m.firstWaiting(m.ledger.Heads("a", start)))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // Applications of two kinds wait in one order, and namesakes have a place each.
 func TestTwoKindsWaitInOneOrder(t *testing.T) {
 	app := func(kind, name string) scheduler.Key {

@@ -197,6 +197,7 @@ func (e *entry) over() bool {
 // Outstanding returns what concerns the attempt at a time. It shares nothing with the ledger.
 func (l *Ledger) Outstanding(a Attempt, now time.Time) Outstanding {
 	var o Outstanding
+	others := make([]*entry, 0, len(l.reserved))
 	for id, r := range l.reserved {
 		left := r.advance(now)
 		switch {
@@ -205,13 +206,19 @@ func (l *Ledger) Outstanding(a Attempt, now time.Time) Outstanding {
 		case id == a.ID:
 			o.Held = r.matches(a)
 		default:
-			o.Others = append(o.Others, r.Reservation)
+			others = append(others, r)
 			if left > 0 && (o.Recheck == 0 || left < o.Recheck) {
 				o.Recheck = left
 			}
 		}
 	}
-	slices.SortFunc(o.Others, func(x, y Reservation) int { return cmp.Compare(x.ID, y.ID) })
+	slices.SortFunc(others, func(x, y *entry) int { return cmp.Compare(x.ID, y.ID) })
+	if len(others) > 0 {
+		o.Others = make([]Reservation, 0, len(others))
+	}
+	for _, r := range others {
+		o.Others = append(o.Others, r.Reservation)
+	}
 	o.Ahead, o.Expected = l.ahead(a, now), l.expects(a.ID, now)
 	return o
 }

@@ -32,13 +32,18 @@ func (counting) Describe() scheduler.Descriptor {
 // counted is a harness in which reservations are counted.
 func counted(t *testing.T, change func(*v1beta2.SparkApplication)) *harness {
 	t.Helper()
+	return countedWith(t, goAhead, change)
+}
+
+func countedWith(t *testing.T, answer scheduler.Admission, change func(*v1beta2.SparkApplication)) *harness {
+	t.Helper()
 	o := testutil.Pi()
 	o.Spec.BatchScheduler = new("counting")
 	if change != nil {
 		change(o)
 	}
 	w := newHarness(t, o)
-	w.others = []scheduler.Plugin{counting{plain{goAhead}}}
+	w.others = []scheduler.Plugin{counting{plain{answer}}}
 	w.restart()
 	return w
 }
@@ -115,6 +120,46 @@ func TestWhatCameIsNotPromisedAgain(t *testing.T) {
 			}
 			if diff := cmp.Diff([]int32{tc.atOnce, tc.soon, 0, 0}, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// A restarted operator admits none before it has asked those that waited for a quota: they are in no line yet.
+func TestWhatWaitedIsAskedFirst(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		answer scheduler.Admission
+		want   bool
+	}{
+		"Quota":    {reason: "it waits for a quota", answer: scheduler.Admission{Verdict: scheduler.Wait, Reason: scheduler.ReasonWaitingForQuota, Message: "full", RetryAfter: time.Minute}, want: true},
+		"Behind":   {reason: "it waits behind others", answer: scheduler.Admission{Verdict: scheduler.Wait, Reason: scheduler.ReasonBehindOthers, Message: "others come first", RetryAfter: time.Minute}, want: true},
+		"Capacity": {reason: "it waits in no line", answer: scheduler.Admission{Verdict: scheduler.Wait, Reason: scheduler.ReasonWaitingForCapacity, Message: "no node", RetryAfter: time.Minute}},
+		"Runs":     {reason: "it waits for nothing", answer: goAhead},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := countedWith(t, tc.answer, nil)
+			w.settle()
+			w.restart()
+			expects := func() bool {
+				return w.engine.Schedulers.Outstanding(scheduler.Attempt{ID: "other", App: scheduler.App{Namespace: "jobs"}}).Expected
+			}
+			for range 2 { // the second time for a namespace that has come
+				if err := w.engine.EnterRunning(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if got := expects(); got != tc.want {
+					t.Errorf("%s: expected %t", tc.reason, got)
+				}
+			}
+			w.pass(time.Minute) // until it asks again
+			w.settle()
+			if err := w.engine.EnterRunning(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if expects() {
+				t.Errorf("%s: it was asked", tc.reason)
 			}
 		})
 	}
