@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -167,6 +168,7 @@ func (c Checked) attempt(r scheduler.Resolution) scheduler.Attempt {
 	if a.QueuedAt = c.Record.QueuedAt; a.QueuedAt.IsZero() {
 		a.QueuedAt = c.Now
 	}
+	a.QueuedAt = a.QueuedAt.Truncate(time.Second) // as the status has it: what is more precise would change the order when it is read again
 	a.PodSets = c.Built.PodSets
 	for _, o := range c.made() {
 		a.Made = append(a.Made, scheduler.Ref{GroupVersionKind: o.GroupVersionKind(), Namespace: o.GetNamespace(), Name: o.GetName()})

@@ -272,3 +272,25 @@ func TestFirstRequestIsQueuedNow(t *testing.T) {
 		}
 	}
 }
+
+// An attempt has the place in line that it will have when its status is read again: a status has whole seconds.
+func TestPlaceInLineIsAsInTheStatus(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		record time.Time
+		now    time.Time
+	}{
+		"First": {reason: "it asks for the first time", now: start.Add(900 * time.Millisecond)},
+		"Again": {reason: "it asks again", record: start, now: start.Add(5 * time.Minute)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var asked scheduler.Attempt
+			c, _ := candidate(t, batch{admission: goes, asked: &asked}, func(r *request) { r.Record.QueuedAt, r.Now = tc.record, tc.now })
+			c.SetPriority(nil)
+			c.Admit(nil)
+			if !asked.QueuedAt.Equal(start) {
+				t.Errorf("%s: it waits since %s", tc.reason, asked.QueuedAt)
+			}
+		})
+	}
+}

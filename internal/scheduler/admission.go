@@ -79,7 +79,7 @@ const (
 	ReasonWaitingForCapacity Reason = "WaitingForCapacity"
 	// ReasonWaitingForGang : Wait; pods that must start together are not complete.
 	ReasonWaitingForGang Reason = "WaitingForGang"
-	// ReasonBehindOthers : Wait; there is room, but others came first.
+	// ReasonBehindOthers : Wait; there is room, but others come first.
 	ReasonBehindOthers Reason = "BehindOthers"
 	// ReasonQueueClosed : Wait; the queue is closed.
 	ReasonQueueClosed Reason = "QueueClosed"

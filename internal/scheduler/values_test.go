@@ -239,3 +239,31 @@ func TestEndlessQuantitiesOfObjects(t *testing.T) {
 		}
 	}
 }
+
+func TestPriorityOf(t *testing.T) {
+	named := Attempt{PriorityClass: "high"}
+	read := ReadPriorityClass(named)[0]
+	object := func(value any) Snapshot {
+		return Snapshot{read: {Object: map[string]any{"kind": "PriorityClass", "value": value}}}
+	}
+	cases := map[string]struct {
+		reason string
+		a      Attempt
+		s      Snapshot
+		want   int32
+	}{
+		"None":      {reason: "it names no class", s: object(int64(9))},
+		"Value":     {reason: "the class's", a: named, s: object(int64(1000)), want: 1000},
+		"Negative":  {reason: "the class's", a: named, s: object(int64(-5)), want: -5},
+		"Missing":   {reason: "the class does not exist", a: named, s: Snapshot{read: nil}},
+		"Forbidden": {reason: "the operator may not read it", a: named, s: Snapshot{read: {}}},
+		"Spoilt":    {reason: "an object that is no PriorityClass", a: named, s: object("high")},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := PriorityOf(tc.a, tc.s); got != tc.want {
+				t.Errorf("%s: %d, want %d", tc.reason, got, tc.want)
+			}
+		})
+	}
+}

@@ -84,6 +84,8 @@ type mutant struct {
 	places func(*scheduler.Attempt, []scheduler.Place)
 	// forgets whom to expect after a crash.
 	forgets bool
+	// from is the seed to begin with: one that finds it, to save time.
+	from uint64
 }
 
 // simulation is one history of a cluster.
