@@ -29,3 +29,17 @@ func TestSnapshotOfAListThatWasCut(t *testing.T) {
 		}
 	}
 }
+
+// Both plugins of a chain may ask for the same object: it is read once.
+func TestSnapshotReadsOnce(t *testing.T) {
+	read, gets := scheduler.Read{GroupVersionKind: scheduler.PriorityClassKind, Name: "high"}, 0
+	reader := Reader{Kinds: fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{
+		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+			gets++
+			return nil
+		},
+	}).Build()}
+	if s, err := reader.Snapshot(t.Context(), []scheduler.Read{read, read}); err != nil || gets != 1 || s[read] == nil {
+		t.Errorf("read %d times: %v, %v", gets, s, err)
+	}
+}

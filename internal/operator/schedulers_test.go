@@ -10,12 +10,20 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/firesteel-dev/firesteel/internal/admission"
+	"github.com/firesteel-dev/firesteel/internal/config"
+	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/informers"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 var inLine = scheduler.Line{Namespace: "a", Quota: "q", Resource: "cpu"}
@@ -148,6 +156,16 @@ func TestWaitersTakeTurns(t *testing.T) {
 	}
 }
 
+func TestOrderIsAsConfigured(t *testing.T) {
+	bound := metav1.Duration{Duration: time.Hour}
+	for order, strict := range map[config.QuotaOrder]bool{config.BestEffortFIFO: false, config.StrictFIFO: true} {
+		want := scheduler.Order{Strict: strict, AgingBound: time.Hour}
+		if got := orderOf(config.Quota{Order: order, AgingBound: bound}); got != want {
+			t.Errorf("%s: %+v, want %+v", order, got, want)
+		}
+	}
+}
+
 // Who may be the next to start in a line for a quota is enqueued before those who have waited longer, when a quota changes and when one ahead
 // leaves the line.
 func TestNextInLineIsEnqueuedFirst(t *testing.T) {
@@ -178,6 +196,41 @@ func TestNextInLineIsEnqueuedFirst(t *testing.T) {
 	delete(m.waiting, urgent.App.Key())
 	if diff := cmp.Diff([]string{"old-00"}, names(m.firstWaiting(m.ledger.Heads("a", start)))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// roomy admits everything.
+type roomy struct{ scheduler.Plugin }
+
+func (roomy) Describe() scheduler.Descriptor {
+	return scheduler.Descriptor{Name: "roomy", Quota: true}
+}
+func (roomy) Validate(scheduler.Attempt) field.ErrorList              { return nil }
+func (roomy) Decorate(scheduler.Attempt, *scheduler.Decoration) error { return nil }
+func (roomy) Admit(scheduler.Attempt, scheduler.Snapshot) (scheduler.Admission, error) {
+	return scheduler.Admission{Verdict: scheduler.Admit, Reason: scheduler.ReasonAdmitted}, nil
+}
+
+// Who starts leaves its lines, in which there may be room for the next.
+func TestAdmittingEnqueuesTheNext(t *testing.T) {
+	registry, err := scheduler.NewRegistry("roomy", roomy{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, _ := admission.Validate(resolve.Load(kubeflow.SparkApplications{}, testutil.Pi(), lifecycle.Record{}, resolve.Operator{}, start)).Candidate(registry, nil)
+	k := &informers.SchedulerKinds{}
+	queue := k.Events(schema.GroupKind{})
+	m := NewSchedulers(clocktesting.NewFakePassiveClock(start), k, scheduler.Order{})
+	next := scheduler.Attempt{App: scheduler.App{Namespace: "a", Name: "next"}, ID: "next-1", QueuedAt: start.Add(time.Minute)}
+	for _, a := range []scheduler.Attempt{c.Attempt(), next} {
+		m.ledger.Record(a, scheduler.Admission{Verdict: scheduler.Wait, Lines: []scheduler.Place{{Line: inLine}}}, start)
+		m.waiting[a.App.Key()] = waiter{since: a.QueuedAt}
+	}
+	if r, err := m.Admit(t.Context(), c, nil); err != nil || r.Verdict != scheduler.Admit {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if len(queue) != 1 || (<-queue).Object.GetName() != "next" {
+		t.Errorf("the next one is not enqueued")
 	}
 }
 

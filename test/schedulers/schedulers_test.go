@@ -20,6 +20,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	"sigs.k8s.io/yaml"
@@ -205,6 +206,7 @@ func quotaSubject(c *cluster, tier conformance.Tier) conformance.Subject {
 	s := kubeSubject(c, tier)
 	s.Environment = quotas{s.Environment.(*kube)}
 	s.Settings.Quota.Mode = "Enforce"
+	s.Settings.Quota.Order, s.Settings.Quota.AgingBound = config.BestEffortFIFO, metav1.Duration{Duration: 10 * time.Minute}
 	s.Full, s.TooBig = []scheduler.Reason{scheduler.ReasonWaitingForQuota}, scheduler.ReasonExceedsQuota
 	delete(s.DoesNotApply, 10)
 	delete(s.DoesNotApply, 24)

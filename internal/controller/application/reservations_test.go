@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -162,6 +163,35 @@ func TestWhatWaitedIsAskedFirst(t *testing.T) {
 				t.Errorf("%s: it was asked", tc.reason)
 			}
 		})
+	}
+}
+
+// ranked is a plugin that records the priority of attempts.
+type ranked struct {
+	counting
+	got *[]int32
+}
+
+func (ranked) Reads(a scheduler.Attempt) []scheduler.Read { return scheduler.ReadPriorityClass(a) }
+func (p ranked) Admit(a scheduler.Attempt, _ scheduler.Snapshot) (scheduler.Admission, error) {
+	*p.got = append(*p.got, a.Priority)
+	return goAhead, nil
+}
+
+// The plugin that keeps lines is told the value of the PriorityClass.
+func TestPriorityIsRead(t *testing.T) {
+	o := testutil.Pi()
+	o.Spec.BatchScheduler, o.Spec.BatchSchedulerOptions = new("counting"), &v1beta2.BatchSchedulerConfiguration{PriorityClassName: new("high")}
+	w := newHarness(t, o)
+	if err := w.c.Create(t.Context(), &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "high"}, Value: 1000}); err != nil {
+		t.Fatal(err)
+	}
+	var got []int32
+	w.others = []scheduler.Plugin{ranked{counting{plain{goAhead}}, &got}}
+	w.restart()
+	w.reconcile()
+	if diff := cmp.Diff([]int32{1000}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -127,34 +128,41 @@ func TestStoryOfPriorities(t *testing.T) {
 	order("after the bound by age", "app-1", "app-2", "app-3", "app-4")
 }
 
-// Those who wait for GPUs are not in the way of those who need none. Who could start for years if only both were free at one moment
-// keeps what it has waited for.
+// with is an application whose three executors have devices.
+func with(n int, devices ...corev1.ResourceName) scheduler.Attempt {
+	a := named(n)
+	for _, name := range devices {
+		a.PodSets.Executor.Requests[name] = resource.MustParse("1")
+	}
+	return a
+}
+
+// Those who wait for one resource are not in the way of those who ask for another, but keep what they have waited for longer than the
+// bound: else each of two resources would be taken by others while they wait for the other one.
 func TestStoryOfTwoResources(t *testing.T) {
-	const limits = "{requests.cpu: 20, requests.nvidia.com/gpu: 4}"
-	q := newQueue(t, scheduler.Order{AgingBound: 10 * time.Minute}, resourceQuota(t, "compute", limits, "{requests.cpu: 0, requests.nvidia.com/gpu: 4}", ""))
-	used := func(cpu, gpu string) {
-		q.Status(quotaRef, cpu, "used", "requests.cpu")
-		q.Status(quotaRef, gpu, "used", "requests.nvidia.com/gpu")
+	const gpu, fpga = "nvidia.com/gpu", "example.com/fpga"
+	q := newQueue(t, scheduler.Order{AgingBound: 10 * time.Minute},
+		resourceQuota(t, "compute", "{requests.nvidia.com/gpu: 4, requests.example.com/fpga: 4, requests.cpu: 100}", "{requests.nvidia.com/gpu: 4}", ""))
+	used := func(gpus, fpgas string) {
+		q.Status(quotaRef, gpus, "used", "requests."+gpu)
+		q.Status(quotaRef, fpgas, "used", "requests."+fpga)
 	}
-	withGPUs := func(n, cores int) scheduler.Attempt {
-		a := sized(n, cores)
-		a.PodSets.Executor.Requests["nvidia.com/gpu"] = resource.MustParse("1")
-		return a
-	}
-	both, plain, gpu := withGPUs(1, 7), sized(2, 15), withGPUs(3, 3)
+	both := with(1, gpu, fpga)
 	q.want("no GPU is free", both, waits)
+	q.want("it asks for cores alone", with(2), admitted)
 	q.Pass(11 * time.Minute)
-	q.want("it needs no GPU", plain, admitted)
-	q.Observe(plain, pods(7))
+	other := with(3, fpga)
+	q.want("it asks for no GPU, and the first is short of nothing else", other, admitted)
+	q.Observe(other, pods(3))
 	q.Pass(5 * time.Second)
-	used("15", "0")
-	q.want("now it has no CPU", both, waits)
-	q.want("the GPUs are kept for it", gpu, behind)
-	q.Release(plain)
-	used("0", "4")
-	q.want("again no GPU", both, waits)
-	q.want("the CPUs are kept for it", sized(4, 7), behind)
-	used("0", "1")
+	used("0", "3")
+	q.want("the others have the FPGAs now", both, waits)
+	q.want("the GPUs are kept", with(4, gpu), behind)
+	used("4", "0")
+	q.want("others have taken the GPUs again, outside of the line", both, waits)
+	q.want("the FPGAs are kept, too", with(5, fpga), behind)
+	q.want("cores are not", with(6), admitted)
+	used("0", "0")
 	q.want("it has both", both, admitted)
 }
 

@@ -46,10 +46,10 @@ func (s *simulation) used(t *tenant, ago int, running bool) amounts {
 // pod is what the i-th pod takes: the driver comes first.
 func (a *simApp) pod(i int) amounts {
 	if i == 0 {
-		return amounts{simCPU: 1}
+		return amounts{simCPU: a.driver}
 	}
 	n := int(a.PodSets.Initial)
-	return amounts{simCPU: (a.asks[simCPU] - 1) / n, simGPU: a.asks[simGPU] / n}
+	return amounts{simCPU: (a.asks[simCPU] - a.driver) / n, simGPU: a.asks[simGPU] / n}
 }
 
 // snapshot is what the operator sees of the quotas for an attempt.

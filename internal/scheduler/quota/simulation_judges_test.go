@@ -20,13 +20,9 @@ const simSum = "the min of all ElasticQuotas together"
 // does not if it is guaranteed all of it.
 func (s *simulation) linesOf(a *simApp, shares bool) []scheduler.Line {
 	var lines []scheduler.Line
-	for _, name := range []string{"cpu", "nvidia.com/gpu"} {
-		if a.asks[simGPU] == 0 && name != "cpu" {
+	for _, r := range []corev1.ResourceName{simCPU, simGPU} {
+		if a.asks[r] == 0 {
 			continue
-		}
-		r := simCPU
-		if name != "cpu" {
-			r = simGPU
 		}
 		if a.tenant.hard != nil {
 			lines = append(lines, scheduler.Line{Namespace: a.tenant.name, Quota: "ResourceQuota compute", Resource: "requests." + r})
@@ -58,7 +54,12 @@ func (s *simulation) guaranteed(a *simApp) bool {
 
 // fitsIn is whether there is room in a limit for what an application asks for.
 func (a *simApp) fitsIn(used, limit amounts) bool {
-	return used[simCPU]+a.asks[simCPU] <= limit[simCPU] && (a.asks[simGPU] == 0 || used[simGPU]+a.asks[simGPU] <= limit[simGPU])
+	for r, asked := range a.asks {
+		if asked > 0 && used[r]+asked > limit[r] {
+			return false
+		}
+	}
+	return true
 }
 
 func (s *simulation) overdue(a *simApp) bool { return s.now-a.queued >= s.bound }
@@ -225,7 +226,7 @@ func TestQuotaHistoriesFindMutants(t *testing.T) {
 	}
 	const own = "only of "
 	mutants := map[string]mutant{
-		"HeadOfLine": {reason: "may pass all", from: 15, asks: lines(func(h *scheduler.Ahead) { h.Fixed = h.Count })},
+		"HeadOfLine": {reason: "may pass all", from: 40, asks: lines(func(h *scheduler.Ahead) { h.Fixed = h.Count })},
 		"NoAging":    {reason: "overdue true", asks: lines(func(h *scheduler.Ahead) { h.Fixed = 0 })},
 		"NoPriority": {reason: "fits true", asks: func(a *scheduler.Attempt) { a.Priority = 0 }},
 		"NoOrder":    {reason: "passes", asks: func(a *scheduler.Attempt) { a.Quota.Ahead = nil }},
@@ -249,7 +250,7 @@ func TestQuotaHistoriesFindMutants(t *testing.T) {
 			},
 		},
 		"ByQuota": {
-			reason: "may pass all", from: 36,
+			reason: "may pass all", from: 43,
 			asks: func(a *scheduler.Attempt) {
 				for name, h := range a.Quota.Ahead {
 					for _, r := range []string{"cpu", "nvidia.com/gpu"} {

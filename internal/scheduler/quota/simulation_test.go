@@ -59,20 +59,20 @@ const (
 // simApp is an application.
 type simApp struct {
 	scheduler.Attempt
-	tenant   *tenant
-	queued   int
-	rank     int // of its PriorityClass
-	asks     amounts
-	phase    simPhase
-	lines    []scheduler.Place // where it waits, as it was answered last
-	askAt    int
-	asked    bool
-	first    int // since when it is the oldest of its lines that none may pass; -1 if it is not
-	could    int // since when it was asked and might have started; -1 if it might not
-	created  []int
-	running  []int
-	ends     int
-	released bool
+	tenant  *tenant
+	queued  int
+	rank    int // of its PriorityClass
+	asks    amounts
+	driver  int // cores of its driver
+	phase   simPhase
+	lines   []scheduler.Place // where it waits, as it was answered last
+	askAt   int
+	asked   bool
+	first   int // since when it is the oldest of its lines that none may pass; -1 if it is not
+	could   int // since when it was asked and might have started; -1 if it might not
+	created []int
+	running []int
+	ends    int
 }
 
 // mutant is an operator that is broken on purpose.
@@ -100,6 +100,7 @@ type simulation struct {
 	seen    map[string]scheduler.Snapshot // of this second, by namespace
 	ledger  *scheduler.Ledger
 	now     int
+	apart   bool // applications may ask for one of the resources alone
 	load    int
 	bound   int // seconds after which none passes
 	broken  error
@@ -131,6 +132,9 @@ func newSimulation(seed uint64, m mutant) *simulation {
 	s.order = scheduler.Order{Strict: m.strict, AgingBound: time.Duration(s.bound) * time.Second}
 	s.ledger, s.load = scheduler.NewLedger(s.order), 3+s.IntN(12)
 	devices := s.IntN(2) * 4
+	if s.apart = s.IntN(4) == 0; s.apart {
+		devices = 12
+	}
 	for i := range 1 + s.IntN(3) {
 		t := &tenant{name: fmt.Sprint("team-", i), lag: [2]int{s.IntN(2), s.IntN(4)}}
 		if s.IntN(3) > 0 {
@@ -169,7 +173,17 @@ func (s *simulation) arrive() {
 	if s.IntN(3) == 0 {
 		device = 1
 	}
-	a := &simApp{tenant: t, queued: s.now, first: -1, could: -1, asks: amounts{simCPU: 1 + executors*shape, simGPU: executors * device}}
+	driver := 1
+	if s.apart {
+		driver, shape, device, executors = 0, 1, 1, executors+1
+		switch s.IntN(5) {
+		case 0, 1:
+			shape = 0
+		case 2, 3:
+			device = 0
+		}
+	}
+	a := &simApp{tenant: t, queued: s.now, first: -1, could: -1, driver: driver, asks: amounts{simCPU: driver + executors*shape, simGPU: executors * device}}
 	for _, limit := range []amounts{t.hard, t.max} {
 		if limit != nil && !a.asks.fits(limit) {
 			return
@@ -187,7 +201,7 @@ func (s *simulation) arrive() {
 	}
 	a.Attempt = scheduler.Attempt{
 		ID: fmt.Sprintf("app-%03d", s.IntN(1000)*1000+n), QueuedAt: at(s.now), App: scheduler.App{Namespace: t.name, Name: fmt.Sprint(n)}, Choice: scheduler.Choice{Scheduler: "batch"},
-		PodSets: spark.PodSets{Driver: pod(1, 0), Executor: pod(shape, device), Initial: int32(executors), Min: int32(executors), Max: int32(executors)},
+		PodSets: spark.PodSets{Driver: pod(driver, 0), Executor: pod(shape, device), Initial: int32(executors), Min: int32(executors), Max: int32(executors)},
 	}
 	if a.rank = s.IntN(4) - 1; a.rank != 0 {
 		a.PriorityClass = fmt.Sprint("class", a.rank)

@@ -19,6 +19,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
@@ -113,7 +114,7 @@ func (w *Harness) scales(a *app, executors int) {
 	w.runs(a, executors)
 }
 
-// order : where places are given in line, a small application does not overtake a large one that came first.
+// order : where places are given in line, a small application passes a large one that came first only if it is configured.
 func order(w *Harness) {
 	w.startWithRoomFor(2)
 	first := w.create("first")
@@ -122,6 +123,15 @@ func order(w *Harness) {
 	w.waits(large, w.Full...)
 	w.nextSecond()
 	small := w.create("small")
+	if w.Settings.Quota.Order == config.BestEffortFIFO {
+		w.runs(small, 1)
+		w.completes(first)
+		w.waits(large, w.Full...)
+		w.completes(small)
+		w.runs(large, 3)
+		w.completes(large)
+		return
+	}
 	w.waits(small, scheduler.ReasonBehindOthers)
 	w.completes(first)
 	w.runs(large, 3)
