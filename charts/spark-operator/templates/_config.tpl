@@ -188,8 +188,12 @@ plainNames: {{ ne $chosen "true" }}
 namespaceDefaults: {{ .namespaceDefaults }}
 quota:
   mode: {{ include "spark-operator.quotaMode" $ | quote }}
-  order: {{ .quota.order }}
-  agingBound: {{ .quota.agingBound }}
+  {{- with .quota.order }}
+  order: {{ . }}
+  {{- end }}
+  {{- with .quota.agingBound }}
+  agingBound: {{ . }}
+  {{- end }}
   {{- with .quota.elasticQuotaSchedulers }}
   elasticQuotaSchedulers: {{ toJson . }}
   {{- end }}
