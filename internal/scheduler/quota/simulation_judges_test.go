@@ -85,7 +85,7 @@ func (s *simulation) judge(a *simApp, admitted, expects bool) {
 	lines := s.linesOf(a, !admitted || !guaranteed)
 	var first *simApp // who must not be passed
 	for _, w := range s.apps {
-		if w == a || w.phase != simWaits || !s.ahead(w, a) || !s.sharesLine(w, lines) {
+		if w == a || w.phase != simWaits || !s.ahead(w, a) || !s.sharesLine(w, lines, admitted) {
 			continue
 		}
 		if first != nil && !admitted {
@@ -128,10 +128,11 @@ func (s *simulation) judge(a *simApp, admitted, expects bool) {
 	}
 }
 
-// sharesLine is whether one waits in some lines. What it needs to borrow no more it is not in line for: it starts when it is asked.
-func (s *simulation) sharesLine(w *simApp, lines []scheduler.Line) bool {
+// sharesLine is whether one waits in some lines. What it needs to borrow no more it is not passed in, although it leaves the line only when it is
+// asked.
+func (s *simulation) sharesLine(w *simApp, lines []scheduler.Line, passed bool) bool {
 	return slices.ContainsFunc(w.lines, func(p scheduler.Place) bool {
-		return slices.Contains(lines, p.Line) && (p.Namespace != "" || !s.guaranteed(w))
+		return slices.Contains(lines, p.Line) && (p.Namespace != "" || !passed || !s.guaranteed(w))
 	})
 }
 
