@@ -183,7 +183,7 @@ func (s *simulation) judgeAge(waiting []*simApp) {
 // the oldest starts.
 func TestQuotaHistories(t *testing.T) {
 	const parts = 4 // run side by side
-	histories, begin := testrun.Pick(uint64(60), 300, 20000), testrun.Seed()
+	histories, begin := testrun.Pick(uint64(60), 100, 20000), testrun.Seed()
 	var found [parts]covered
 	t.Run("all", func(t *testing.T) {
 		for part := range uint64(parts) {
