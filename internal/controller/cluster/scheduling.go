@@ -153,7 +153,8 @@ func (e *Engine) release(ctx context.Context, o *v1.SparkCluster, r standalone.R
 	return e.Writer.Release(ctx, apache.ClusterFamily.Owner(o, ""), refs)
 }
 
-// enterRunning enters in the ledger what runs already, so that an operator that was restarted reserves nothing twice.
+// enterRunning enters in the ledger what runs already, so that an operator that was restarted reserves nothing twice, and announces what waits, so
+// that it lets none pass.
 func (e *Engine) enterRunning(ctx context.Context) error {
 	var all v1.SparkClusterList
 	if err := e.Reader.Cache.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
@@ -163,7 +164,15 @@ func (e *Engine) enterRunning(ctx context.Context) error {
 	for i := range all.Items {
 		o := &all.Items[i]
 		r := apache.ClusterRecord(o)
-		if r.State != standalone.Running || r.Scheduling.Scheduler == "" || e.Watches != nil && !e.Watches(o.Namespace) {
+		if e.Watches != nil && !e.Watches(o.Namespace) {
+			continue
+		}
+		if waitsInLine(r) {
+			if a := e.start(o, r).Attempt(); !e.Schedulers.Knows(a.App.Key(), a.ID) {
+				e.Schedulers.Expect(a.ID)
+			}
+		}
+		if r.State != standalone.Running || r.Scheduling.Scheduler == "" {
 			continue
 		}
 		candidate, _ := e.start(o, r).Candidate(config, nil)
@@ -179,4 +188,9 @@ func (e *Engine) enterRunning(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// waitsInLine is whether a cluster waits for a quota, or behind those that do.
+func waitsInLine(r standalone.Record) bool {
+	return r.State == standalone.Submitted && (r.Cause.Reason == scheduler.ReasonWaitingForQuota || r.Cause.Reason == scheduler.ReasonBehindOthers)
 }

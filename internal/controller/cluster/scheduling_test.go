@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/events"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
+	"github.com/firesteel-dev/firesteel/internal/observe"
+	"github.com/firesteel-dev/firesteel/internal/operator"
+	"github.com/firesteel-dev/firesteel/internal/resolve"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/scheduler/kube"
+	"github.com/firesteel-dev/firesteel/internal/scheduler/quota"
+	"github.com/firesteel-dev/firesteel/internal/standalone"
+)
+
+// After a restart of the operator what runs is reserved, and what waited in a line is asked before others.
+func TestLedgerIsRebuilt(t *testing.T) {
+	cluster := func(name string, state v1.ClusterStateSummary, reason scheduler.Reason) *v1.SparkCluster {
+		o := &v1.SparkCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: name, UID: "uid", Generation: 1}}
+		o.Spec.RuntimeVersions.SparkVersion = "4.1.4"
+		o.Spec.ClusterTolerations.InstanceConfig = v1.WorkerInstanceConfig{InitWorkers: 3}
+		o.Status.CurrentState = &v1.ClusterState{CurrentStateSummary: state}
+		o.Status.Scheduling = &v1.ClusterScheduling{Start: 1, Scheduler: kube.Name, Source: string(scheduler.SourceCluster)}
+		o.Status.Conditions = []metav1.Condition{{Type: standalone.ConditionApplied, Status: metav1.ConditionFalse, Reason: string(reason)}}
+		return o
+	}
+	cases := map[string]struct {
+		reason   string
+		there    *v1.SparkCluster
+		expected bool
+		workers  int32
+	}{
+		"Runs":   {reason: "its pods may not be counted yet", there: cluster("runs", v1.ClusterRunningHealthy, ""), workers: 3},
+		"Waits":  {reason: "it came first", there: cluster("waits", v1.ClusterSubmitted, scheduler.ReasonWaitingForQuota), expected: true},
+		"Behind": {reason: "so did those behind others", there: cluster("behind", v1.ClusterSubmitted, scheduler.ReasonBehindOthers), expected: true},
+		"Over":   {reason: "it wants nothing", there: cluster("over", v1.ClusterResourceReleased, scheduler.ReasonWaitingForQuota)},
+		"Queue":  {reason: "it waits in the line of its scheduler", there: cluster("queue", v1.ClusterSubmitted, scheduler.ReasonWaitingForCapacity)},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			registry, err := scheduler.NewRegistryFor(scheduler.Policy{Default: kube.Name, Admissions: []scheduler.Plugin{quota.New(string(quota.Enforce), nil)}}, kube.Plugin{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			scheme := runtime.NewScheme()
+			_, _ = clientgoscheme.AddToScheme(scheme), v1.AddToScheme(scheme)
+			c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(tc.there).Build()
+			now := clocktesting.NewFakePassiveClock(time.Date(2026, 11, 27, 9, 0, 0, 0, time.UTC))
+			schedulers := operator.NewSchedulers(now, nil, scheduler.Order{AgingBound: time.Minute})
+			e := NewEngine(observe.Reader{Cache: c, Live: c}, c, events.NewFakeRecorder(10), now, schedulers, func() resolve.Operator { return resolve.Operator{Registry: registry} })
+			if err := e.enterRunning(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			o := schedulers.Outstanding(scheduler.Attempt{ID: "another", App: scheduler.App{Namespace: "jobs", Name: "another"}})
+			var workers int32
+			for _, r := range o.Others {
+				workers += r.PodSets.Initial
+			}
+			if o.Expected != tc.expected || workers != tc.workers {
+				t.Errorf("%s: expected %t, %d workers are reserved", tc.reason, o.Expected, workers)
+			}
+		})
+	}
+}
