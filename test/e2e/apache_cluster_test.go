@@ -3,8 +3,11 @@
 package e2e
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
+	"net/http"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -115,4 +118,58 @@ var _ = Describe("A SparkCluster of spark.apache.org", func() {
 			return admin.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: "lab-master-svc"}, &corev1.Service{})
 		}, jobWait, poll).Should(MatchError(apierrors.IsNotFound, "not found"))
 	})
+
+	It("takes a job by REST, which goes on when the master fails if what it knows is kept", func() {
+		o := standalone(newNamespace(ctx, "standalonerest"))
+		o.Spec.SparkConf["spark.master.rest.enabled"] = "true"
+		o.Spec.SparkConf["spark.deploy.recoveryMode"], o.Spec.SparkConf["spark.deploy.recoveryDirectory"] = "FILESYSTEM", "/opt/spark/work/known"
+		spec := &o.Spec.MasterSpec.StatefulSetSpec.Template.Spec
+		spec.Volumes = []corev1.Volume{{Name: "known", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}
+		spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "known", MountPath: "/opt/spark/work"}}
+		Expect(admin.Create(ctx, o)).To(Succeed())
+		eventuallyClusterReady(ctx, o, "master: 1 of 1 ready, workers: 2 of 2 ready")
+		master := &corev1.Pod{}
+		Expect(admin.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: "lab-master-0"}, master)).To(Succeed())
+		id := submitsByREST(ctx, master)
+		applications := func() (string, error) { return call(ctx, http.MethodGet, master, "8080", "/json/", nil) }
+		const runs = `(?s)"activeapps" : \[ \{.*"behave-sleep".*"state" : "RUNNING".*"completedapps"`
+		Eventually(applications, jobWait, poll).Should(MatchRegexp(runs), func() string { return clusterState(o) })
+
+		By("failing the master")
+		kubectl("exec", "-n", o.Namespace, master.Name, "--", "pkill", "java")
+		Eventually(func() int32 {
+			Expect(admin.Get(ctx, client.ObjectKeyFromObject(master), master)).To(Succeed())
+			return master.Status.ContainerStatuses[0].RestartCount
+		}, jobWait, poll).Should(BeEquivalentTo(1))
+		Eventually(applications, jobWait, poll).Should(MatchRegexp(runs), func() string { return clusterState(o) })
+		Eventually(func() (string, error) {
+			return call(ctx, http.MethodGet, master, "6066", "/v1/submissions/status/"+id, nil)
+		}, jobWait, poll).Should(MatchRegexp(`"driverState" *: *"FINISHED"`), func() string { return clusterState(o) })
+	})
 })
+
+// submitsByREST sends a job that lasts a while, and returns its id.
+func submitsByREST(ctx context.Context, master *corev1.Pod) string {
+	GinkgoHelper()
+	const jar = "file:/opt/spark/examples/jars/spark-examples.jar"
+	body, err := json.Marshal(map[string]any{
+		"action": "CreateSubmissionRequest", "clientSparkVersion": "4.1.4", "appResource": jar, "mainClass": "io.firesteel.e2e.Behave", "appArgs": []string{"sleep", "25"},
+		"environmentVariables": map[string]string{"SPARK_ENV_LOADED": "1"},
+		"sparkProperties": map[string]string{
+			"spark.app.name": "by-rest", "spark.submit.deployMode": "cluster", "spark.master": "spark://" + master.Status.PodIP + ":7077", "spark.jars": jar,
+			"spark.driver.memory": "512m", "spark.executor.memory": "512m", "spark.executor.extraJavaOptions": quickStart, "spark.driver.extraJavaOptions": quickStart,
+		},
+	})
+	Expect(err).NotTo(HaveOccurred())
+	var answer struct {
+		SubmissionID string `json:"submissionId"`
+		Success      bool   `json:"success"`
+	}
+	Eventually(func(g Gomega) {
+		text, err := call(ctx, http.MethodPost, master, "6066", "/v1/submissions/create", bytes.NewReader(body))
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(json.Unmarshal([]byte(text), &answer)).To(Succeed())
+		g.Expect(answer.Success).To(BeTrue(), text)
+	}, jobWait, poll).Should(Succeed())
+	return answer.SubmissionID
+}

@@ -5,6 +5,8 @@ package e2e
 import (
 	"context"
 	"maps"
+	"math"
+	"os/exec"
 	"slices"
 	"strings"
 
@@ -14,6 +16,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
@@ -159,5 +162,39 @@ var _ = Describe("A SparkApplication of spark.apache.org", func() {
 		eventuallyApache(ctx, app, "Submitted DriverRequested DriverStartTimedOut ResourceReleased")
 		Expect(kubectl("describe", "sparkapplications.spark.apache.org", "-n", app.Namespace, app.Name)).To(
 			ContainSubstring("the driver did not start within 5s (spec.applicationTolerations.applicationTimeoutConfig.driverStartTimeoutMillis)"))
+	})
+
+	It("answers clients as a Spark Connect server and as a Thrift server, each an application without files that is kept running", Label(exhaustive), func() {
+		interpreter := python(ctx, "4.1")
+		ns := newNamespace(ctx, "apacheserve")
+		server := func(name, class string) *v1.SparkApplication {
+			app := apachePi(ns, name)
+			app.Spec.MainClass, app.Spec.Jars = class, ""
+			app.Spec.SparkConf["spark.driver.memory"], app.Spec.SparkConf["spark.sql.shuffle.partitions"] = "600m", "1"
+			app.Spec.SparkConf["spark.driver.extraJavaOptions"] += " -Dderby.system.home=/tmp"
+			app.Spec.SparkConf["spark.sql.warehouse.dir"] = "/tmp/warehouse"
+			app.Spec.ApplicationTolerations = &v1.ApplicationTolerations{RestartConfig: &v1.RestartConfig{RestartPolicy: v1.RestartAlways, MaxRestartAttempts: ptr.To[int64](math.MaxInt64)}}
+			Expect(admin.Create(ctx, app)).To(Succeed())
+			return app
+		}
+		connect := server("connect", "org.apache.spark.sql.connect.service.SparkConnectServer")
+		thrift := server("thrift", "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2")
+		eventuallyApache(ctx, connect, toRun)
+		var driver corev1.Pod
+		Expect(admin.Get(ctx, client.ObjectKey{Namespace: ns, Name: "connect-0-driver"}, &driver)).To(Succeed())
+		Eventually(func() (string, error) { return ask(ctx, interpreter, "sc://"+driver.Status.PodIP+":15002") }, jobWait, poll).Should(ContainSubstring("all fares: 24500"))
+
+		eventuallyApache(ctx, thrift, toRun)
+		beeline := []string{"exec", "kubectl", "exec", "-n", ns, "thrift-0-driver", "--", "/opt/spark/bin/beeline", "-u", "jdbc:hive2://localhost:10000", "-e", "SELECT 6 * 7"}
+		Eventually(func() (string, error) {
+			out, err := exec.CommandContext(ctx, clusterCmd, beeline...).CombinedOutput()
+			return string(out), err
+		}, jobWait, poll).Should(MatchRegexp(`\| 42 +\|`))
+
+		By("ending a server, which runs again")
+		kubectl("exec", "-n", ns, "connect-0-driver", "--", "pkill", "java")
+		Eventually(func() error {
+			return admin.Get(ctx, client.ObjectKey{Namespace: ns, Name: "connect-1-driver"}, &driver)
+		}, jobWait, poll).Should(Succeed())
 	})
 })

@@ -26,26 +26,30 @@ import (
 
 // scrape reads an endpoint of a pod as Prometheus does, at the pod's own address.
 func scrape(ctx context.Context, pod *corev1.Pod, port, path string) func() (string, error) {
+	return func() (string, error) { return call(ctx, http.MethodGet, pod, port, path, nil) }
+}
+
+// call sends a request to a pod, at the pod's own address.
+func call(ctx context.Context, method string, pod *corev1.Pod, port, path string, body io.Reader) (string, error) {
 	transport := &http.Transport{DisableKeepAlives: true}
 	if ns := os.Getenv("FIRESTEEL_E2E_NETNS"); ns != "" {
 		transport.DialContext = dialIn(ns)
 	}
-	return func() (string, error) {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(pod.Status.PodIP, port)+path, nil)
-		if err != nil {
-			return "", err
-		}
-		answer, err := (&http.Client{Transport: transport, Timeout: 20 * time.Second}).Do(request)
-		if err != nil {
-			return "", err
-		}
-		defer func() { _ = answer.Body.Close() }()
-		text, err := io.ReadAll(answer.Body)
-		if err == nil && answer.StatusCode != http.StatusOK {
-			err = fmt.Errorf("%s%s: %s", pod.Name, path, answer.Status)
-		}
-		return string(text), err
+	request, err := http.NewRequestWithContext(ctx, method, "http://"+net.JoinHostPort(pod.Status.PodIP, port)+path, body)
+	if err != nil {
+		return "", err
 	}
+	request.Header.Set("Content-Type", "application/json;charset=UTF-8")
+	answer, err := (&http.Client{Transport: transport, Timeout: 20 * time.Second}).Do(request)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	text, err := io.ReadAll(answer.Body)
+	if err == nil && answer.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s%s: %s: %s", pod.Name, path, answer.Status, text)
+	}
+	return string(text), err
 }
 
 // eventuallyMeasured waits until the operator serves metrics. A leader that loses its lease on a busy machine ends, and starts again.
