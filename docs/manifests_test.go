@@ -14,6 +14,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	apachev1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/cmd/plugins"
 	"github.com/firesteel-dev/firesteel/internal/config"
@@ -60,6 +61,8 @@ func check(t *testing.T, text string) (string, error) {
 		return "YAML", err
 	}
 	switch {
+	case content["apiVersion"] == apachev1.SchemeGroupVersion.String():
+		return "whole", judgedText([]byte(text)) // as it is: a number may be too large for a float
 	case content["kind"] == v1beta2ApplicationKind:
 		return "application", application(content)
 	case content["kind"] == kubeflow.ScheduleKind:
@@ -123,6 +126,10 @@ func judged(content tree) error {
 	if err != nil {
 		return err
 	}
+	return judgedText(text)
+}
+
+func judgedText(text []byte) error {
 	documents, err := manifest.Read(text)
 	if err != nil {
 		return err
