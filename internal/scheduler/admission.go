@@ -3,6 +3,7 @@
 package scheduler
 
 import (
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -45,6 +46,8 @@ type Admission struct {
 	RetryAfter time.Duration
 	// Lines are those that the attempt waits in, each for one resource of a quota: it keeps its place there; see Ledger.
 	Lines []Place
+	// HasQuota says that there is room in the quotas for an attempt that waits for something else.
+	HasQuota bool
 	// Apply are the objects that must exist, as server-side apply takes them: each with its kind, namespace and name, and
 	// only the fields that the plugin means, never a status. The operator adds owner and labels, and skips what is applied
 	// already. They are applied before the verdict is acted on.
@@ -59,6 +62,11 @@ type Admission struct {
 
 // Waits is whether the attempt may start later.
 func (a Admission) Waits() bool { return a.Verdict == Wait || a.Verdict == Unavailable }
+
+// waitsForRoom is whether the attempt waits for what others use, and not for something that is missing.
+func (a Admission) waitsForRoom() bool {
+	return a.Verdict == Wait && slices.Contains([]Reason{ReasonWaitingForCapacity, ReasonWaitingForQuota, ReasonWaitingForGang, ReasonBehindOthers}, a.Reason)
+}
 
 // HasObjects is whether the scheduler wants objects of its own to exist, or not to.
 func (a Admission) HasObjects() bool { return len(a.Apply)+len(a.Delete) > 0 }

@@ -81,6 +81,7 @@ func (c chain) Admit(a Attempt, s Snapshot) (Admission, error) {
 		last.Group = first.Group
 	}
 	last.Warning = Warnings(first.Warning, last.Warning)
+	last.HasQuota = last.Verdict != Admit && c.admission.Describe().Supports.Reserves
 	return last, nil
 }
 

@@ -224,7 +224,8 @@ func (l *Ledger) Outstanding(a Attempt, now time.Time) Outstanding {
 }
 
 // Record enters the answer that an attempt got: Admit reserves its room, a wait in line keeps its place there, and anything
-// else gives both up. It returns the applications that may be the next to start in the lines that the attempt has left.
+// else gives both up. One that has room here, waits for room elsewhere, and may not be passed any more keeps its room: else smaller ones
+// would take it each time. It returns the applications that may be the next to start in the lines that the attempt has left.
 func (l *Ledger) Record(a Attempt, answer Admission, now time.Time) []Key {
 	before := l.waiting[a.ID]
 	switch {
@@ -236,6 +237,9 @@ func (l *Ledger) Record(a Attempt, answer Admission, now time.Time) []Key {
 	case len(answer.Lines) > 0:
 		l.drop(a.ID)
 		l.join(waiterOf(a, answer.Lines))
+	case answer.HasQuota && answer.waitsForRoom() && (l.order.Strict || !a.QueuedAt.After(l.limit(now))):
+		l.drop(a.ID) // as it is now, and since now
+		l.Reserve(a)
 	default:
 		l.drop(a.ID)
 	}

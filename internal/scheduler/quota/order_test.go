@@ -193,3 +193,61 @@ func TestAbout(t *testing.T) {
 		}
 	}
 }
+
+// elsewhere is a placement that has no room of its own.
+type elsewhere struct {
+	placement
+	reason *scheduler.Reason
+}
+
+func (p elsewhere) Admit(scheduler.Attempt, scheduler.Snapshot) (scheduler.Admission, error) {
+	if *p.reason == scheduler.ReasonAdmitted {
+		return scheduler.Admission{Verdict: scheduler.Admit, Reason: *p.reason}, nil
+	}
+	return scheduler.Admission{Verdict: scheduler.Wait, Reason: *p.reason, Message: "wait"}, nil
+}
+
+// An application that has room in its quota and none in its scheduler's queue lets others pass for a while. Then its room is kept: else smaller ones
+// would take it each time, and its place in the queue would be given up for that.
+func TestStoryOfTwoWaits(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		order  scheduler.Order
+		waits  scheduler.Reason
+		passed time.Duration
+		want   scheduler.Reason
+	}{
+		"Early":   {reason: "others use the room meanwhile", order: scheduler.Order{AgingBound: 10 * time.Minute}, waits: scheduler.ReasonWaitingForCapacity, passed: time.Minute, want: scheduler.ReasonAdmitted},
+		"Overdue": {reason: "it may not be passed any more", order: scheduler.Order{AgingBound: 10 * time.Minute}, waits: scheduler.ReasonWaitingForCapacity, passed: 11 * time.Minute, want: scheduler.ReasonWaitingForQuota},
+		"Strict":  {reason: "none is passed ever", order: scheduler.Order{Strict: true, AgingBound: 10 * time.Minute}, waits: scheduler.ReasonBehindOthers, passed: time.Minute, want: scheduler.ReasonWaitingForQuota},
+		"Missing": {reason: "a queue that does not exist holds nothing", order: scheduler.Order{AgingBound: 10 * time.Minute}, waits: scheduler.ReasonQueueNotFound, passed: 11 * time.Minute, want: scheduler.ReasonAdmitted},
+		"Silent":  {reason: "nor does a scheduler that does not run", order: scheduler.Order{AgingBound: 10 * time.Minute}, waits: scheduler.ReasonWaitingForScheduler, passed: 11 * time.Minute, want: scheduler.ReasonAdmitted},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			says := tc.waits
+			c := schedulertest.NewCluster(t, scheduler.Chain(New("Enforce", nil), elsewhere{reason: &says}), resourceQuota(t, "compute", "{requests.cpu: 10}", "{requests.cpu: 0}", ""))
+			c.SetOrder(tc.order)
+			first, second := named(1), named(2)
+			c.Admit(first)
+			c.Pass(tc.passed)
+			for range 3 { // each time that it is asked, for longer than a reservation without pods lasts
+				c.Pass(4 * time.Minute * time.Duration(min(1, tc.passed/(10*time.Minute))))
+				if got := c.Admit(first); got.Reason != tc.waits {
+					t.Fatalf("%s: %+v", tc.reason, got)
+				}
+			}
+			says = scheduler.ReasonAdmitted
+			second.QueuedAt = second.QueuedAt.Add(tc.passed)
+			if got := c.Admit(second); got.Reason != tc.want {
+				t.Errorf("%s: %+v, want %s", tc.reason, got, tc.want)
+			}
+			if tc.want == scheduler.ReasonAdmitted {
+				return
+			}
+			if got := c.Admit(first); got.Reason != scheduler.ReasonAdmitted {
+				t.Errorf("it starts in the room that was kept: %+v", got)
+			}
+		})
+	}
+}
