@@ -145,6 +145,29 @@ func (y *yunikorn) change(ctx context.Context, name string, edit func(), status 
 	})
 }
 
+// user is that of the driver's application: the real YuniKorn says which it counts, and the stand-in reads it where YuniKorn does.
+func (y *yunikorn) user(ctx context.Context, driver *corev1.Pod) (string, error) {
+	var known struct {
+		User string `json:"user"`
+	}
+	if y.stand != nil {
+		err := json.Unmarshal([]byte(driver.Annotations["yunikorn.apache.org/user.info"]), &known)
+		return known.User, err
+	}
+	path := "/ws/v1/partition/default/queue/" + driver.Labels[constants.CanonicalLabelQueueName] + "/application/" + driver.Labels[constants.CanonicalLabelApplicationID]
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+yunikornAddress+path, http.NoBody)
+	if err != nil {
+		return "", err
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	err = json.NewDecoder(answer.Body).Decode(&known)
+	return known.User, err
+}
+
 func queueStatus(ctx context.Context, name string) (string, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+yunikornAddress+"/ws/v1/partition/default/queue/"+name, http.NoBody)
 	if err != nil {
@@ -332,6 +355,7 @@ func yunikornSubject(c *cluster, tier conformance.Tier) conformance.Subject {
 		Says:   "does not fit in queue 'root.conformance.",
 		TooBig: scheduler.ReasonSchedulerRefused, MissingQueue: scheduler.ReasonSchedulerRefused, ClosedQueue: scheduler.ReasonSchedulerRefused,
 		Reckons:      yunikornReckons,
+		User:         e.user,
 		QueueMark:    scheduler.PodKey{Part: scheduler.PodLabel, Key: constants.CanonicalLabelQueueName},
 		OwnGroup:     scheduler.PodKey{Part: scheduler.PodLabel, Key: constants.CanonicalLabelApplicationID},
 		AllOrNothing: `{"gangSchedulingStyle":"Hard"}`, GivesUp: `{"gangSchedulingStyle":"Hard","placeholderTimeoutInSeconds":8}`,

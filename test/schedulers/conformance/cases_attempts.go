@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/actuate"
 	"github.com/firesteel-dev/firesteel/internal/admission"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
@@ -48,6 +50,48 @@ func attempts(w *Harness) {
 	w.runs(owner, 1)
 	w.completes(owner)
 	w.nothingOwned()
+}
+
+// user : the scheduler knows who has created an application, and still does when another one has edited it and it runs again. What its creator
+// writes on the pods about a user does not count.
+func user(w *Harness) {
+	w.startWithRoomFor(1)
+	const forged = `{"user":"root","groups":["admins"]}`
+	a := w.create("who", func(o *app) {
+		o.Annotations = map[string]string{v1beta2.AnnotationSubmitter: "ann", v1beta2.AnnotationSubmitterGroups: "dev"}
+	})
+	w.runs(a, 1)
+	is := func() {
+		w.Helper()
+		w.eventually("the user of "+a.Name, func() error {
+			name, err := w.User(w.Context(), w.driver(a))
+			if err == nil && name != "ann" {
+				err = fmt.Errorf("it is %q", name)
+			}
+			return err
+		})
+	}
+	is()
+	w.change(a, func(o *app) {
+		o.Annotations = map[string]string{v1beta2.AnnotationSubmitter: "bob", v1beta2.AnnotationSubmitterGroups: "ops"}
+		o.Spec.Arguments = append(o.Spec.Arguments, "edited")
+	})
+	w.eventually("it runs as it was edited", func() error {
+		pods := w.pods(a, spark.RoleDriver)
+		if len(pods) != 1 || !slices.Contains(pods[0].Spec.Containers[0].Args, "edited") {
+			return fmt.Errorf("%d drivers, and not with the edited arguments", len(pods))
+		}
+		return nil
+	})
+	w.runs(a, 1)
+	is()
+	w.completes(a)
+
+	b := w.create("forged", func(o *app) {
+		o.Annotations = map[string]string{v1beta2.AnnotationSubmitter: "ann"}
+		o.Spec.Driver.Annotations = map[string]string{"yunikorn.apache.org/user.info": forged}
+	})
+	w.eventually("what is forged is refused", w.inState(b, v1beta2.ApplicationStateFailed))
 }
 
 // askAndGiveBack is an attempt as the engine makes it, without pods.

@@ -108,6 +108,8 @@ type Subject struct {
 	// Reckons reads from the driver and the plugin's objects what the scheduler got of the application's size; nil if
 	// it gets nothing but the pods.
 	Reckons func(ctx context.Context, c client.Client, driver *corev1.Pod, objects []unstructured.Unstructured) (corev1.ResourceList, error)
+	// User reads what the scheduler knows of the user of a driver; nil if it asks for none.
+	User func(ctx context.Context, driver *corev1.Pod) (string, error)
 	// Lowers says that this is the driver's size once the initial executors of dynamic allocation run.
 	Lowers bool
 	// DriverStays says that the scheduler takes executors down for something more important, but not a driver.
@@ -172,6 +174,8 @@ func (s Subject) doesNotApply(k Case) string {
 		return "the plugin has no such option"
 	case k.Number == 36 && s.OwnGroup.Key == "":
 		return "the scheduler has no groups"
+	case k.Number == 40 && s.User == nil:
+		return "the scheduler knows no users"
 	case k.Number == 35 && s.Alias == "":
 		return "the plugin serves one scheduler"
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/controller"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
 // operator is our operator, in process, for the namespaces of one case.
@@ -60,7 +61,8 @@ func (o *operator) start() {
 	must(t, "make the registry", err)
 	c := config.OperatorConfiguration{
 		Namespaces: o.harness.namespaces, Workers: 4, BatchScheduler: o.settings, Apache: config.Apache{Enabled: o.harness.apache},
-		Metrics: config.Metrics{Endpoint: config.Endpoint{BindAddress: "0"}}, Health: config.Endpoint{BindAddress: "0"},
+		Submitter: config.Submitter{From: lifecycle.SubmitterFromPolicy}, // there is none: what is written in an object counts
+		Metrics:   config.Metrics{Endpoint: config.Endpoint{BindAddress: "0"}}, Health: config.Endpoint{BindAddress: "0"},
 	}
 	cfg := rest.CopyConfig(o.rest)
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return counted{next, o.writes} })
