@@ -3,8 +3,9 @@
 package explain
 
 import (
-	"fmt"
 	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
@@ -78,6 +79,14 @@ var queueing = map[scheduler.Reason]string{
 	scheduler.ReasonCapturedByOther:          "find out what changes the scheduler's name on pods of this namespace: kubectl get pod POD -n NAMESPACE -o yaml",
 }
 
+// whenBehind is about a status that is older than the spec.
+const whenBehind = "if the status does not follow within seconds, check that the operator is running and watches this namespace: kubectl get pods -A -l app.kubernetes.io/name=spark-operator"
+
+// finalizers is about an object that is being deleted and has some.
+func finalizers(o metav1.Object) string {
+	return "if it is not deleted, the owner of its finalizers must remove them: " + strings.Join(o.GetFinalizers(), ", ")
+}
+
 // advice lists what a user can do, the most urgent first.
 func (v view) advice() []string {
 	if by := v.Scope.Desired.ManagedBy; by != "" {
@@ -85,7 +94,7 @@ func (v view) advice() []string {
 	}
 	var all []string
 	if v.behind() != "" && v.before.DrainSince.IsZero() && !v.Scope.Desired.Deleting {
-		all = append(all, "if the status does not follow within seconds, check that the operator is running and watches this namespace: kubectl get pods -A -l app.kubernetes.io/name=spark-operator")
+		all = append(all, whenBehind)
 	}
 	reason := v.mainReason()
 	if text, ok := advice[reason]; ok {
@@ -104,7 +113,7 @@ func (v view) advice() []string {
 		all = append(all, again(v.Scope.Family.RerunAt))
 	}
 	if v.Scope.Desired.Deleting && len(v.Object.GetFinalizers()) > 0 {
-		all = append(all, fmt.Sprintf("if it is not deleted, the owner of its finalizers must remove them: %s", strings.Join(v.Object.GetFinalizers(), ", ")))
+		all = append(all, finalizers(v.Object))
 	}
 	flag := ""
 	if queue := v.scheduling().Queue; queue != "" {

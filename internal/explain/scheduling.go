@@ -111,12 +111,16 @@ func verdictOf(o scheduler.Observation) string {
 	return string(scheduler.Wait)
 }
 
+// ownCluster stands for a scheduler that a cluster has chosen itself.
+const ownCluster = "SparkCluster"
+
 // sources name who chose a scheduler.
 var sources = map[string]string{
 	string(scheduler.SourceApplication): "the application's own choice",
 	string(scheduler.SourcePolicy):      "the default of an operator's policy",
 	string(scheduler.SourceNamespace):   "the namespace's default",
 	string(scheduler.SourceCluster):     "the operator's default",
+	ownCluster:                          "the cluster's own choice",
 }
 
 // text writes what is known; printed is whether the message was printed already.

@@ -131,6 +131,14 @@ func (r Reader) clusterPods(ctx context.Context, t ClusterTarget, visit func(set
 	return nil
 }
 
+// ClusterPods returns the pods of a cluster by name, each as far as it is known of a driver pod: what it waits for, or how it ended.
+func (r Reader) ClusterPods(ctx context.Context, t ClusterTarget) ([]lifecycle.Driver, error) {
+	var all []lifecycle.Driver
+	err := r.clusterPods(ctx, t, func(_ string, pod *Pod) { all = append(all, *pod.driver) })
+	slices.SortFunc(all, func(a, b lifecycle.Driver) int { return strings.Compare(a.Name, b.Name) })
+	return all, err
+}
+
 // ClusterPodStatuses returns what schedulers want to know of a cluster's pods: the master is its driver, and the workers are its executors, the
 // first of which has the number 1.
 func (r Reader) ClusterPodStatuses(ctx context.Context, t ClusterTarget, now time.Time) (scheduler.PodStatuses, error) {

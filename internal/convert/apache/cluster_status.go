@@ -23,6 +23,9 @@ var clusterStates = map[standalone.State]v1.ClusterStateSummary{
 	standalone.Refused: v1.ClusterSchedulingFailure, standalone.Failed: v1.ClusterFailed, standalone.Released: v1.ClusterResourceReleased,
 }
 
+// ClusterState is the word for a state; "" for a cluster that has none yet.
+func ClusterState(s standalone.State) string { return string(clusterStates[s]) }
+
 // ClusterRecord reads back what ClusterStatus stored, or what Apache's operator wrote.
 func ClusterRecord(o *v1.SparkCluster) standalone.Record {
 	r := standalone.Record{Generation: o.Status.ObservedGeneration}

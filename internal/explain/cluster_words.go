@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package explain
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/standalone"
+)
+
+// summary is what the cluster is, after its name.
+func (v clusterView) summary() string {
+	c := v.cause()
+	switch {
+	case v.Desired.Deleting:
+		return "is being deleted"
+	case v.Desired.Probe:
+		return "is the health probe of Apache's operator, and no cluster"
+	}
+	switch v.Record.State {
+	case standalone.New:
+		return withCause("is new", c.Message)
+	case standalone.Submitted:
+		return withCause("waits for its start", c.Message)
+	case standalone.Running:
+		return v.running(c)
+	case standalone.Suspended:
+		if len(v.Observed.Master.Pods)+len(v.Observed.Workers.Pods) > 0 {
+			return "is being suspended"
+		}
+		return "is suspended"
+	case standalone.Refused, standalone.Released:
+		return withCause("was refused", c.Message)
+	case standalone.Failed:
+		return withCause("has failed under another operator", c.Message)
+	}
+	return ""
+}
+
+// running is of a cluster whose objects were made.
+func (v clusterView) running(c lifecycle.Cause) string {
+	m, w := v.Observed.Master, v.Observed.Workers
+	if v.Observed.Unknown {
+		return withCause("was running at the last reconcile", c.Message)
+	}
+	text := fmt.Sprintf("runs with %d of %d workers", w.Ready, w.Wanted)
+	if m.Ready < max(1, m.Wanted) {
+		text = fmt.Sprintf("has no master that is ready, and %d of %d workers", w.Ready, w.Wanted)
+	}
+	if c.Reason == standalone.ReasonPodsNotReady { // as these numbers say
+		return text
+	}
+	return withCause(text, c.Message)
+}
+
+// decision is what the operator would do now.
+func (v clusterView) decision() Decision {
+	d := Decision{Sentence: v.sentence(), State: v.Word(v.plan.Record.State)}
+	if d.State == "" {
+		d.State = "NEW"
+	}
+	for _, a := range v.plan.Actions {
+		d.Actions = append(d.Actions, v.action(a))
+	}
+	return d
+}
+
+func (v clusterView) action(a standalone.Action) string {
+	switch a.Kind {
+	case standalone.Apply:
+		if v.exists(a.Ref) {
+			return "apply " + a.Ref.String()
+		}
+		return "create " + a.Ref.String()
+	case standalone.Delete:
+		return "delete " + a.Ref.String()
+	case standalone.Schedule:
+		return "apply the scheduler's objects"
+	case standalone.Release:
+		return "delete the scheduler's objects"
+	case standalone.RemoveFinalizer:
+		return "remove the finalizer of Apache's operator"
+	}
+	return string(a.Kind)
+}
+
+func (v clusterView) exists(ref standalone.Ref) bool {
+	return v.Observed.Found[ref].Presence == lifecycle.Present
+}
+
+// sentence is the decision in words.
+func (v clusterView) sentence() string {
+	c := v.Desired
+	switch {
+	case c.Deleting:
+		return "delete nothing itself: what belongs to the cluster goes with it"
+	case c.Probe:
+		return "leave it alone"
+	case v.Observed.Unknown:
+		return "not known: what was made of the cluster could not be read"
+	}
+	switch v.Record.State {
+	case standalone.New, standalone.Submitted:
+		return v.starting()
+	case standalone.Running:
+		return v.keeping()
+	case standalone.Suspended:
+		return v.resting()
+	case standalone.Refused:
+		return "delete what was made of it; it is " + v.Word(standalone.Released) + " then"
+	case standalone.Failed, standalone.Released:
+		if v.plan.Record.State == standalone.Submitted {
+			return "begin again from the edited spec"
+		}
+		return "nothing until its spec is edited"
+	}
+	return ""
+}
+
+// starting is of a cluster that has yet to start.
+func (v clusterView) starting() string {
+	next := v.plan.Record
+	switch {
+	case next.State == standalone.Suspended:
+		return "suspend it: " + v.Desired.SuspendField + " is true"
+	case v.Desired.Suspend:
+		return "create nothing until " + v.Desired.SuspendField + " is false"
+	case next.State == standalone.Refused:
+		return withCause("refuse it", next.Cause.Message)
+	case next.State == standalone.Running && v.cause().Reason != "":
+		return "try again to create the objects of the cluster"
+	case next.State == standalone.Running && v.Record.State == standalone.New:
+		return "ask the scheduler for room for the master and all workers together, then create the objects of the cluster"
+	case next.State == standalone.Running:
+		return "create the objects of the cluster"
+	}
+	return withCause("wait", next.Cause.Message)
+}
+
+// keeping is of a cluster that runs. Which of its objects an edit changes is not known here.
+func (v clusterView) keeping() string {
+	var others []string
+	edited := false
+	for _, a := range v.plan.Actions {
+		if a.Kind == standalone.Apply && v.exists(a.Ref) {
+			edited = true
+		} else {
+			others = append(others, v.action(a))
+		}
+	}
+	if edited {
+		others = append([]string{"apply the edited spec to the objects of the cluster"}, others...)
+	}
+	switch {
+	case v.plan.Record.State == standalone.Suspended:
+		return "stop its pods: " + v.Desired.SuspendField + " is true"
+	case v.Desired.Problem.Reason != "":
+		return "keep it as it was before the edit, which cannot be built"
+	case len(others) > 0:
+		return strings.Join(others, ", ")
+	case v.unready().Reason != "":
+		return "wait until its pods are ready"
+	}
+	return "keep it running"
+}
+
+// resting is of a cluster that is suspended.
+func (v clusterView) resting() string {
+	switch next := v.plan.Record; {
+	case next.State == standalone.Submitted:
+		return "begin again: " + v.Desired.SuspendField + " is false"
+	case len(v.plan.Actions) > 0:
+		return v.decided()
+	case len(v.Observed.Master.Pods)+len(v.Observed.Workers.Pods) > 0:
+		return "wait until its pods are gone"
+	}
+	return "nothing until " + v.Desired.SuspendField + " is false"
+}
+
+// decided lists the actions.
+func (v clusterView) decided() string {
+	var all []string
+	for _, a := range v.plan.Actions {
+		all = append(all, v.action(a))
+	}
+	return strings.Join(all, ", ")
+}
+
+// Text is the report for people.
+func (r ClusterReport) Text() string {
+	p := printer{now: r.now}
+	p.line("%s %s/%s %s", r.Kind, r.Namespace, r.Name, r.Summary)
+	p.section("")
+	state := r.State
+	if r.Since != nil {
+		state += " for " + p.since(r.Since.Time)
+	}
+	p.field("State", "%s, created %s ago", state, p.since(r.Created.Time))
+	if by := r.Submitter; by != nil {
+		p.field("Submitter", "%s (recorded by %s)", by.User, by.Source)
+	}
+	if r.Behind != "" {
+		p.field("Status", "generation %d of %d: %s", r.ObservedGeneration, r.Generation, r.Behind)
+	}
+	if r.Reason != "" {
+		p.field("Reason", "%s", Report{Summary: r.Summary, Decision: r.Decision, Reason: r.Reason, Message: r.Message}.reason())
+	}
+	p.field("Decision", "%s", r.Decision.Sentence)
+	p.list("What you can do", r.Advice)
+	r.evidence(&p)
+	Report{Conditions: r.Conditions}.history(&p)
+	p.list("Could not be read", r.Unreadable)
+	return p.String()
+}
+
+func (r ClusterReport) evidence(p *printer) {
+	p.section("Evidence")
+	if !r.unknown {
+		p.field("Master", "%s", r.Master.text())
+		p.field("Workers", "%s", r.Workers.text())
+	}
+	for i, pod := range r.Pods {
+		if i == shownPods {
+			p.field("Pods", "and %d more", len(r.Pods)-shownPods)
+			break
+		}
+		p.field("Pods", "%s", pod.text(p))
+	}
+	r.Scheduling.ofCluster(p, strings.Contains(r.Summary, r.Scheduling.Message))
+	if r.Start > 1 {
+		p.field("Starts", "%d", r.Start)
+	}
+}
+
+// ofCluster are the lines about a cluster's scheduler. The phase of its group is not read.
+func (s Scheduling) ofCluster(p *printer, printed bool) {
+	group := s.Group
+	if s.Group = ""; s.Source == string(scheduler.SourceApplication) {
+		s.Source = ownCluster
+	}
+	s.text(p, printed)
+	if group != "" {
+		p.field("Group", "%s", group)
+	}
+}
+
+// shownPods is how many pods are listed as text.
+const shownPods = 20
+
+func (r *ClusterRole) text() string {
+	if r == nil {
+		return "no StatefulSet"
+	}
+	text := fmt.Sprintf("%d of %d ready", r.Ready, r.Wanted)
+	if r.Updated < r.Wanted {
+		text += fmt.Sprintf(", %d of %d as the spec has them", r.Updated, r.Wanted)
+	}
+	return text
+}
