@@ -11,7 +11,10 @@ import (
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -26,6 +29,7 @@ var (
 	scheduleKind    = v1beta2.GroupVersion.WithKind("ScheduledSparkApplication")
 	serverKind      = v1alpha1.SchemeGroupVersion.WithKind("SparkConnect")
 	apacheKind      = v1.SchemeGroupVersion.WithKind("SparkApplication")
+	clusterKind     = v1.SchemeGroupVersion.WithKind("SparkCluster")
 	podGroupKind    = schema.GroupVersionKind{Group: "scheduling.x-k8s.io", Version: "v1alpha1", Kind: "PodGroup"}
 )
 
@@ -52,8 +56,11 @@ func newMemoryAPI(t *testing.T, objects ...client.Object) *testutil.APIServer {
 // serving starts an API server in one of the ways in which testutil has it.
 func serving(t *testing.T, begin func(*testing.T, []schema.GroupVersionKind, ...client.Object) *testutil.APIServer, objects []client.Object) *testutil.APIServer {
 	t.Helper()
-	kinds := []schema.GroupVersionKind{applicationKind, scheduleKind, serverKind, apacheKind, appsv1.SchemeGroupVersion.WithKind("Deployment")}
-	for _, kind := range []string{"Pod", "ResourceQuota", "Event", "ConfigMap", "Secret", "Namespace"} {
+	kinds := []schema.GroupVersionKind{applicationKind, scheduleKind, serverKind, apacheKind, clusterKind, appsv1.SchemeGroupVersion.WithKind("Deployment"),
+		appsv1.SchemeGroupVersion.WithKind("StatefulSet"), networkingv1.SchemeGroupVersion.WithKind("NetworkPolicy"),
+		autoscalingv2.SchemeGroupVersion.WithKind("HorizontalPodAutoscaler"), policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"),
+	}
+	for _, kind := range []string{"Pod", "ResourceQuota", "Event", "ConfigMap", "Secret", "Namespace", "Service"} {
 		kinds = append(kinds, corev1.SchemeGroupVersion.WithKind(kind))
 	}
 	a := begin(t, kinds, objects...)

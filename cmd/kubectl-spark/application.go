@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -59,8 +60,15 @@ func (k kind) list() *unstructured.UnstructuredList {
 	return &list
 }
 
-// application reads one application of any family, and suggests others if it does not exist.
-func (c *connection) application(ctx context.Context, arg string) (application, error) {
+// insteadOf is what does of a cluster what a verb does of an application.
+var insteadOf = map[string]string{
+	"logs": "kubectl logs NAME-master-0 -n NAMESPACE prints the log of its master, and NAME-worker-0 that of its first worker",
+	"ui":   "kubectl port-forward pod/NAME-master-0 8080 -n NAMESPACE opens the UI of its master at http://localhost:8080",
+	"wait": "kubectl wait sparkclusters/NAME -n NAMESPACE --for=condition=Ready waits until its pods are ready",
+}
+
+// application reads one application of any family for a verb, and suggests others if it does not exist.
+func (c *connection) application(ctx context.Context, arg, verb string) (application, error) {
 	k, name, err := named(arg)
 	if err != nil {
 		return application{}, err
@@ -68,17 +76,30 @@ func (c *connection) application(ctx context.Context, arg string) (application, 
 	of := families
 	if k.Row != nil {
 		if of = []kind{k}; !slices.Contains(families, k) {
-			return application{}, fmt.Errorf("%s is %s: only for applications", arg, k.One)
+			return application{}, c.noApplication(k, name, arg, verb)
 		}
 	}
 	o, err := c.among(ctx, name, of)
 	if o.Unstructured == nil && err == nil {
+		if _, is := c.object(ctx, standalones, name); is == nil && k.Row == nil {
+			return application{}, c.noApplication(standalones, name, arg, verb)
+		}
 		err = c.nothing(ctx, name, of...)
 	}
 	if err != nil {
 		return application{}, err
 	}
 	return o.application(o.Object, resolve.Operator{}, time.Time{})
+}
+
+// noApplication says that a verb is not for an object, and what is.
+func (c *connection) noApplication(k kind, name, arg, verb string) error {
+	instead := insteadOf[verb]
+	if k != standalones || instead == "" {
+		return fmt.Errorf("%s is %s: %s is only for applications", arg, k.One, verb)
+	}
+	fill := strings.NewReplacer("NAMESPACE", c.namespace, "NAME", name)
+	return fmt.Errorf("%s is %s: %s is only for applications; %s", arg, k.One, verb, fill.Replace(instead))
 }
 
 // key names the application in messages.

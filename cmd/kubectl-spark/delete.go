@@ -23,10 +23,10 @@ func newDelete(streams genericiooptions.IOStreams) *cobra.Command {
 	var keep bool
 	command := newVerb(&cobra.Command{
 		Use:   "delete [TYPE/]NAME...",
-		Short: "Delete applications, schedules or servers, and say what goes with them",
-		Long: "Delete applications, schedules or Spark Connect servers, and say what goes with them.\n\n" +
+		Short: "Delete applications, schedules, servers or clusters, and say what goes with them",
+		Long: "Delete applications, schedules, Spark Connect servers or standalone clusters, and say what goes with them.\n\n" +
 			"With an application or a server its driver, its executors and everything else that the operator created for it are deleted; with a\n" +
-			"schedule its runs, also those that have not finished, unless --keep-runs.\n\n" + withoutType,
+			"cluster its master and workers; with a schedule its runs, also those that have not finished, unless --keep-runs.\n\n" + withoutType,
 		Example: "  kubectl spark delete spark-pi\n\n" +
 			"  # what would go\n" +
 			"  kubectl spark delete scheduledsparkapp/nightly --dry-run=client\n\n" +
@@ -40,6 +40,8 @@ func newDelete(streams genericiooptions.IOStreams) *cobra.Command {
 				return false, nil, fmt.Errorf("--keep-runs: only for a %s", schedules.Kind)
 			case o.kind == servers:
 				return true, serverGoes(o), c.remove(ctx, o, false, dry)
+			case o.kind == standalones:
+				return true, clusterGoes(o), c.remove(ctx, o, false, dry)
 			case slices.Contains(families, o.kind):
 				return true, applicationGoes(o), c.remove(ctx, o, false, dry)
 			}
@@ -67,6 +69,15 @@ func serverGoes(o found) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("it was %s; server pod %s and its sessions, its executors and what else belongs to it go with it", state, dash(nested(o.Object, "status", "server", "podName")))}
+}
+
+// clusterGoes says what is deleted with a cluster.
+func clusterGoes(o found) []string {
+	state := clusterState(o.Unstructured)
+	if state == "NEW" {
+		return nil
+	}
+	return []string{fmt.Sprintf("it was %s; its master, its workers and what else belongs to it go with it, and applications that use it lose it", state)}
 }
 
 // scheduleGoes says what becomes of the runs of a schedule.

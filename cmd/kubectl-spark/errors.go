@@ -44,8 +44,8 @@ func forPeople(err error) error {
 		missing, version := "the cluster does not know SparkApplications", v1beta2.GroupVersion
 		if none, ok := errors.AsType[*meta.NoKindMatchError](err); ok {
 			for _, k := range allKinds() {
-				if k.Kind == none.GroupKind.Kind {
-					missing, version.Version = "the cluster does not know "+k.Kind+"s", k.Version
+				if k.GroupKind() == none.GroupKind {
+					missing, version = "the cluster does not know "+k.Kind+"s", k.GroupVersion()
 				}
 			}
 		}

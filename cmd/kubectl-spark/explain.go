@@ -27,16 +27,19 @@ func newExplain(streams genericiooptions.IOStreams) *cobra.Command {
 	var operators installed
 	command := &cobra.Command{
 		Use:   "explain [TYPE/]NAME",
-		Short: "Say what an application, a schedule or a server is, what comes next and why",
-		Long: "Say what an application, a schedule or a Spark Connect server is, what the operator decides about it, on what evidence, what happens\n" +
-			"next and when, and what a person can do. " + withoutType + "\n\n" +
+		Short: "Say what an application, a schedule, a server or a cluster is, what comes next and why",
+		Long: "Say what an application, a schedule, a Spark Connect server or a standalone cluster is, what the operator decides about it, on what\n" +
+			"evidence, what happens next and when, and what a person can do. " + withoutType + "\n\n" +
 			"The decision is made on this machine by the operator's own code from what the cluster shows now, so that it is there also when\n" +
-			"the operator does not run, and when the status is behind the spec. Nothing is changed.",
+			"the operator does not run, and when the status is behind the spec. Of a cluster, what its scheduler says is read from the status.\n" +
+			"Nothing is changed.",
 		Example: "  kubectl spark explain spark-pi -n jobs\n\n" +
 			"  # when a schedule starts its next run, or why it does not\n" +
 			"  kubectl spark explain scheduledsparkapp/nightly\n\n" +
 			"  # whether a server drains, or when it is stopped because it is idle\n" +
 			"  kubectl spark explain sparkconn/notebooks\n\n" +
+			"  # what a cluster waits for, and which of its pods do\n" +
+			"  kubectl spark explain sparkcluster/lab\n\n" +
 			"  # for a program\n" +
 			"  kubectl spark explain spark-pi -o json | jq .decision.sentence",
 		Args: cobra.RangeArgs(1, 2), // TYPE NAME, too
@@ -72,7 +75,10 @@ func (c *connection) explain(ctx context.Context, name string, operators install
 	if err != nil {
 		return nil, err
 	}
-	if o.kind == schedules {
+	switch o.kind {
+	case standalones:
+		return c.explainCluster(ctx, o, operators, now)
+	case schedules:
 		decoded, err := decoded(o)
 		if err != nil {
 			return nil, err

@@ -74,7 +74,7 @@ func TestFamilies(t *testing.T) {
 		"WaitBoth":  {"it is not known for which", "wait twin", "", `error: "twin" is the name of sparkapp/twin and of sparkapplications.spark.apache.org/twin: write the one that is meant`, 1},
 		"Logs":      {"of its driver", "logs etl", "log of etl-0-driver/spark-kubernetes-driver", "", 0},
 		"LogsTyped": {"of the one that is meant", "logs sparkapplications.spark.apache.org/twin", "log of twin-0-driver/spark-kubernetes-driver", "", 0},
-		"LogsKind":  {"only applications have logs", "logs sparkconn/nb", "", "error: sparkconn/nb is a server: only for applications", 1},
+		"LogsKind":  {"only applications have logs", "logs sparkconn/nb", "", "error: sparkconn/nb is a server: logs is only for applications", 1},
 		"Near":      {"with its type", "wait elt", "", `error: there is no SparkApplication "elt" in namespace jobs; did you mean sparkapplications.spark.apache.org/etl?`, 1},
 	}
 	for name, tc := range cases {

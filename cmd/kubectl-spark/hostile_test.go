@@ -9,6 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/testutil"
@@ -36,10 +37,15 @@ func TestPrintersAreSafe(t *testing.T) {
 	schedule.Status.Reason, schedule.Status.LastRunName = evil, evil
 	server := &v1alpha1.SparkConnect{ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "server"}, Spec: v1alpha1.SparkConnectSpec{SparkVersion: evil}}
 	server.Status.Idle = &v1alpha1.IdleStatus{Problem: evil}
-	newAPI(t, app, waits, schedule, server)
+	lab := ofCluster("lab")
+	lab.Spec.RuntimeVersions.SparkVersion = evil
+	lab.Status.CurrentState = &v1.ClusterState{CurrentStateSummary: evil, Message: evil, LastTransitionTime: evil}
+	lab.Status.Scheduling = &v1.ClusterScheduling{Scheduler: evil, Queue: evil, Source: evil, Group: evil}
+	lab.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: "False", Reason: evil, Message: evil}}
+	newAPI(t, app, waits, schedule, server, lab)
 	for _, line := range []string{
-		"list", "list -o wide", "list -A", "list scheduledsparkapplications -o wide", "list sparkconnects -o wide", "queue", "queue -A",
-		"explain evil", "explain waits", "explain scheduledsparkapp/nightly", "explain sparkconnect/server", "logs evil --previous", "logs evil",
+		"list", "list -o wide", "list -A", "list scheduledsparkapplications -o wide", "list sparkconnects -o wide", "list clusters -o wide", "queue", "queue -A",
+		"explain evil", "explain waits", "explain scheduledsparkapp/nightly", "explain sparkconnect/server", "explain sparkcluster/lab", "logs evil --previous", "logs evil",
 	} {
 		out, errOut, _ := execute(t, "", strings.Fields(line)...)
 		if out+errOut == "" {

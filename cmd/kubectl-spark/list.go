@@ -42,17 +42,19 @@ func newList(streams genericiooptions.IOStreams) *cobra.Command {
 	command := &cobra.Command{
 		Use:     "list [TYPE]",
 		Aliases: []string{"ls"},
-		Short:   "List applications, with what each of them waits for, or schedules, or servers",
-		Long: "List the applications of a namespace, or of all, by name; with the type schedules (or scheduledsparkapp) the schedules, and with servers\n" +
-			"(or sparkconn) the Spark Connect servers.\n\n" +
+		Short:   "List applications, with what each of them waits for, or schedules, servers or clusters",
+		Long: "List the applications of a namespace, or of all, by name; with the type schedules (or scheduledsparkapp) the schedules, with servers (or\n" +
+			"sparkconn) the Spark Connect servers, and with clusters (or sparkcluster) the standalone clusters.\n\n" +
 			"EXECUTORS is how many run and how many the application starts with; REASON is why it waits or how it failed; DURATION is how long\n" +
 			"the driver of the last attempt has run.\n\n" +
-			"Of a schedule, ACTIVE is how many runs have not finished, LAST how long ago the last run was started, and NEXT when the next will be.",
+			"Of a schedule, ACTIVE is how many runs have not finished, LAST how long ago the last run was started, and NEXT when the next will be.\n\n" +
+			"Of a cluster, MASTER and WORKERS are how many of their pods are ready and how many there are to be, as the operator has seen last.",
 		Example: "  kubectl spark list\n\n" +
 			"  # what is not running yet, everywhere, and why\n" +
 			"  kubectl spark list -A --state submitted,pending_rerun -o wide\n\n" +
 			"  kubectl spark list schedules\n\n" +
 			"  kubectl spark list servers -A\n\n" +
+			"  kubectl spark list clusters -o wide\n\n" +
 			"  # for a program\n" +
 			"  kubectl spark list --state failed -o name | xargs kubectl delete",
 		Args: cobra.MaximumNArgs(1),
@@ -68,7 +70,7 @@ func newList(streams genericiooptions.IOStreams) *cobra.Command {
 		},
 	}
 	clusters = addCluster(command)
-	command.ValidArgsFunction = cobra.FixedCompletions([]string{"applications", "schedules", "servers"}, cobra.ShellCompDirectiveNoFileComp)
+	command.ValidArgsFunction = cobra.FixedCompletions([]string{"applications", "schedules", "servers", "clusters"}, cobra.ShellCompDirectiveNoFileComp)
 	command.Flags().BoolVarP(&l.all, "all-namespaces", "A", false, "list those of all namespaces")
 	command.Flags().StringSliceVar(&l.states, "state", nil, "only those in these states, such as running,failed")
 	l.out.addFormat(command, "", "format of the output: wide, name, json or yaml; a table by default", "wide", "name", "json", "yaml")
@@ -115,7 +117,7 @@ func (l *listing) check(args []string) error {
 		if err != nil {
 			at := slices.IndexFunc(allKinds(), func(k kind) bool { return k.Many == args[0] })
 			if at < 0 {
-				return fmt.Errorf("%w; write applications, schedules or servers", err)
+				return fmt.Errorf("%w; write applications, schedules, servers or clusters", err)
 			}
 			k = allKinds()[at]
 		}
@@ -234,6 +236,7 @@ var tables = map[kind]table{
 	apache:       {header: header, more: more, states: statesOf(apache), state: stateAt("status", "currentState", "currentStateSummary"), row: row},
 	schedules:    {header: scheduleHeader, more: scheduleMore, states: scheduleStates, state: scheduleState, row: rowOf(scheduleRow)},
 	servers:      {header: serverHeader, more: serverMore, states: serverStates, state: stateAt("status", "state"), row: serverRow},
+	standalones:  {header: clusterHeader, more: clusterMore, states: clusterStates, state: clusterState, row: rowOf(clusterRow)},
 }
 
 func stateAt(path ...string) func(*unstructured.Unstructured) string {

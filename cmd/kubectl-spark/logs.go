@@ -59,7 +59,7 @@ func newLogs(streams genericiooptions.IOStreams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			o, err := connected.application(command.Context(), args[0])
+			o, err := connected.application(command.Context(), args[0], "logs")
 			if err != nil {
 				return err
 			}

@@ -29,26 +29,24 @@ var (
 	schedules    = kind{kinds.ScheduledSparkApplication}
 	servers      = kind{kinds.SparkConnect}
 	apache       = kind{kinds.ApacheSparkApplication}
+	standalones  = kind{kinds.ApacheSparkCluster}
 )
 
 // families are the kinds of applications.
 var families = []kind{applications, apache}
 
-// allKinds are those that commands act on, in the order in which a name without a type is searched. What is no application and no schedule is
-// checked and rendered only.
+// allKinds are those that commands act on, in the order in which a name without a type is searched.
 func allKinds() []kind {
 	var all []kind
 	for _, row := range kinds.All() {
-		if k := (kind{row}); row.Read != nil || k == schedules {
-			all = append(all, k)
-		}
+		all = append(all, kind{row})
 	}
 	return all
 }
 
 // withoutType is the help about names without a type.
-const withoutType = "A name without a type is that of an application, or else of a schedule\n" +
-	"or of a server; a server or an application of spark.apache.org that shares its name with another object has to be named with its type."
+const withoutType = "A name without a type is that of an application, or else of a schedule,\n" +
+	"a server or a cluster; what is of spark.apache.org, or a server, and shares its name with another object has to be named with its type."
 
 // typed is the name of an object with its type.
 func (k kind) typed(name string) string { return k.arg() + "/" + name }
@@ -78,7 +76,7 @@ func kindOf(text string) (kind, error) {
 			return k, nil
 		}
 	}
-	return kind{}, fmt.Errorf("there is no type %q here; the types are %s, %s, %s and %s", text, applications.arg(), schedules.arg(), servers.arg(), apache.arg())
+	return kind{}, fmt.Errorf("there is no type %q here; the types are %s, %s, %s, %s and %s", text, applications.arg(), schedules.arg(), servers.arg(), apache.arg(), standalones.arg())
 }
 
 // named splits TYPE/NAME. The type is empty if there is only a name.
@@ -100,17 +98,17 @@ type found struct {
 	*unstructured.Unstructured
 }
 
-// plain is the name as a command takes it: that of a server with its type.
+// plain is the name as a command takes it: that of a server or a cluster with its type.
 func (o found) plain() string {
-	if o.kind == servers {
+	if o.kind == servers || o.kind == standalones {
 		return o.typed(o.GetName())
 	}
 	return o.GetName()
 }
 
 // find reads the object that an argument names. Without a type it is of the first kind that has the name, the wanted ones
-// first. A server beside another object of its name has to be named with its type, and so has the other, and the same is true of applications of
-// two families. The error suggests other names of the wanted kinds.
+// first. A server or a cluster beside another object of its name has to be named with its type, and so has the other, and the same is true of
+// applications of two families. The error suggests other names of the wanted kinds.
 func (c *connection) find(ctx context.Context, arg string, wanted ...kind) (found, error) {
 	k, name, err := named(arg)
 	if err != nil {
@@ -159,7 +157,7 @@ func (c *connection) among(ctx context.Context, name string, of []kind) (found, 
 }
 
 // apart reports whether an object of the kind has to be named with its type beside another of its name, unlike an application and its schedule.
-func (k kind) apart() bool { return k == servers || k == apache }
+func (k kind) apart() bool { return k == servers || k == apache || k == standalones }
 
 // inOrder are all kinds, some of them first.
 func inOrder(wanted []kind) []kind {

@@ -26,8 +26,11 @@ func newRerun(streams genericiooptions.IOStreams) *cobra.Command {
 	}, verb{
 		past: "rerun", kinds: []kind{applications, servers},
 		wrong: func(k kind) string {
-			if k == apache {
+			switch k {
+			case apache:
 				return appliedAgain
+			case standalones:
+				return startedAgain
 			}
 			return "kubectl spark trigger NAME starts a run of it"
 		},
@@ -43,6 +46,9 @@ func newRerun(streams genericiooptions.IOStreams) *cobra.Command {
 
 // appliedAgain is how an application runs again whose family has no other way.
 const appliedAgain = "it runs again when it is deleted and applied again"
+
+// startedAgain is how a cluster starts again.
+const startedAgain = "it starts again after kubectl spark suspend NAME and kubectl spark resume NAME"
 
 // laterThan is the present time, or one that is later than that of an annotation: clocks differ, and two requests within
 // a second are two.

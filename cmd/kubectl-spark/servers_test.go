@@ -146,7 +146,7 @@ func TestVerbsWithoutServers(t *testing.T) {
 
 func TestServersAreCompleted(t *testing.T) {
 	newAPI(t, inState("pi", ""), served("nb"))
-	for args, want := range map[string]string{"suspend": "pi\nsparkconn/nb\n", "rerun": "pi\nsparkconn/nb\n", "explain": "pi\nsparkconn/nb\n", "connect": "nb\n", "list": "applications\nschedules\nservers\n"} {
+	for args, want := range map[string]string{"suspend": "pi\nsparkconn/nb\n", "rerun": "pi\nsparkconn/nb\n", "explain": "pi\nsparkconn/nb\n", "connect": "nb\n", "list": "applications\nschedules\nservers\nclusters\n"} {
 		if out, _, _ := execute(t, "", "__complete", args, ""); !strings.HasPrefix(out, want) {
 			t.Errorf("%s: %q", args, out)
 		}

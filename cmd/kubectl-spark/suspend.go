@@ -18,10 +18,11 @@ import (
 func newSuspend(streams genericiooptions.IOStreams) *cobra.Command {
 	return newVerb(&cobra.Command{
 		Use:   "suspend [TYPE/]NAME...",
-		Short: "Suspend applications, schedules or servers",
-		Long: "Set spec.suspend of applications, schedules or Spark Connect servers.\n\n" +
+		Short: "Suspend applications, schedules, servers or clusters",
+		Long: "Set spec.suspend of applications, schedules, Spark Connect servers or standalone clusters.\n\n" +
 			"The driver of a running application is deleted, and it waits; an application that has not begun does not begin. So it is with a server,\n" +
-			"whose sessions end at once; connect does not wake it. A schedule starts no more runs; those that run are left alone.\n\n" + withoutType,
+			"whose sessions end at once; connect does not wake it. A schedule starts no more runs; those that run are left alone. The master and the\n" +
+			"workers of a cluster are deleted, and its Services stay.\n\n" + withoutType,
 		Example: "  kubectl spark suspend spark-pi\n\n" +
 			"  kubectl spark suspend scheduledsparkapp/nightly\n\n" +
 			"  # all applications of a team; first, what that would be\n" +
@@ -32,9 +33,9 @@ func newSuspend(streams genericiooptions.IOStreams) *cobra.Command {
 func newResume(streams genericiooptions.IOStreams) *cobra.Command {
 	return newVerb(&cobra.Command{
 		Use:   "resume [TYPE/]NAME...",
-		Short: "Let suspended applications, schedules and servers go on",
-		Long: "Set spec.suspend of applications, schedules or Spark Connect servers to false.\n\n" +
-			"An application or a server begins its next attempt. A schedule starts runs again; what becomes of those that were due in between is\n" +
+		Short: "Let suspended applications, schedules, servers and clusters go on",
+		Long: "Set spec.suspend of applications, schedules, Spark Connect servers or standalone clusters to false.\n\n" +
+			"An application or a server begins its next attempt, and a cluster starts again. A schedule starts runs again; what becomes of those that were due in between is\n" +
 			"said by spec.missedRunPolicy.\n\n" + withoutType,
 		Example: "  kubectl spark resume spark-pi\n\n" +
 			"  kubectl spark resume scheduledsparkapp/nightly scheduledsparkapp/hourly",

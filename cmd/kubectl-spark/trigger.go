@@ -43,8 +43,11 @@ func newTrigger(streams genericiooptions.IOStreams) *cobra.Command {
 	v := verb{
 		past: "triggered", kinds: []kind{schedules}, do: t.do,
 		wrong: func(k kind) string {
-			if k == apache {
+			switch k {
+			case apache:
 				return appliedAgain
+			case standalones:
+				return "only schedules have runs to start; " + startedAgain
 			}
 			return "kubectl spark rerun NAME runs it again"
 		},

@@ -55,7 +55,7 @@ func newUI(streams genericiooptions.IOStreams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			o, err := connected.application(command.Context(), args[0])
+			o, err := connected.application(command.Context(), args[0], "ui")
 			if err != nil {
 				return err
 			}

@@ -105,7 +105,7 @@ func goalOf(text string) (goal, error) {
 
 // wait follows the application until its end, the goal or the timeout.
 func (c *connection) wait(ctx context.Context, name string, target goal, timeout time.Duration, streams genericiooptions.IOStreams) error {
-	first, err := c.application(ctx, name)
+	first, err := c.application(ctx, name, "wait")
 	if err != nil {
 		return err
 	}

@@ -89,7 +89,7 @@ var (
 // ApacheSparkCluster is the row of standalone clusters.
 var ApacheSparkCluster = &Row{
 	GroupVersionKind: apache.ClusterFamily.GroupVersionKind(), Older: []string{"v1beta1"},
-	Plural: "sparkclusters", Short: "sparkcluster", One: "a cluster", Many: "clusters of spark.apache.org", AddToScheme: v1.AddToScheme,
+	Plural: "sparkclusters", Short: "sparkcluster", One: "a cluster", Many: "clusters", AddToScheme: v1.AddToScheme,
 	New:    func() Object { return &v1.SparkCluster{} },
 	Fields: func() any { return &apacheSparkCluster{} },
 	Decode: func(content []byte) (Object, string, error) {

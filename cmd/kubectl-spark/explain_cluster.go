@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
+	family "github.com/firesteel-dev/firesteel/internal/convert/apache"
+	"github.com/firesteel-dev/firesteel/internal/explain"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/observe"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/standalone"
+)
+
+// explainCluster reads what the operator would read of a cluster, and decides as it would.
+func (c *connection) explainCluster(ctx context.Context, stored found, operators installed, now time.Time) (explanation, error) {
+	decoded, err := stored.decoded(stored.Object)
+	if err != nil {
+		return nil, err
+	}
+	o, ok := decoded.(*v1.SparkCluster)
+	if !ok {
+		return nil, fmt.Errorf("%s is a %T", stored.GetName(), decoded)
+	}
+	operator, unread, err := operators.operator(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	in := explain.ClusterInput{
+		Object: o, Family: family.ClusterFamily, Word: family.ClusterState, Record: family.ClusterRecord(o), Conditions: o.Status.Conditions,
+		QueuedAt: family.ClusterQueuedAt(o), Submitter: lifecycle.SubmitterOf(o.Annotations, family.ClusterFamily.Submitter, operator.Submitters), Now: now,
+		// what its scheduler lays over the pods is not compared
+		Desired: family.DesiredCluster(o, family.ClusterObjections(o, operator.Policies.For(o.Namespace).CheckCluster), scheduler.Decoration{}),
+	}
+	if s := o.Status.CurrentState; s != nil {
+		in.State, in.StateMessage = string(s.CurrentStateSummary), s.Message
+		in.Since, _ = time.Parse(time.RFC3339Nano, s.LastTransitionTime) // a time that is none is not known
+	}
+	if unread != "" {
+		in.Unreadable = append(in.Unreadable, unread)
+	}
+	c.observeCluster(ctx, o, &in)
+	return explain.Cluster(in), nil
+}
+
+// partKinds are the kinds that a cluster consists of.
+var partKinds = map[string]schema.GroupVersion{
+	"Service": corev1.SchemeGroupVersion, "StatefulSet": appsv1.SchemeGroupVersion, "NetworkPolicy": networkingv1.SchemeGroupVersion,
+	"HorizontalPodAutoscaler": autoscalingv2.SchemeGroupVersion, "PodDisruptionBudget": policyv1.SchemeGroupVersion,
+}
+
+// observeCluster reads the objects and the pods of a cluster. What cannot be read is reported.
+func (c *connection) observeCluster(ctx context.Context, o *v1.SparkCluster, in *explain.ClusterInput) {
+	unreadable := func(what string, err error) { in.Unreadable = append(in.Unreadable, what+": "+forPeople(err).Error()) }
+	target := observe.ClusterTarget{
+		Owner: family.ClusterFamily.Owner(o, ""), Namespace: o.Namespace, Name: o.Name, Parts: in.Desired.Parts, Optional: in.Desired.Optional,
+		Empty: func(kind string) client.Object {
+			object := &unstructured.Unstructured{}
+			object.SetGroupVersionKind(partKinds[kind].WithKind(kind))
+			return object
+		},
+	}
+	target.Master, target.Workers = family.ClusterSets(o.Name)
+	for range target.Parts {
+		target.Wanted = append(target.Wanted, &unstructured.Unstructured{Object: map[string]any{}})
+	}
+	reader := observe.Reader{Labels: family.ClusterFamily.Labels, Cache: c, Live: c}
+	var err error
+	if in.Observed, err = reader.Cluster(ctx, target); err != nil {
+		in.Observed = standalone.Observation{Unknown: true}
+		unreadable("objects of the cluster", err)
+	}
+	// what they say is not compared here: the operator has made them from the spec that it recorded
+	for ref, seen := range in.Observed.Found {
+		seen.Same = seen.Marked && in.Record.Generation == o.Generation
+		in.Observed.Found[ref] = seen
+	}
+	if in.Pods, err = reader.ClusterPods(ctx, target); err != nil {
+		unreadable("pods", err)
+	}
+}
