@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -116,7 +117,7 @@ func table(head, restarts string, fields []apiField, comments map[string]string)
 		if f.Restarts {
 			edit = restarts
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", f.Path, f.Type, cell(comment), cell(strings.Join(f.Effects, "; ")), edit)
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", f.Path, f.Type, cell(comment), cell(strings.Join(f.Effects, "; ")), cmp.Or(f.Edit, edit))
 	}
 	return b.String(), nil
 }

@@ -25,6 +25,8 @@ type apiField struct {
 	Restarts bool
 	// Late is whether an edit that restarts nothing reaches only executors that are made after it.
 	Late bool
+	// Edit says what an edit does where that is not said by Restarts; "" where it is.
+	Edit string
 	// Ignored is why nothing does; "" if something does.
 	Ignored string
 }

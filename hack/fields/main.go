@@ -68,7 +68,11 @@ func run(apis, file string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(file, []byte(text+schedule+server+ofApache), 0o644)
+	ofClusters, err := clusterTable(comments)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, []byte(text+schedule+server+ofApache+ofClusters), 0o644)
 }
 
 // commentsIn returns the first paragraphs of the comments of all fields, by "Type.Field".
