@@ -167,6 +167,27 @@ func TestExplainClusters(t *testing.T) {
 	}
 }
 
+func TestQueueOfClusters(t *testing.T) {
+	placing := lifecycle.Cause{Reason: scheduler.ReasonWaitingForCapacity, Message: "no node has room for pod placing-master-0 (volcano)"}
+	newAPI(t, inState("pi", v1beta2.ApplicationStateRunning), ofCluster("queued", queuedCluster), ofCluster("new"), ofCluster("ready", readyCluster(2)),
+		ofCluster("placing", reconciled(standalone.Observation{Admission: inTeamA(scheduler.Admit, "", ""), Master: standalone.Role{Wanted: 1}, Workers: standalone.Role{Wanted: 2}, Placing: placing})),
+		ofCluster("made", reconciled(standalone.Observation{Admission: inTeamA(scheduler.Admit, "", ""), Master: standalone.Role{Wanted: 1}, Workers: standalone.Role{Wanted: 2}})),
+		ofCluster("stopped", func(o *v1.SparkCluster) { o.Spec.Suspend = true }, reconciled(standalone.Observation{})),
+		ofCluster("probe", func(o *v1.SparkCluster) { o.Labels = map[string]string{v1.LabelSentinel: "true"} }),
+		ofCluster("apaches", func(o *v1.SparkCluster) {
+			o.Status.CurrentState = &v1.ClusterState{CurrentStateSummary: v1.ClusterRunningHealthy}
+		}))
+	for name, args := range map[string][]string{"queue-clusters": {"queue"}, "queue-clusters-one": {"queue", "--queue", "team-a"}} {
+		t.Run(name, func(t *testing.T) {
+			out, errOut, code := execute(t, "", args...)
+			if code != 0 {
+				t.Error(errOut)
+			}
+			testutil.Golden(t, "testdata/"+name+".golden", "# stdout\n"+columns.ReplaceAllString(ages.ReplaceAllString(out, "AGE"), "  ")+"# stderr\n"+errOut)
+		})
+	}
+}
+
 func TestClusterVerbs(t *testing.T) {
 	const cluster = "sparkcluster.spark.apache.org/"
 	cases := map[string]struct {

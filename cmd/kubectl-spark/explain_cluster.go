@@ -41,13 +41,12 @@ func (c *connection) explainCluster(ctx context.Context, stored found, operators
 	}
 	in := explain.ClusterInput{
 		Object: o, Family: family.ClusterFamily, Word: family.ClusterState, Record: family.ClusterRecord(o), Conditions: o.Status.Conditions,
-		QueuedAt: family.ClusterQueuedAt(o), Submitter: lifecycle.SubmitterOf(o.Annotations, family.ClusterFamily.Submitter, operator.Submitters), Now: now,
+		Since: family.ClusterSince(o), QueuedAt: family.ClusterQueuedAt(o), Submitter: lifecycle.SubmitterOf(o.Annotations, family.ClusterFamily.Submitter, operator.Submitters), Now: now,
 		// what its scheduler lays over the pods is not compared
 		Desired: family.DesiredCluster(o, family.ClusterObjections(o, operator.Policies.For(o.Namespace).CheckCluster), scheduler.Decoration{}),
 	}
 	if s := o.Status.CurrentState; s != nil {
 		in.State, in.StateMessage = string(s.CurrentStateSummary), s.Message
-		in.Since, _ = time.Parse(time.RFC3339Nano, s.LastTransitionTime) // a time that is none is not known
 	}
 	if unread != "" {
 		in.Unreadable = append(in.Unreadable, unread)

@@ -14,9 +14,12 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/cli-runtime/pkg/printers"
 
+	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
+	family "github.com/firesteel-dev/firesteel/internal/convert/apache"
 	"github.com/firesteel-dev/firesteel/internal/explain"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
+	"github.com/firesteel-dev/firesteel/internal/standalone"
 )
 
 func newQueue(streams genericiooptions.IOStreams) *cobra.Command {
@@ -25,9 +28,10 @@ func newQueue(streams genericiooptions.IOStreams) *cobra.Command {
 	var queue string
 	command := &cobra.Command{
 		Use:   "queue",
-		Short: "List the applications that wait for their driver pod or for a node, longest wait first",
-		Long: "List the applications that wait: for their driver pod to be created, or for the driver pod's place on a node.\n\n" +
-			"SCHEDULER and QUEUE are what was chosen for the application, SINCE is how long it has waited, REASON and WHY are what the\n" +
+		Short: "List the applications and clusters that wait for their first pod or for a node, longest wait first",
+		Long: "List the applications and the standalone clusters that wait: for their driver pod, or their master, to be created, or for its place on\n" +
+			"a node.\n\n" +
+			"SCHEDULER and QUEUE are what was chosen, SINCE is how long it has waited, REASON and WHY are what the\n" +
 			"operator and the scheduler say about it.",
 		Example: "  kubectl spark queue\n\n  # one queue, everywhere\n  kubectl spark queue -A --queue root.team-a",
 		Args:    cobra.NoArgs,
@@ -41,36 +45,36 @@ func newQueue(streams genericiooptions.IOStreams) *cobra.Command {
 	}
 	clusters = addCluster(command)
 	command.ValidArgsFunction = cobra.NoFileCompletions
-	command.Flags().BoolVarP(&all, "all-namespaces", "A", false, "list the applications of all namespaces")
-	command.Flags().StringVar(&queue, "queue", "", "only applications in this queue")
+	command.Flags().BoolVarP(&all, "all-namespaces", "A", false, "list those of all namespaces")
+	command.Flags().StringVar(&queue, "queue", "", "only those in this queue")
 	return command
 }
 
-// inLine is an application that waits.
+// inLine is an application or a cluster that waits.
 type inLine struct {
-	app              application
+	namespace, name  string
 	scheduler, queue string
 	since            time.Time
 	why              lifecycle.Cause
 }
 
 func printQueue(ctx context.Context, c *connection, streams genericiooptions.IOStreams, all bool, queue string, now time.Time) error {
-	items, err := (&listing{kinds: families, all: all}).read(ctx, c)
+	items, err := (&listing{kinds: append(slices.Clone(families), standalones), all: all}).read(ctx, c)
 	if err != nil {
 		return err
 	}
 	var line []inLine
 	for _, item := range items {
-		a, err := item.application(item.Object, resolve.Operator{}, time.Time{})
+		w, waits, err := inLineOf(item)
 		if err != nil {
 			return err
 		}
-		if w, waits := waitingOf(a); waits && (queue == "" || w.queue == queue) {
+		if waits && (queue == "" || w.queue == queue) {
 			line = append(line, w)
 		}
 	}
 	if len(line) == 0 {
-		say(streams.ErrOut, "No application waits.")
+		say(streams.ErrOut, "No application and no cluster waits.")
 		return nil
 	}
 	slices.SortStableFunc(line, func(a, b inLine) int { return a.since.Compare(b.since) })
@@ -78,7 +82,7 @@ func printQueue(ctx context.Context, c *connection, streams genericiooptions.IOS
 	say(w, "NAMESPACE\tNAME\tSCHEDULER\tQUEUE\tSINCE\tREASON\tWHY")
 	for _, x := range line {
 		cells := []string{
-			x.app.GetNamespace(), x.app.GetName(), cmp.Or(x.scheduler, "-"), cmp.Or(x.queue, "-"),
+			x.namespace, x.name, cmp.Or(x.scheduler, "-"), cmp.Or(x.queue, "-"),
 			duration.HumanDuration(max(0, now.Sub(x.since))), cmp.Or(string(x.why.Reason), "-"), oneLine(x.why.Message),
 		}
 		say(w, "%s", tableRow(cells))
@@ -89,11 +93,51 @@ func printQueue(ctx context.Context, c *connection, streams genericiooptions.IOS
 // oneLine keeps a message of several lines from breaking the table.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
+// inLineOf says since when an object waits and why; waits is false if it does not.
+func inLineOf(o found) (w inLine, waits bool, err error) {
+	if o.kind == standalones {
+		decoded, err := o.decoded(o.Object)
+		if err != nil {
+			return w, false, err
+		}
+		w, waits = waitingCluster(decoded.(*v1.SparkCluster))
+		return w, waits, nil
+	}
+	a, err := o.application(o.Object, resolve.Operator{}, time.Time{})
+	if err != nil {
+		return w, false, err
+	}
+	w, waits = waitingOf(a)
+	return w, waits, nil
+}
+
+// waitingCluster says since when a cluster waits and why: for its start, or for its master to run.
+func waitingCluster(o *v1.SparkCluster) (inLine, bool) {
+	r := family.ClusterRecord(o)
+	w := inLine{
+		namespace: o.Namespace, name: standalones.typed(o.Name), since: family.ClusterQueuedAt(o), why: explain.ClusterCause(o.Status.Conditions),
+		scheduler: r.Scheduling.Scheduler, queue: r.Scheduling.Queue,
+	}
+	master, _ := explain.ClusterReady(o.Status.Conditions)
+	switch {
+	case family.ClusterProbe(o) || o.Spec.Suspend:
+		return w, false
+	case r.State == standalone.New && len(o.Status.Conditions) == 0:
+		w.why.Message = "the operator has not reconciled it yet"
+	case r.State.Starts():
+	case r.State == standalone.Running && strings.HasPrefix(master, "0/") && w.why.Reason != standalone.ReasonPodsNotReady:
+		w.since = family.ClusterSince(o)
+	default:
+		return w, false
+	}
+	return w, true
+}
+
 // waitingOf says since when an application waits and why. One that was never reconciled waits for the operator.
 func waitingOf(a application) (inLine, bool) {
 	r, wanted := a.Record, a.App
 	w := inLine{
-		app: a, since: a.GetCreationTimestamp().Time, why: explain.Cause(r, a.Conditions),
+		namespace: a.GetNamespace(), name: a.GetName(), since: a.GetCreationTimestamp().Time, why: explain.Cause(r, a.Conditions),
 		scheduler: cmp.Or(r.Scheduling.Scheduler, wanted.Scheduling.Scheduler), queue: cmp.Or(r.Scheduling.Queue, wanted.Scheduling.Queue),
 	}
 	switch {

@@ -150,12 +150,11 @@ func (w *clusterHarness) running() {
 func (w *clusterHarness) input() ClusterInput {
 	in := ClusterInput{
 		Object: w.o, Family: apache.ClusterFamily, Word: apache.ClusterState, Desired: w.desired(), Record: apache.ClusterRecord(w.o), Observed: w.observed(),
-		Pods: w.pods, Conditions: w.o.Status.Conditions, QueuedAt: apache.ClusterQueuedAt(w.o), Now: w.now,
+		Pods: w.pods, Conditions: w.o.Status.Conditions, Since: apache.ClusterSince(w.o), QueuedAt: apache.ClusterQueuedAt(w.o), Now: w.now,
 	}
 	in.Observed.Placing = lifecycle.Cause{}
 	if s := w.o.Status.CurrentState; s != nil {
 		in.State, in.StateMessage = string(s.CurrentStateSummary), s.Message
-		in.Since, _ = time.Parse(time.RFC3339Nano, s.LastTransitionTime)
 	}
 	return in
 }

@@ -97,6 +97,14 @@ func ClusterQueuedAt(o *v1.SparkCluster) time.Time {
 	return first
 }
 
+// ClusterSince is since when a cluster is in its state; zero if its status does not say.
+func ClusterSince(o *v1.SparkCluster) time.Time {
+	if s := o.Status.CurrentState; s != nil {
+		return instantOf(s.LastTransitionTime)
+	}
+	return time.Time{}
+}
+
 func clusterScheduling(s standalone.Scheduling) *v1.ClusterScheduling {
 	if s == (standalone.Scheduling{}) {
 		return nil
