@@ -62,6 +62,8 @@ type Target struct {
 	// NextName is the name that the next driver gets, if the spec has changed it.
 	NextName     string
 	SubmissionID string
+	// Cached says that what the cache does not have counts as absent: for a look that starts and ends nothing.
+	Cached bool
 	// LogTails says what of the driver's output may be shown.
 	LogTails lifecycle.LogTails
 	// Now is the time of the look.
@@ -78,7 +80,7 @@ func (t Target) outlived(pod *Pod) bool {
 const mountTime = 5 * time.Second
 
 // Observe returns what is to be known of the application's pods. A driver that the cache does not have is asked for
-// live, by its name and then by its mark, except before the first submission: the create reports it.
+// live, by its name and then by its mark, except before the first submission, when the create reports it, and where the target says so.
 func (r Reader) Observe(ctx context.Context, t Target, rec lifecycle.Record) (lifecycle.Observation, error) {
 	all, err := r.pods(ctx, t)
 	if err != nil {
@@ -124,7 +126,7 @@ func (r Reader) attempt(ctx context.Context, all []*Pod, t Target, rec lifecycle
 		o.Executors = executorsOf(r.marked(all, ""))
 		return o, nil
 	}
-	if err == nil && rec.State != lifecycle.New && o.Driver.Presence != lifecycle.Unknown && o.Driver.Ownership != lifecycle.Current && o.Driver.Ownership != lifecycle.Previous {
+	if err == nil && rec.State != lifecycle.New && !t.Cached && o.Driver.Presence != lifecycle.Unknown && o.Driver.Ownership != lifecycle.Current && o.Driver.Ownership != lifecycle.Previous {
 		return o, r.renamed(ctx, t, rec, &o.Driver)
 	}
 	return o, err
@@ -174,7 +176,7 @@ func (r Reader) named(ctx context.Context, t Target, rec lifecycle.Record) (life
 	pod, err := r.cached().Get(ctx, key)
 	// The driver of the attempt before may be in a cache that is behind, under the very name of the one that lives.
 	outdated := err == nil && (t.outlived(pod) || !rec.State.Starting() && r.ownership(pod, t) != lifecycle.Current)
-	if outdated || apierrors.IsNotFound(err) && rec.State != lifecycle.New {
+	if outdated || apierrors.IsNotFound(err) && rec.State != lifecycle.New && !t.Cached {
 		pod, err = r.podsOf(r.Live).Get(ctx, key)
 	}
 	switch {

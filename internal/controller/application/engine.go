@@ -200,17 +200,44 @@ func (e *Engine[T]) scope(obj T, record lifecycle.Record, now time.Time) *scope[
 
 // observe reads the application's pods, and asks its scheduler whether the attempt may start, or where it stands.
 func (e *Engine[T]) observe(ctx context.Context, s *scope[T]) (err error) {
+	waits, err := e.waits(ctx, s)
+	if waits || err != nil {
+		return err
+	}
 	if s.observed, err = e.Reader.Observe(ctx, e.target(s), s.Record); err != nil {
 		return err
 	}
 	if lifecycle.NeedsAdmission(s.Desired, s.Record, s.observed.Driver, s.env) {
-		return e.admit(ctx, s)
+		if s.admission.Verdict == "" {
+			err = e.admit(ctx, s)
+		}
+		return err
 	}
+	s.admission = admission.Result{}
 	e.restore(ctx, s)
 	e.observeSessions(ctx, s)
 	s.observed.Scheduler, err = e.observeScheduler(ctx, s)
 	s.observed.At = e.Clock.Now()
 	return err
+}
+
+// waits reports whether an attempt goes on to wait, as far as the cache knows its pods. Thousands may wait, and are asked again and again: the API server
+// itself is asked for a driver only before something is started or ended.
+func (e *Engine[T]) waits(ctx context.Context, s *scope[T]) (bool, error) {
+	if s.Record.State == lifecycle.New || !s.Record.State.Starting() {
+		return false, nil
+	}
+	t := e.target(s)
+	t.Cached = true
+	var err error
+	if s.observed, err = e.Reader.Observe(ctx, t, s.Record); err != nil || s.observed.Driver.Presence != lifecycle.Absent {
+		return false, err
+	}
+	if !lifecycle.NeedsAdmission(s.Desired, s.Record, s.observed.Driver, s.env) {
+		return false, nil
+	}
+	err = e.admit(ctx, s)
+	return s.admission.Waits(), err
 }
 
 func (e *Engine[T]) target(s *scope[T]) observe.Target {

@@ -3,6 +3,7 @@
 package application
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"testing"
@@ -255,5 +256,48 @@ func TestPodHandler(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// podless is the API server, of which no pods are asked.
+type podless struct {
+	client.Reader
+	t *testing.T
+}
+
+func (r podless) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	if _, pod := o.(*corev1.Pod); pod {
+		r.t.Errorf("a live read of pod %s", key)
+	}
+	return r.Reader.Get(ctx, key, o, opts...)
+}
+
+func (r podless) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	if _, pods := list.(*corev1.PodList); pods {
+		r.t.Error("a live list of pods")
+	}
+	return r.Reader.List(ctx, list, opts...)
+}
+
+// Thousands may wait, each of which is asked twice a minute: the API server is asked for pods only before one starts.
+func TestWaitingReadsNoPods(t *testing.T) {
+	w := newHarness(t, testutil.Pi())
+	w.full()
+	w.reconcile()
+	live := w.engine.Reader.Live
+	w.engine.Reader.Live = podless{live, t}
+	for range 3 {
+		w.pass(time.Minute)
+		w.reconcile()
+	}
+	if n := len(w.drivers()); n != 0 {
+		t.Fatalf("%d drivers while it waits", n)
+	}
+	w.engine.Reader.Live = live
+	w.plugin = plain{scheduler.Admission{Verdict: scheduler.Admit, Reason: scheduler.ReasonAdmitted}}
+	w.restart()
+	w.settle()
+	if n := len(w.drivers()); n != 1 {
+		t.Errorf("%d drivers when it may start", n)
 	}
 }
