@@ -50,13 +50,21 @@ type storyRun struct {
 	// drainSince and idle are what the status of a server has besides.
 	drainSince time.Time
 	idle       lifecycle.Idle
+	// leaves is told what each step comes to and stores, unless that is lost.
+	leaves func(step, lifecycle.Driver, lifecycle.Outcome, v1beta2.SparkApplicationStatus)
 }
 
 var storyStart = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 
 // tell runs a story and returns a paragraph for each step.
 func tell(s story) string {
-	t := storyRun{now: storyStart, app: storyApp(), status: s.status, clocks: map[string]time.Time{}}
+	var t storyRun
+	t.play(s)
+	return t.b.String()
+}
+
+func (t *storyRun) play(s story) {
+	t.now, t.app, t.status, t.clocks = storyStart, storyApp(), s.status, map[string]time.Time{}
 	if s.app != nil {
 		s.app(&t.app)
 	}
@@ -67,7 +75,6 @@ func tell(s story) string {
 		t.now = t.now.Add(step.after)
 		t.step(step)
 	}
-	return t.b.String()
 }
 
 func (t *storyRun) step(s step) {
@@ -97,6 +104,9 @@ func (t *storyRun) step(s step) {
 	results, did := t.act(s, plan)
 	o := lifecycle.Settle(plan, results, env)
 	next := kubeflow.ToStatus(&t.status, o, env.Now)
+	if t.leaves != nil && !s.lost {
+		t.leaves(s, seen, o, next)
+	}
 	t.paragraph(s, seen, gate, did, o, next)
 	wrote := !t.app.Deleting && (!equality.Semantic.DeepEqual(t.status, next) || t.idle != o.Record.Idle)
 	switch {
