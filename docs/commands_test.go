@@ -158,15 +158,19 @@ type place struct{ page, where string }
 
 var placed = regexp.MustCompile(`"((?:docs/)?[\w-]+\.md)", "([^"]+)"`)
 
-// places are what test/docs and test/e2e run. Both name page and place side by side.
+// places are what test/docs, test/e2e and the specs of the way back run. All name page and place side by side.
 func places(t *testing.T) map[place]bool {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(root, "test", "docs", "*_test.go"))
 	if err != nil || len(files) == 0 {
 		t.Fatal("no tests", err)
 	}
+	back, err := filepath.Glob(filepath.Join(root, "test", "integration", "wayback_*_test.go"))
+	if err != nil || len(back) == 0 {
+		t.Fatal("no tests", err)
+	}
 	out := map[place]bool{}
-	for _, file := range append(files, filepath.Join(root, "test", "e2e", "docs_test.go")) {
+	for _, file := range append(append(files, back...), filepath.Join(root, "test", "e2e", "docs_test.go")) {
 		for _, m := range placed.FindAllStringSubmatch(read(t, strings.TrimPrefix(file, root+"/")), -1) {
 			out[place{m[1], m[2]}] = true
 		}
@@ -174,7 +178,7 @@ func places(t *testing.T) map[place]bool {
 	return out
 }
 
-// Every command in a block is run by test/docs or test/e2e, or there is a reason above it.
+// Every command in a block is run by test/docs, test/integration or test/e2e, or there is a reason above it.
 func TestCommandsAreRun(t *testing.T) {
 	run, seen, marked := places(t), 0, 0
 	for name, page := range pages(t) {

@@ -24,7 +24,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/yaml"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
@@ -110,18 +109,7 @@ func (m *migration) begin(ctx context.Context) {
 	m.connect = restore(ctx, filepath.Join(migrationFixtures, "connect.yaml"))
 	m.births.begin(ctx)
 
-	user, err := server.AddUser(envtest.User{Name: "administrator", Groups: []string{"system:masters"}}, nil)
-	Expect(err).NotTo(HaveOccurred())
-	text, err := user.KubeConfig()
-	Expect(err).NotTo(HaveOccurred())
-	kubeconfig := filepath.Join(m.folder, "kubeconfig")
-	Expect(os.WriteFile(kubeconfig, text, 0o600)).To(Succeed())
-	built, err := exec.CommandContext(ctx, "../../hack/tools/build.sh", "helm").Output()
-	Expect(err).NotTo(HaveOccurred())
-	m.env = []string{
-		"PATH=" + strings.Join([]string{strings.TrimSpace(string(built)), os.Getenv("KUBEBUILDER_ASSETS"), os.Getenv("PATH")}, ":"),
-		"KUBECONFIG=" + kubeconfig, "HELM_CACHE_HOME=" + m.folder, "HELM_CONFIG_HOME=" + m.folder, "HELM_DATA_HOME=" + m.folder,
-	}
+	m.env = programs(ctx, m.folder)
 }
 
 // jobs are the namespaces of applications.
@@ -193,11 +181,17 @@ func (m *migration) end(ctx context.Context) {
 		stopOperator()
 	}
 	m.run("helm uninstall -n " + m.namespace + " --ignore-not-found " + migrationRelease)
+	restoresOurs(ctx)
+	startOperator(server.Config)
+}
+
+// restoresOurs puts our definitions into force again.
+func restoresOurs(ctx context.Context) {
+	GinkgoHelper()
 	ours, err := filepath.Glob("../../config/crd/bases/*.yaml")
 	Expect(err).NotTo(HaveOccurred())
 	define(ctx, ours...)
 	Eventually(keepsOurs, wait, poll).WithArguments(ctx).Should(BeTrue(), "our definition is in force again")
-	startOperator(server.Config)
 }
 
 // later are applications that do nothing before somebody acts.
