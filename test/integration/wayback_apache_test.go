@@ -200,5 +200,5 @@ var _ = Describe("Going back to Apache's operator", Ordered, func() {
 		}
 	})
 
-	It("holds nothing that is deleted", func(ctx SpecContext) { w.isHeldByNobody(ctx, apacheApplications, apacheClusters) })
+	It("holds nothing that is deleted", func(ctx SpecContext) { w.isHeldByNothing(ctx, apacheApplications, apacheClusters) })
 })

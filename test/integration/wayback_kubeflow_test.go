@@ -4,6 +4,7 @@ package integration
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -83,6 +85,7 @@ func (w *wayBack) runsKubeflows(ctx context.Context) {
 	unborn := sparkPi(ns, "suspended-new")
 	unborn.Spec.Suspend = new(true)
 	Expect(admin.Create(ctx, unborn)).To(Succeed())
+	w.hasOneField(ctx, unborn.Name)
 
 	nightly := &v1beta2.ScheduledSparkApplication{
 		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "nightly", Annotations: map[string]string{v1beta2.AnnotationTriggerAt: time.Now().UTC().Format(time.RFC3339)}},
@@ -100,6 +103,28 @@ func (w *wayBack) runsKubeflows(ctx context.Context) {
 	w.isFull(ctx)
 	Expect(admin.Create(ctx, sparkPi(ns, "waits"))).To(Succeed())
 	Eventually(func() string { return condition(ctx, ns, "waits", "Submitted").Reason }, wait, poll).Should(Equal("QuotaExceeded"))
+}
+
+// hasOneField leaves of the two fields of monitoring that Kubeflow's definition requires only one.
+func (w *wayBack) hasOneField(ctx context.Context, name string) {
+	GinkgoHelper()
+	half := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"monitoring":{"exposeDriverMetrics":false}}}`))
+	Expect(admin.Patch(ctx, w.one(ctx, kubeflowApplications, name), half)).To(Succeed())
+}
+
+// unreadable is an application that a client with Go types cannot decode.
+func (w *wayBack) unreadable(ctx context.Context) *unstructured.Unstructured {
+	GinkgoHelper()
+	text, err := json.Marshal(sparkPi(w.namespace, "unreadable"))
+	Expect(err).NotTo(HaveOccurred())
+	o := &unstructured.Unstructured{}
+	Expect(json.Unmarshal(text, &o.Object)).To(Succeed())
+	o.SetGroupVersionKind(kubeflowApplications)
+	variable := []any{map[string]any{"name": "HOST", "valueFrom": "spec.nodeName"}}
+	Expect(unstructured.SetNestedSlice(o.Object, variable, "spec", "driver", "env")).To(Succeed())
+	Expect(admin.Create(ctx, o)).To(Succeed())
+	eventuallyState(ctx, w.namespace, "unreadable", v1beta2.ApplicationStateFailed)
+	return o
 }
 
 // isFull leaves no room in the namespace, so that one more application waits.
@@ -170,6 +195,7 @@ func (w *wayBack) isServers(ctx context.Context, kind, name string, uid types.UI
 
 var _ = Describe("Going back to the Kubeflow operator", Ordered, func() {
 	w := &wayBack{}
+	var bad *unstructured.Unstructured
 	left := map[string]string{
 		"runs": "RUNNING", "retries": "FAILING", "failed": "FAILED", "completed": "COMPLETED",
 		"suspended": "SUSPENDED", "suspended-new": "SUBMITTED", "waits": "SUBMITTED",
@@ -180,9 +206,15 @@ var _ = Describe("Going back to the Kubeflow operator", Ordered, func() {
 		w.begin(ctx, "helm show crds spark-operator/spark-operator --version VERSION", "cat "+strings.Join(theirs, " "))
 		DeferCleanup(func(ctx SpecContext) { w.end(ctx) })
 		w.runsKubeflows(ctx)
-		Eventually(func() map[string]string { return w.words(ctx) }, wait, poll).Should(And(HaveLen(len(left)+1), SatisfyAll(haveAll(left)...)))
+		bad = w.unreadable(ctx)
+		Eventually(func() map[string]string { return w.words(ctx) }, wait, poll).Should(And(HaveLen(len(left)+2), SatisfyAll(haveAll(left)...)))
 		stopOperator()
 		w.installs(ctx, "")
+	})
+
+	It("finds what the other operator could not read", func(ctx SpecContext) {
+		Expect(w.follow(ctx, "docs/migrate-from-kubeflow.md", "Correct what cannot be read")).To(MatchRegexp(`^\S+ +unreadable +.*cannot be decoded.*\n$`))
+		Expect(admin.Delete(ctx, bad)).To(Succeed())
 	})
 
 	It("stops Firesteel, and gives back what waits", func(ctx SpecContext) {
@@ -232,7 +264,7 @@ var _ = Describe("Going back to the Kubeflow operator", Ordered, func() {
 	})
 
 	It("holds nothing that is deleted", func(ctx SpecContext) {
-		w.isHeldByNobody(ctx, kubeflowSchedules, kubeflowApplications, kubeflowServers)
+		w.isHeldByNothing(ctx, kubeflowSchedules, kubeflowApplications, kubeflowServers)
 	})
 })
 

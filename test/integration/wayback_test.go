@@ -71,7 +71,7 @@ func (w *wayBack) begin(ctx context.Context, fill ...string) {
 	w.namespace = newNamespace(ctx)
 }
 
-// do runs a command of the administrator, and follow those of a section of the page.
+// do runs a command of the administrator, and follow those of a section of a page.
 func (w *wayBack) do(ctx context.Context, line string) string {
 	GinkgoHelper()
 	step := guide.Step{Page: "spec"}
@@ -81,7 +81,7 @@ func (w *wayBack) do(ctx context.Context, line string) string {
 	return out
 }
 
-func (w *wayBack) follow(ctx context.Context, page, section string) {
+func (w *wayBack) follow(ctx context.Context, page, section string) (printed string) {
 	GinkgoHelper()
 	steps, err := w.reader.Steps(page, section)
 	Expect(err).NotTo(HaveOccurred())
@@ -89,7 +89,9 @@ func (w *wayBack) follow(ctx context.Context, page, section string) {
 		out, err := w.reader.Run(ctx, step)
 		Expect(err).NotTo(HaveOccurred())
 		GinkgoWriter.Println(step.Text + "\n" + out)
+		printed += out
 	}
+	return printed
 }
 
 // kindsOf are those of which the specs have objects.
@@ -168,9 +170,9 @@ func (w *wayBack) leavesNothingBehind(ctx context.Context) {
 	Expect(w.seen(ctx)).To(Equal(w.parts), "what runs is as Firesteel left it")
 }
 
-// isHeldByNobody deletes all objects of the kinds, with no operator in the cluster. What is left then has to belong to what is gone: the garbage
+// isHeldByNothing deletes all objects of the kinds, with no operator in the cluster. What is left then has to belong to what is gone: the garbage
 // collector takes it, which this API server does not have.
-func (w *wayBack) isHeldByNobody(ctx context.Context, kinds ...schema.GroupVersionKind) {
+func (w *wayBack) isHeldByNothing(ctx context.Context, kinds ...schema.GroupVersionKind) {
 	GinkgoHelper()
 	for _, kind := range kinds {
 		for _, o := range w.all(ctx, kind) {
