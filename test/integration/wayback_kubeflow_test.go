@@ -71,9 +71,7 @@ func (w *wayBack) runsKubeflows(ctx context.Context) {
 	ns := w.namespace
 	hasExecutor(ctx, w.startsOn(ctx, "runs"))
 	Eventually(func() map[string]v1beta2.ExecutorState { return app(ctx, ns, "runs").Status.ExecutorState }, wait, poll).Should(HaveLen(1))
-	retried := w.startsOn(ctx, "retries", func(s *v1beta2.SparkApplicationSpec) {
-		s.RestartPolicy = v1beta2.RestartPolicy{Type: v1beta2.RestartPolicyOnFailure, OnFailureRetries: new(int32(3)), OnFailureRetryInterval: new(int64(3600))}
-	})
+	retried, again := w.startsOn(ctx, "retries", retriesAfter(3600)), w.startsOn(ctx, "waits-again", retriesAfter(1))
 	failed, completed := w.startsOn(ctx, "failed"), w.startsOn(ctx, "completed")
 	kubelet(ctx, retried, corev1.PodFailed, driverContainer, exited(1, "Error"))
 	kubelet(ctx, failed, corev1.PodFailed, driverContainer, exited(1, "Error"))
@@ -101,8 +99,17 @@ func (w *wayBack) runsKubeflows(ctx context.Context) {
 	Expect(admin.Create(ctx, connectServer(ns))).To(Succeed())
 	isReady(ctx, ns, nil, nil)
 	w.isFull(ctx)
+	kubelet(ctx, again, corev1.PodFailed, driverContainer, exited(1, "Error"))
 	Expect(admin.Create(ctx, sparkPi(ns, "waits"))).To(Succeed())
-	Eventually(func() string { return condition(ctx, ns, "waits", "Submitted").Reason }, wait, poll).Should(Equal("QuotaExceeded"))
+	for _, name := range []string{"waits", "waits-again"} {
+		Eventually(func() string { return condition(ctx, ns, name, "Submitted").Reason }, wait, poll).Should(Equal("QuotaExceeded"), name)
+	}
+}
+
+func retriesAfter(seconds int64) func(*v1beta2.SparkApplicationSpec) {
+	return func(s *v1beta2.SparkApplicationSpec) {
+		s.RestartPolicy = v1beta2.RestartPolicy{Type: v1beta2.RestartPolicyOnFailure, OnFailureRetries: new(int32(3)), OnFailureRetryInterval: &seconds}
+	}
 }
 
 // hasOneField leaves of the two fields of monitoring that Kubeflow's definition requires only one.
@@ -170,6 +177,27 @@ func (w *wayBack) findsDriver(ctx context.Context, name string) {
 	Expect(roles).To(ContainElement("driver"))
 }
 
+// findsUI checks that the Service of the UI is recorded, and in the cache of Kubeflow's operator: it deletes what is recorded.
+func (w *wayBack) findsUI(ctx context.Context, name string) {
+	GinkgoHelper()
+	o := w.one(ctx, kubeflowApplications, name)
+	Expect(nested(o, "status", "driverInfo", "webUIServiceName")).To(Equal(name + "-ui-svc"))
+	service := w.one(ctx, schema.GroupVersionKind{Version: "v1", Kind: "Service"}, name+"-ui-svc")
+	Expect(service.GetLabels()).To(HaveKeyWithValue("sparkoperator.k8s.io/created-by-spark-operator", "true"))
+	Expect(metav1.GetControllerOf(service)).To(HaveValue(HaveField("UID", o.GetUID())))
+}
+
+// isFree checks that nothing is left of an attempt: before the next, Kubeflow's operator waits until the driver and the Service that the status names are
+// gone, without looking again.
+func (w *wayBack) isFree(ctx context.Context, name string) {
+	GinkgoHelper()
+	o := w.one(ctx, kubeflowApplications, name)
+	Expect(pods(ctx, w.namespace)).NotTo(ContainElement(name + "-driver"))
+	for _, field := range []string{"webUIServiceName", "webUIIngressName"} {
+		Expect(nested(o, "status", "driverInfo", field)).To(BeEmpty(), name)
+	}
+}
+
 // findsServer checks the same of a server: Kubeflow's operator sets itself as the controller of pod, Service and ConfigMap, which fails where another is.
 func (w *wayBack) findsServer(ctx context.Context) {
 	GinkgoHelper()
@@ -198,7 +226,7 @@ var _ = Describe("Going back to the Kubeflow operator", Ordered, func() {
 	var bad *unstructured.Unstructured
 	left := map[string]string{
 		"runs": "RUNNING", "retries": "FAILING", "failed": "FAILED", "completed": "COMPLETED",
-		"suspended": "SUSPENDED", "suspended-new": "SUBMITTED", "waits": "SUBMITTED",
+		"suspended": "SUSPENDED", "suspended-new": "SUBMITTED", "waits": "SUBMITTED", "waits-again": "PENDING_RERUN",
 	}
 	BeforeAll(func(ctx SpecContext) {
 		theirs, err := definitions.Kubeflow.Paths(ctx, "../..")
@@ -244,7 +272,10 @@ var _ = Describe("Going back to the Kubeflow operator", Ordered, func() {
 			takesItsStatus(ctx, o)
 		}
 		w.findsDriver(ctx, "runs")
+		w.findsUI(ctx, "runs")
 		w.findsDriver(ctx, "retries")
+		w.isFree(ctx, "suspended")
+		w.isFree(ctx, "waits-again")
 		Expect(w.one(ctx, kubeflowApplications, "runs").Object["status"]).To(HaveKeyWithValue("executorState", HaveKeyWithValue("runs-driver-exec-1", "RUNNING")))
 		nightly := w.one(ctx, kubeflowSchedules, "nightly")
 		Expect(nightly.Object["status"]).To(And(HaveKeyWithValue("scheduleState", "Scheduled"), HaveKey("nextRun"), HaveKey("lastRun"), HaveKey("lastRunName")))
