@@ -28,9 +28,14 @@ func TestStoriesLeadBack(t *testing.T) {
 	for name, s := range told {
 		left := leftBehind{}
 		run := storyRun{}
+		taken := s.status.SubmissionID != "" // from Kubeflow's operator
 		run.leaves = func(step step, seen lifecycle.Driver, o lifecycle.Outcome, next v1beta2.SparkApplicationStatus) {
 			words[string(next.AppState.State)] = true
-			for _, problem := range append(left.forKubeflow(&next, seen), left.forApache(o, run.now)...) {
+			problems := left.forKubeflow(&next, seen)
+			if !taken {
+				problems = append(problems, left.forApache(o, run.now)...)
+			}
+			for _, problem := range problems {
 				t.Errorf("%s, %q: %s", name, step.says, problem)
 			}
 		}
@@ -42,7 +47,7 @@ func TestStoriesLeadBack(t *testing.T) {
 }
 
 // leftBehind is what one of the others finds.
-type leftBehind struct{ app sparkv1.SparkApplication }
+type leftBehind struct{ trimmed, kept sparkv1.SparkApplication }
 
 // Kubeflow's operator finds a driver by the name in the status, drops events of pods with another submission id, counts its waits from the last
 // submission, and the time to live from the end: a zero time there deletes the application at once.
@@ -90,33 +95,61 @@ var following = []v1beta2.ApplicationStateType{
 var javaInstant = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$`)
 
 // Apache's operator takes the state from currentState, appends to the largest key of the history, and reads the back-off of a restart from the
-// last state of the attempt before.
+// last state of the attempt before. That is in previousAttemptSummary, or, if histories are kept, before the restart.
 func (l *leftBehind) forApache(o lifecycle.Outcome, now time.Time) (problems []string) {
-	next, _ := apache.SparkApplications{}.ToStatus(&l.app, o, now)
-	l.app = *next
-	s := &l.app.Status
+	for _, family := range []apache.SparkApplications{{}, {KeepHistory: true}} {
+		app := &l.trimmed
+		if family.KeepHistory {
+			app = &l.kept
+		}
+		next, _ := family.ToStatus(app, o, now)
+		*app = *next
+		problems = append(problems, readsApache(&app.Status)...)
+	}
+	return problems
+}
+
+func readsApache(s *sparkv1.SparkApplicationStatus) (problems []string) {
 	if s.CurrentState == nil {
 		if s.StateTransitionHistory != nil || s.CurrentAttemptSummary != nil || s.PreviousAttemptSummary != nil {
 			problems = append(problems, "a part of a status: without a state it has to have none")
 		}
 		return problems
 	}
-	problems = append(problems, chain(s.StateTransitionHistory)...)
-	if keys := keysOf(s.StateTransitionHistory); len(keys) > 0 {
-		last := s.StateTransitionHistory[strconv.Itoa(keys[len(keys)-1])]
-		if last.CurrentStateSummary != s.CurrentState.CurrentStateSummary || last.LastTransitionTime != s.CurrentState.LastTransitionTime {
-			problems = append(problems, "the current state is not the last of the history")
-		}
+	history := s.StateTransitionHistory
+	problems = append(problems, chain(history)...)
+	keys := keysOf(history)
+	if len(keys) == 0 {
+		return problems
+	}
+	last := history[strconv.Itoa(keys[len(keys)-1])]
+	if last.CurrentStateSummary != s.CurrentState.CurrentStateSummary || last.LastTransitionTime != s.CurrentState.LastTransitionTime {
+		problems = append(problems, "the current state is not the last of the history")
 	}
 	if s.CurrentAttemptSummary == nil || s.CurrentAttemptSummary.AttemptInfo == nil {
 		problems = append(problems, "no number of the attempt")
 	}
-	if s.CurrentState.CurrentStateSummary == sparkv1.StateScheduledToRestart {
-		if p := s.PreviousAttemptSummary; p == nil || len(chain(p.StateTransitionHistory)) > 0 {
-			problems = append(problems, "no attempt before to wait after")
-		}
+	if s.CurrentState.CurrentStateSummary != sparkv1.StateScheduledToRestart {
+		return problems
+	}
+	if s.PreviousAttemptSummary == nil || s.PreviousAttemptSummary.AttemptInfo == nil {
+		return append(problems, "no attempt before")
+	}
+	if len(keys) == 1 {
+		history = s.PreviousAttemptSummary.StateTransitionHistory
+		problems, keys = append(problems, chain(history)...), append(keysOf(history), keys...)
+	}
+	if end := history[strconv.Itoa(keys[max(0, len(keys)-2)])]; !ends(end.CurrentStateSummary) {
+		problems = append(problems, "the attempt before ended with "+string(end.CurrentStateSummary)+", which has no back-off")
 	}
 	return problems
+}
+
+// ends reports whether an attempt ends with a state: with Suspended it does here if it is to run again at once, which has their default back-off.
+func ends(s sparkv1.ApplicationStateSummary) bool {
+	all := apache.States()
+	at := slices.Index(all, string(s))
+	return s == sparkv1.StateSuspended || at >= slices.Index(all, string(sparkv1.StateDriverStartTimedOut)) && at < slices.Index(all, string(sparkv1.StateResourceReleased))
 }
 
 func keysOf(history map[string]sparkv1.ApplicationState) (keys []int) {
