@@ -246,8 +246,9 @@ func (m *Schedulers) Reserve(app scheduler.Key, attempt string, r lifecycle.Rese
 	}
 }
 
-// WaitersFor returns the applications of a namespace, or of all for "", that wait for a change of the kind. Those who may be the next to start in their lines
-// come first. Of the others, namespaces take turns, so that those of one do not stand before the first of another; within a namespace, the longest comes first.
+// WaitersFor returns the applications of a namespace, or of all for "", that a change of the kind may let start. Those who may be the next to start in their
+// lines come first; the others in a line are left out, since each is enqueued when those ahead of it start, and there may be thousands. Of those in no line,
+// namespaces take turns, so that those of one do not stand before the first of another; within a namespace, the longest comes first.
 func (m *Schedulers) WaitersFor(kind schema.GroupVersionKind, namespace string) []scheduler.Key {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -261,7 +262,7 @@ func (m *Schedulers) WaitersFor(kind schema.GroupVersionKind, namespace string) 
 		first[app] = true
 	}
 	for app := range m.waiting {
-		if (namespace == "" || app.Namespace == namespace) && !first[app] && waits(app) {
+		if (namespace == "" || app.Namespace == namespace) && !first[app] && !m.ledger.InLine(m.entered[app]) && waits(app) {
 			lines[app.Namespace] = append(lines[app.Namespace], app)
 		}
 	}

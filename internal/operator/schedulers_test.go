@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -251,5 +252,25 @@ func TestTwoKindsWaitInOneOrder(t *testing.T) {
 	m.Forget(order[0])
 	if diff := cmp.Diff(order[1:], m.WaitersFor(queue, "jobs")); diff != "" {
 		t.Errorf("its namesake is forgotten (-want +got):\n%s", diff)
+	}
+}
+
+// A change of a quota enqueues those who may be the next to start in their lines, and those who wait for something else. Of thousands behind them each is
+// enqueued when those ahead of it start.
+func TestWaitersBehindOthersAreLeftAlone(t *testing.T) {
+	quota := schema.GroupVersionKind{Version: "v1", Kind: "ResourceQuota"}
+	m := NewSchedulers(clock.RealClock{}, nil, scheduler.Order{AgingBound: time.Hour})
+	line := scheduler.Line{Namespace: "jobs", Quota: "compute", Resource: "requests.cpu"}
+	var apps []scheduler.Key
+	for i := range 5 {
+		a := scheduler.Attempt{ID: fmt.Sprint("attempt-", i), QueuedAt: start.Add(time.Duration(i) * time.Second), App: scheduler.App{Namespace: "jobs", Name: fmt.Sprint("app-", i)}}
+		apps = append(apps, a.App.Key())
+		m.waiting[a.App.Key()], m.entered[a.App.Key()] = waiter{since: a.QueuedAt, kinds: []schema.GroupVersionKind{quota}}, a.ID
+		if i < 4 { // the last one waits for something else
+			m.ledger.Record(a, scheduler.Admission{Verdict: scheduler.Wait, Lines: []scheduler.Place{{Line: line, Asked: resource.MustParse("4")}}}, start)
+		}
+	}
+	if diff := cmp.Diff([]scheduler.Key{apps[0], apps[4]}, m.WaitersFor(quota, "jobs")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -50,6 +50,8 @@ type Outstanding struct {
 	// Ahead says who waits ahead of the attempt in the lines of its namespace, and in those of all namespaces. A line in which
 	// none is ahead is left out. (Its keys cannot be written in JSON.)
 	Ahead map[Line]Ahead `json:"-"`
+	// AgesIn is how long it takes until the attempt may not be passed any more; 0 if none may pass it.
+	AgesIn time.Duration
 	// Expected says that others have waited when the operator was stopped, and have not been asked yet: the lines may lack any of
 	// them.
 	Expected bool
@@ -220,6 +222,7 @@ func (l *Ledger) Outstanding(a Attempt, now time.Time) Outstanding {
 		o.Others = append(o.Others, r.Reservation)
 	}
 	o.Ahead, o.Expected = l.ahead(a, now), l.expects(a.ID, now)
+	o.AgesIn = max(0, a.QueuedAt.Sub(l.limit(now)))
 	return o
 }
 

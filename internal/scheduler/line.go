@@ -220,6 +220,12 @@ func (l *Ledger) join(q waiter) {
 	l.waiting[q.id] = q
 }
 
+// InLine reports whether an attempt waits in a line.
+func (l *Ledger) InLine(id string) bool {
+	_, waits := l.waiting[id]
+	return waits
+}
+
 // leave takes an attempt out of all lines.
 func (l *Ledger) leave(id string) {
 	q := l.waiting[id]

@@ -221,7 +221,7 @@ func (e *Engine[T]) observe(ctx context.Context, s *scope[T]) (err error) {
 	return err
 }
 
-// waits reports whether an attempt goes on to wait, as far as the cache knows its pods. Thousands may wait, and are asked again and again: the API server
+// waits reports whether an attempt goes on to wait or to be held back, as far as the cache knows its pods. Thousands may wait, and are asked again and again: the API server
 // itself is asked for a driver only before something is started or ended.
 func (e *Engine[T]) waits(ctx context.Context, s *scope[T]) (bool, error) {
 	if s.Record.State == lifecycle.New || !s.Record.State.Starting() {
@@ -234,7 +234,7 @@ func (e *Engine[T]) waits(ctx context.Context, s *scope[T]) (bool, error) {
 		return false, err
 	}
 	if !lifecycle.NeedsAdmission(s.Desired, s.Record, s.observed.Driver, s.env) {
-		return false, nil
+		return s.Desired.Suspend && s.Record.State == lifecycle.Queued && s.Record.Cause.Reason == lifecycle.ReasonSuspended, nil
 	}
 	err = e.admit(ctx, s)
 	return s.admission.Waits(), err

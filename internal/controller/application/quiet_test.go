@@ -279,25 +279,33 @@ func (r podless) List(ctx context.Context, list client.ObjectList, opts ...clien
 	return r.Reader.List(ctx, list, opts...)
 }
 
-// Thousands may wait, each of which is asked twice a minute: the API server is asked for pods only before one starts.
+// Thousands may wait or be held back, each of which is asked again and again: the API server is asked for pods only before one starts.
 func TestWaitingReadsNoPods(t *testing.T) {
-	w := newHarness(t, testutil.Pi())
-	w.full()
-	w.reconcile()
-	live := w.engine.Reader.Live
-	w.engine.Reader.Live = podless{live, t}
-	for range 3 {
-		w.pass(time.Minute)
-		w.reconcile()
-	}
-	if n := len(w.drivers()); n != 0 {
-		t.Fatalf("%d drivers while it waits", n)
-	}
-	w.engine.Reader.Live = live
-	w.plugin = plain{scheduler.Admission{Verdict: scheduler.Admit, Reason: scheduler.ReasonAdmitted}}
-	w.restart()
-	w.settle()
-	if n := len(w.drivers()); n != 1 {
-		t.Errorf("%d drivers when it may start", n)
+	for name, suspended := range map[string]bool{"Waits": false, "HeldBack": true} {
+		t.Run(name, func(t *testing.T) {
+			pi := testutil.Pi()
+			pi.Spec.Suspend = &suspended
+			w := newHarness(t, pi)
+			w.full()
+			w.reconcile()
+			w.reconcile()
+			live := w.engine.Reader.Live
+			w.engine.Reader.Live = podless{live, t}
+			for range 3 {
+				w.pass(time.Minute)
+				w.reconcile()
+			}
+			if n := len(w.drivers()); n != 0 {
+				t.Fatalf("%d drivers while it waits", n)
+			}
+			w.engine.Reader.Live = live
+			w.plugin = plain{scheduler.Admission{Verdict: scheduler.Admit, Reason: scheduler.ReasonAdmitted}}
+			w.restart()
+			w.edit(func(o *v1beta2.SparkApplication) { o.Spec.Suspend = nil })
+			w.settle()
+			if n := len(w.drivers()); n != 1 {
+				t.Errorf("%d drivers when it may start", n)
+			}
+		})
 	}
 }

@@ -119,7 +119,8 @@ func clusterProblems(o *v1.SparkCluster) []*spark.ConfError {
 var clusterFields = fieldsOfRoles()
 
 func fieldsOfRoles() spark.Fields {
-	fields := spark.Fields{"": "spec", scheduler.FieldScheduler: confField(spark.ConfSchedulerName), RoleWorker + ".most": "spec.clusterTolerations.instanceConfig.maxWorkers"}
+	fields := spark.Fields{"": "spec", scheduler.FieldScheduler: confField(spark.ConfSchedulerName), scheduler.FieldQueue: queueField, scheduler.FieldParameters: parametersField,
+		RoleWorker + ".most": "spec.clusterTolerations.instanceConfig.maxWorkers"}
 	for name, spec := range map[string]string{RoleMaster: "spec.masterSpec.", RoleWorker: "spec.workerSpec."} {
 		template := spec + "statefulSetSpec.template"
 		for part, path := range map[string]string{

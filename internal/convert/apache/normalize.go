@@ -29,6 +29,8 @@ var fields = fieldsOf(map[string]string{
 	"driver.podName":             confField(spark.ConfDriverPodName),
 	"executor.instances":         confField(spark.ConfExecutorInstances),
 	"batchScheduler":             confField(spark.ConfSchedulerName),
+	"batchScheduler.queue":       queueField,
+	"batchScheduler.parameters":  parametersField,
 	"configMaps":                 "spec.configMapSpecs",
 	"managedBy":                  "label " + v1.LabelSentinel,
 	"retention":                  "spec.applicationTolerations.resourceRetainDurationMillis",
@@ -65,6 +67,12 @@ func fieldsOf(names map[string]string) spark.Fields {
 	}
 	return names
 }
+
+// What a scheduler is told is no field of this family.
+const (
+	queueField      = "the queue that the pods name"
+	parametersField = "the parameters in the operator's configuration"
+)
 
 func confField(key string) string { return "spec.sparkConf[" + strconv.Quote(key) + "]" }
 

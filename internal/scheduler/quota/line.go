@@ -52,6 +52,10 @@ func waitIn(o scheduler.Outstanding, found []finding) waiting {
 		}
 	}
 	switch w.retryAfter = retry; {
+	case !leads && o.AgesIn > 0:
+		w.retryAfter = min(retryBehind, o.AgesIn)
+	case !leads:
+		w.retryAfter = retryBehind
 	case leads && o.Expected:
 		w.retryAfter = retryAfterStart
 	case leads && o.Recheck > 0:

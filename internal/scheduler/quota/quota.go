@@ -41,9 +41,13 @@ const (
 	Enforce Mode = "Enforce"
 )
 
-// retry is how often an application that waits is checked again. Quotas are watched; this is for pods that end without
-// changing one.
-const retry = 30 * time.Second
+// How often an application that waits is checked again. Quotas are watched; this is for pods that end without changing one.
+const (
+	// retry is for those that may be the next to start in all of their lines.
+	retry = 30 * time.Second
+	// retryBehind is for the others, which are enqueued when those ahead of them start: there may be thousands.
+	retryBehind = 5 * time.Minute
+)
 
 // Plugin checks quotas.
 type Plugin struct {

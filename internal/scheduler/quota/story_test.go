@@ -109,7 +109,7 @@ func TestStoryOfALateReportToALine(t *testing.T) {
 	first, second, third := named(1), named(2), named(3)
 	c.Admit(first)
 	c.Observe(first, pods(3))
-	for a, want := range map[*scheduler.Attempt]time.Duration{&second: time.Second, &third: retry} {
+	for a, want := range map[*scheduler.Attempt]time.Duration{&second: time.Second, &third: retryBehind} {
 		c.Admit(second)
 		if got := c.Admit(*a); got.RetryAfter != want {
 			t.Errorf("%s asks again after %s, want %s", a.ID, got.RetryAfter, want)
