@@ -8,6 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -18,10 +19,21 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/operator"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
-	"github.com/firesteel-dev/firesteel/internal/scheduler/kube"
-	"github.com/firesteel-dev/firesteel/internal/scheduler/quota"
 	"github.com/firesteel-dev/firesteel/internal/standalone"
 )
+
+// counts is a scheduler that counts what quotas still have to give.
+type counts struct{}
+
+func (counts) Describe() scheduler.Descriptor {
+	return scheduler.Descriptor{Name: "counts", Quota: true}
+}
+func (counts) Validate(scheduler.Attempt) field.ErrorList              { return nil }
+func (counts) Reads(scheduler.Attempt) []scheduler.Read                { return nil }
+func (counts) Decorate(scheduler.Attempt, *scheduler.Decoration) error { return nil }
+func (counts) Admit(scheduler.Attempt, scheduler.Snapshot) (scheduler.Admission, error) {
+	return scheduler.Admission{Verdict: scheduler.Admit}, nil
+}
 
 // After a restart of the operator what runs is reserved, and what waited in a line is asked before others.
 func TestLedgerIsRebuilt(t *testing.T) {
@@ -30,7 +42,7 @@ func TestLedgerIsRebuilt(t *testing.T) {
 		o.Spec.RuntimeVersions.SparkVersion = "4.1.4"
 		o.Spec.ClusterTolerations.InstanceConfig = v1.WorkerInstanceConfig{InitWorkers: 3}
 		o.Status.CurrentState = &v1.ClusterState{CurrentStateSummary: state}
-		o.Status.Scheduling = &v1.ClusterScheduling{Start: 1, Scheduler: kube.Name, Source: string(scheduler.SourceCluster)}
+		o.Status.Scheduling = &v1.ClusterScheduling{Start: 1, Scheduler: counts{}.Describe().Name, Source: string(scheduler.SourceCluster)}
 		o.Status.Conditions = []metav1.Condition{{Type: standalone.ConditionApplied, Status: metav1.ConditionFalse, Reason: string(reason)}}
 		return o
 	}
@@ -48,7 +60,7 @@ func TestLedgerIsRebuilt(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			registry, err := scheduler.NewRegistryFor(scheduler.Policy{Default: kube.Name, Admissions: []scheduler.Plugin{quota.New(string(quota.Enforce), nil)}}, kube.Plugin{})
+			registry, err := scheduler.NewRegistry(counts{}.Describe().Name, counts{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -232,7 +232,7 @@ func TestStoryOfTwoWaits(t *testing.T) {
 			c.Admit(first)
 			c.Pass(tc.passed)
 			for range 3 { // each time that it is asked, for longer than a reservation without pods lasts
-				c.Pass(4 * time.Minute * time.Duration(min(1, tc.passed/(10*time.Minute))))
+				c.Pass(4 * time.Minute * min(1, tc.passed/(10*time.Minute)))
 				if got := c.Admit(first); got.Reason != tc.waits {
 					t.Fatalf("%s: %+v", tc.reason, got)
 				}
