@@ -42,8 +42,8 @@ func standalone(namespace string) *v1.SparkCluster {
 	return o
 }
 
-// submits runs spark-submit in a pod of its own, as a client of the cluster.
-func submits(ctx context.Context, o *v1.SparkCluster, name string) {
+// submit runs spark-submit in a pod of its own, as a client of the cluster.
+func submit(ctx context.Context, o *v1.SparkCluster, name, class, arguments string) *corev1.Pod {
 	GinkgoHelper()
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: o.Namespace, Name: name}, Spec: corev1.PodSpec{
 		RestartPolicy: corev1.RestartPolicyNever,
@@ -51,15 +51,29 @@ func submits(ctx context.Context, o *v1.SparkCluster, name string) {
 			Name: "submit", Image: sparkImage, Command: []string{"bash", "-c"},
 			Env: []corev1.EnvVar{{Name: "POD_IP", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "status.podIP"}}}},
 			Args: []string{fmt.Sprintf("/opt/spark/bin/spark-submit --master spark://%s-master-svc:7077 --conf spark.driver.host=$POD_IP --driver-memory 512m "+
-				"--executor-memory 512m --driver-java-options '%s' --class org.apache.spark.examples.SparkPi /opt/spark/examples/jars/spark-examples.jar 4", o.Name, quickStart)},
+				"--executor-memory 512m --driver-java-options '%s' --class %s /opt/spark/examples/jars/spark-examples.jar %s", o.Name, quickStart, class, arguments)},
 		}},
 	}}
 	Expect(admin.Create(ctx, pod)).To(Succeed())
+	return pod
+}
+
+// succeeds waits until a client has ended well, and has said something.
+func succeeds(ctx context.Context, o *v1.SparkCluster, pod *corev1.Pod, says string) {
+	GinkgoHelper()
 	Eventually(func() corev1.PodPhase {
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(pod), pod)).To(Succeed())
 		return pod.Status.Phase
-	}, jobWait, poll).Should(Equal(corev1.PodSucceeded), func() string { return kubectl("logs", "-n", o.Namespace, name, "--tail=60") + clusterState(o) })
-	Expect(kubectl("logs", "-n", o.Namespace, name)).To(ContainSubstring("Pi is roughly 3.1"))
+	}, jobWait, poll).Should(Equal(corev1.PodSucceeded), func() string {
+		return kubectl("logs", "-n", o.Namespace, pod.Name, "--tail=60") + clusterState(o)
+	})
+	Expect(kubectl("logs", "-n", o.Namespace, pod.Name)).To(ContainSubstring(says))
+}
+
+// submits computes pi on the cluster.
+func submits(ctx context.Context, o *v1.SparkCluster, name string) {
+	GinkgoHelper()
+	succeeds(ctx, o, submit(ctx, o, name, "org.apache.spark.examples.SparkPi", "4"), "Pi is roughly 3.1")
 }
 
 func clusterState(o *v1.SparkCluster) string {
@@ -119,7 +133,7 @@ var _ = Describe("A SparkCluster of spark.apache.org", func() {
 		}, jobWait, poll).Should(MatchError(apierrors.IsNotFound, "not found"))
 	})
 
-	It("takes a job by REST, which goes on when the master fails if what it knows is kept", func() {
+	It("takes a job by REST, and one goes on when the master fails if what it knows is kept", func() {
 		o := standalone(newNamespace(ctx, "standalonerest"))
 		o.Spec.SparkConf["spark.master.rest.enabled"] = "true"
 		o.Spec.SparkConf["spark.deploy.recoveryMode"], o.Spec.SparkConf["spark.deploy.recoveryDirectory"] = "FILESYSTEM", "/opt/spark/work/known"
@@ -131,29 +145,30 @@ var _ = Describe("A SparkCluster of spark.apache.org", func() {
 		master := &corev1.Pod{}
 		Expect(admin.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: "lab-master-0"}, master)).To(Succeed())
 		id := submitsByREST(ctx, master)
-		applications := func() (string, error) { return call(ctx, http.MethodGet, master, "8080", "/json/", nil) }
-		const runs = `(?s)"activeapps" : \[ \{.*"behave-sleep".*"state" : "RUNNING".*"completedapps"`
-		Eventually(applications, jobWait, poll).Should(MatchRegexp(runs), func() string { return clusterState(o) })
+		Eventually(func() (string, error) {
+			return call(ctx, http.MethodGet, master, "6066", "/v1/submissions/status/"+id, nil)
+		}, jobWait, poll).Should(MatchRegexp(`"driverState" *: *"FINISHED"`), func() string { return clusterState(o) })
 
-		By("failing the master")
+		By("failing the master while an application runs, which only its successor's memory of it lets it know")
+		lasting := submit(ctx, o, "lasting", "io.firesteel.e2e.Behave", "sleep 20")
+		known := func() (string, error) { return call(ctx, http.MethodGet, master, "8080", "/json/", nil) }
+		Eventually(known, jobWait, poll).Should(MatchRegexp(`(?s)"activeapps" : \[ \{.*"behave-sleep".*"state" : "RUNNING".*"completedapps"`), func() string { return clusterState(o) })
 		kubectl("exec", "-n", o.Namespace, master.Name, "--", "pkill", "java")
 		Eventually(func() int32 {
 			Expect(admin.Get(ctx, client.ObjectKeyFromObject(master), master)).To(Succeed())
 			return master.Status.ContainerStatuses[0].RestartCount
 		}, jobWait, poll).Should(BeEquivalentTo(1))
-		Eventually(applications, jobWait, poll).Should(MatchRegexp(runs), func() string { return clusterState(o) })
-		Eventually(func() (string, error) {
-			return call(ctx, http.MethodGet, master, "6066", "/v1/submissions/status/"+id, nil)
-		}, jobWait, poll).Should(MatchRegexp(`"driverState" *: *"FINISHED"`), func() string { return clusterState(o) })
+		Eventually(known, jobWait, poll).Should(ContainSubstring("behave-sleep"), func() string { return clusterState(o) })
+		succeeds(ctx, o, lasting, "done")
 	})
 })
 
-// submitsByREST sends a job that lasts a while, and returns its id.
+// submitsByREST sends a short job, and returns its id.
 func submitsByREST(ctx context.Context, master *corev1.Pod) string {
 	GinkgoHelper()
 	const jar = "file:/opt/spark/examples/jars/spark-examples.jar"
 	body, err := json.Marshal(map[string]any{
-		"action": "CreateSubmissionRequest", "clientSparkVersion": "4.1.4", "appResource": jar, "mainClass": "io.firesteel.e2e.Behave", "appArgs": []string{"sleep", "25"},
+		"action": "CreateSubmissionRequest", "clientSparkVersion": "4.1.4", "appResource": jar, "mainClass": "io.firesteel.e2e.Behave", "appArgs": []string{"sleep", "1"},
 		"environmentVariables": map[string]string{"SPARK_ENV_LOADED": "1"},
 		"sparkProperties": map[string]string{
 			"spark.app.name": "by-rest", "spark.submit.deployMode": "cluster", "spark.master": "spark://" + master.Status.PodIP + ":7077", "spark.jars": jar,

@@ -32,7 +32,7 @@ const retryAfterStart = 2 * time.Second
 // enqueued when those ahead of them leave the line.
 func waitIn(o scheduler.Outstanding, found []finding) waiting {
 	var w waiting
-	leads := true
+	leads, near := true, true
 	for _, f := range found {
 		var ahead []string
 		for _, k := range f.asks {
@@ -42,7 +42,7 @@ func waitIn(o scheduler.Outstanding, found []finding) waiting {
 				continue
 			}
 			w.places = append(w.places, k.Place)
-			w.blocked, leads = w.blocked || blocked, leads && line.Leads(k.Asked)
+			w.blocked, leads, near = w.blocked || blocked, leads && line.Leads(k.Asked), near && line.Count < few
 			if line.Count > 0 && (k.short() || blocked) {
 				ahead = append(ahead, fmt.Sprintf("%s for %s", about(line.Count), k.Resource))
 			}
@@ -52,14 +52,15 @@ func waitIn(o scheduler.Outstanding, found []finding) waiting {
 		}
 	}
 	switch w.retryAfter = retry; {
-	case !leads && o.AgesIn > 0:
-		w.retryAfter = min(retryBehind, o.AgesIn)
-	case !leads:
-		w.retryAfter = retryBehind
 	case leads && o.Expected:
 		w.retryAfter = retryAfterStart
 	case leads && o.Recheck > 0:
 		w.retryAfter = o.Recheck
+	case leads || near:
+	case o.AgesIn > 0:
+		w.retryAfter = min(retryBehind, o.AgesIn)
+	default:
+		w.retryAfter = retryBehind
 	}
 	return w
 }

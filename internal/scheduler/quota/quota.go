@@ -43,10 +43,13 @@ const (
 
 // How often an application that waits is checked again. Quotas are watched; this is for pods that end without changing one.
 const (
-	// retry is for those that may be the next to start in all of their lines.
+	// retry is for those that few are ahead of.
 	retry = 30 * time.Second
-	// retryBehind is for the others, which are enqueued when those ahead of them start: there may be thousands.
+	// retryBehind is for the others, of which there may be thousands. They are enqueued when those ahead of them start; this is for what their
+	// statuses say.
 	retryBehind = 5 * time.Minute
+	// few is how many may be ahead of one that is checked more often.
+	few = 10
 )
 
 // Plugin checks quotas.

@@ -109,10 +109,25 @@ func TestStoryOfALateReportToALine(t *testing.T) {
 	first, second, third := named(1), named(2), named(3)
 	c.Admit(first)
 	c.Observe(first, pods(3))
-	for a, want := range map[*scheduler.Attempt]time.Duration{&second: time.Second, &third: retryBehind} {
+	for a, want := range map[*scheduler.Attempt]time.Duration{&second: time.Second, &third: retry} {
 		c.Admit(second)
 		if got := c.Admit(*a); got.RetryAfter != want {
 			t.Errorf("%s asks again after %s, want %s", a.ID, got.RetryAfter, want)
+		}
+	}
+}
+
+// Thousands may wait: those with many ahead of them are asked seldom.
+func TestStoryOfALongLine(t *testing.T) {
+	c := cluster(t, "7")
+	c.Admit(named(0))
+	for n := 1; n <= few+1; n++ {
+		want := retry
+		if n > few {
+			want = retryBehind
+		}
+		if got := c.Admit(named(n)); got.RetryAfter != want {
+			t.Errorf("with %d ahead it asks again after %s, want %s", n-1, got.RetryAfter, want)
 		}
 	}
 }
