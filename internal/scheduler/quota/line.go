@@ -51,18 +51,23 @@ func waitIn(o scheduler.Outstanding, found []finding) waiting {
 			w.ahead = append(w.ahead, fmt.Sprintf("%s (%s)", strings.Join(ahead, ", "), f.quota))
 		}
 	}
-	switch w.retryAfter = retry; {
-	case leads && o.Expected:
-		w.retryAfter = retryAfterStart
-	case leads && o.Recheck > 0:
-		w.retryAfter = o.Recheck
-	case leads || near:
-	case o.AgesIn > 0:
-		w.retryAfter = min(retryBehind, o.AgesIn)
-	default:
-		w.retryAfter = retryBehind
-	}
+	w.retryAfter = again(o, leads, near)
 	return w
+}
+
+// again is when to ask again. leads is whether the attempt may be the next to start in all of its lines, and near whether few are ahead of it.
+func again(o scheduler.Outstanding, leads, near bool) time.Duration {
+	switch {
+	case leads && o.Expected:
+		return retryAfterStart
+	case leads && o.Recheck > 0:
+		return o.Recheck
+	case leads || near:
+		return retry
+	case o.AgesIn > 0:
+		return min(retryBehind, o.AgesIn)
+	}
+	return retryBehind
 }
 
 func (w waiting) answer(r scheduler.Reason, message string) scheduler.Admission {
