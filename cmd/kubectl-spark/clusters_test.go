@@ -38,7 +38,7 @@ func ofCluster(name string, changes ...func(*v1.SparkCluster)) *v1.SparkCluster 
 // reconciled gives a cluster the status that the operator writes when it sees something.
 func reconciled(seen standalone.Observation) func(*v1.SparkCluster) {
 	return func(o *v1.SparkCluster) {
-		desired := family.DesiredCluster(o, family.ClusterObjections(o, nil), scheduler.Decoration{})
+		desired := family.DesiredCluster(o, family.ClusterObjections(o, nil), scheduler.Descriptor{})
 		for range 2 {
 			plan := standalone.Decide(desired, family.ClusterRecord(o), seen)
 			results := make([]standalone.Result, len(plan.Actions))

@@ -43,7 +43,7 @@ func (c *connection) explainCluster(ctx context.Context, stored found, operators
 		Object: o, Family: family.ClusterFamily, Word: family.ClusterState, Record: family.ClusterRecord(o), Conditions: o.Status.Conditions,
 		Since: family.ClusterSince(o), QueuedAt: family.ClusterQueuedAt(o), Submitter: lifecycle.SubmitterOf(o.Annotations, family.ClusterFamily.Submitter, operator.Submitters), Now: now,
 		// what its scheduler lays over the pods is not compared
-		Desired: family.DesiredCluster(o, family.ClusterObjections(o, operator.Policies.For(o.Namespace).CheckCluster), scheduler.Decoration{}),
+		Desired: family.DesiredCluster(o, family.ClusterObjections(o, operator.Policies.For(o.Namespace).CheckCluster), scheduler.Descriptor{}),
 	}
 	if s := o.Status.CurrentState; s != nil {
 		in.State, in.StateMessage = string(s.CurrentStateSummary), s.Message

@@ -88,7 +88,7 @@ func clusterEffects(path string) (effects []string, edit string) {
 		}
 	})
 	effects, edit = objectEffects(apache.ClusterObjects(clusterSample(), scheduler.Decoration{}), apache.ClusterObjects(changed, scheduler.Decoration{}))
-	before, after := apache.DesiredCluster(clusterSample(), nil, scheduler.Decoration{}), apache.DesiredCluster(changed, nil, scheduler.Decoration{})
+	before, after := apache.DesiredCluster(clusterSample(), nil, scheduler.Descriptor{}), apache.DesiredCluster(changed, nil, scheduler.Descriptor{})
 	acts := len(effects) > 0 || before.Suspend != after.Suspend
 	words, said := inCluster[path]
 	switch ignored := strings.HasPrefix(words, "*ignored*"); {

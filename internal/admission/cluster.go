@@ -50,9 +50,25 @@ func (c Cluster) Candidate(operator resolve.Operator, annotations map[string]str
 		answer.Choice = resolution.Choice
 		return nil, Result{Admission: answer}
 	}
-	candidate := &Candidate{checked: checked, plugin: resolution.Plugin, attempt: c.attempt(resolution)}
+	return c.candidate(checked, resolution).allowed(operator.Registry)
+}
+
+// Running is the candidate that has been admitted: whether its scheduler or its queue may still be chosen does not matter any more. It is nil if
+// this operator does not have the plugin.
+func (c Cluster) Running(operator resolve.Operator) *Candidate {
+	plugin, known := operator.Registry.Compiled(c.Recorded.Scheduler)
+	if !known {
+		return nil
+	}
+	chosen := c.Recorded
+	chosen.Group = ""
+	return c.candidate(c.checked(operator), scheduler.Resolution{Choice: chosen, Plugin: plugin})
+}
+
+func (c Cluster) candidate(checked Checked, r scheduler.Resolution) *Candidate {
+	candidate := &Candidate{checked: checked, plugin: r.Plugin, attempt: c.attempt(r)}
 	candidate.complete = func(answer scheduler.Admission) Result { return Result{Admission: answer} }
-	return candidate.allowed(operator.Registry)
+	return candidate
 }
 
 // DryRunCluster checks what the scheduler says of a cluster, as if it had capacity.

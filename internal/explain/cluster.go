@@ -4,6 +4,8 @@ package explain
 
 import (
 	"cmp"
+	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -223,4 +225,31 @@ func (v clusterView) scheduling() Scheduling {
 		s.Verdict, s.Reason, s.Message = string(scheduler.Wait), string(r.Cause.Reason), r.Cause.Message
 	}
 	return s
+}
+
+// ClusterCause is why a standalone cluster is not as it is wanted, from its status alone; empty if it is, or if the status does not say.
+func ClusterCause(conditions []metav1.Condition) lifecycle.Cause {
+	for _, aspect := range []string{standalone.ConditionApplied, standalone.ConditionReady} {
+		if c := meta.FindStatusCondition(conditions, aspect); c != nil && c.Status != metav1.ConditionTrue {
+			return lifecycle.Cause{Reason: lifecycle.Reason(c.Reason), Message: c.Message}
+		}
+	}
+	return lifecycle.Cause{}
+}
+
+// readyPods matches the beginning of the message with which standalone.Settle counts pods.
+var readyPods = regexp.MustCompile(`^master: (\d+) of (\d+) ready, workers: (\d+) of (\d+) ready`)
+
+// ClusterReady is how many pods of master and workers are ready of those that are wanted, such as "1/1" and "2/3"; empty if there are none. The
+// operator writes the numbers whenever they change.
+func ClusterReady(conditions []metav1.Condition) (master, workers string) {
+	c := meta.FindStatusCondition(conditions, standalone.ConditionReady)
+	if c == nil {
+		return "", ""
+	}
+	n := readyPods.FindStringSubmatch(c.Message)
+	if n == nil {
+		return "", ""
+	}
+	return fmt.Sprintf("%s/%s", n[1], n[2]), fmt.Sprintf("%s/%s", n[3], n[4])
 }

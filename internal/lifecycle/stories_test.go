@@ -50,7 +50,7 @@ type storyRun struct {
 	// drainSince and idle are what the status of a server has besides.
 	drainSince time.Time
 	idle       lifecycle.Idle
-	// leaves is told what each step comes to and stores, unless that is lost.
+	// leaves gets what each step comes to and stores, unless that is lost.
 	leaves func(step, lifecycle.Driver, lifecycle.Outcome, v1beta2.SparkApplicationStatus)
 }
 

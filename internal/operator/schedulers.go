@@ -246,7 +246,7 @@ func (m *Schedulers) Reserve(app scheduler.Key, attempt string, r lifecycle.Rese
 	}
 }
 
-// WaitersFor returns the applications of a namespace, or of all for "", that a change of the kind may let start. Those who may be the next to start in their
+// WaitersFor returns the applications of a namespace, or of all for "", that a change of the kind may concern. Those that may be the next to start in their
 // lines come first; the others in a line are left out, since each is enqueued when those ahead of it start, and there may be thousands. Of those in no line,
 // namespaces take turns, so that those of one do not stand before the first of another; within a namespace, the longest comes first.
 func (m *Schedulers) WaitersFor(kind schema.GroupVersionKind, namespace string) []scheduler.Key {

@@ -4,6 +4,7 @@ package standalone
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -178,13 +179,14 @@ func Keep(p Part, wanted, there *unstructured.Unstructured) {
 	if p.Kind != "StatefulSet" || there == nil {
 		return
 	}
+	template := []string{"spec", "template"}
 	for field, keys := range map[string][]string{"labels": p.Fixed.Labels, "annotations": p.Fixed.Annotations} {
 		for _, key := range keys {
-			path := []string{"spec", "template", "metadata", field, key}
-			if value, ok, err := unstructured.NestedString(there.Object, path...); ok && err == nil {
-				_ = unstructured.SetNestedField(wanted.Object, value, path...) // they are maps
-			}
+			keep(wanted, there, slices.Concat(template, []string{"metadata", field, key})...)
 		}
+	}
+	if p.Fixed.Scheduler {
+		keep(wanted, there, slices.Concat(template, []string{"spec", "schedulerName"})...)
 	}
 	if selector, ok, err := unstructured.NestedMap(there.Object, "spec", "selector"); ok && err == nil {
 		_ = unstructured.SetNestedMap(wanted.Object, selector, "spec", "selector") // spec is a map
@@ -192,6 +194,15 @@ func Keep(p Part, wanted, there *unstructured.Unstructured) {
 	if n, ok, err := unstructured.NestedInt64(there.Object, "spec", "replicas"); p.Scaled && ok && err == nil {
 		_ = unstructured.SetNestedField(wanted.Object, min(max(n, int64(p.Min)), int64(p.Max)), "spec", "replicas")
 	}
+}
+
+// keep makes a text of what is wanted that of what is there, or takes it away.
+func keep(wanted, there *unstructured.Unstructured, path ...string) {
+	if value, ok, err := unstructured.NestedString(there.Object, path...); ok && err == nil {
+		_ = unstructured.SetNestedField(wanted.Object, value, path...) // they are maps
+		return
+	}
+	unstructured.RemoveNestedField(wanted.Object, path...)
 }
 
 func wants(c Cluster, ref Ref) bool {

@@ -54,12 +54,15 @@ type Part struct {
 	// Scaled says that something else sets the number of replicas, from Min to Max.
 	Scaled   bool
 	Min, Max int32
-	// Fixed are labels and annotations of the pods that stay as they were made: other values would restart the pods.
-	Fixed Keys
+	// Fixed is what a scheduler has laid over the pods at the start. It stays as it was made: anything else would restart the pods.
+	Fixed Fixed
 }
 
-// Keys are keys of labels and of annotations.
-type Keys struct{ Labels, Annotations []string }
+// Fixed are keys of labels and of annotations, and whether the name of the scheduler is one of them.
+type Fixed struct {
+	Labels, Annotations []string
+	Scheduler           bool
+}
 
 // Cluster is the desired state.
 type Cluster struct {

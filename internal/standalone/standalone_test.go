@@ -65,7 +65,7 @@ func TestDecide(t *testing.T) {
 		want    Record
 		actions []Action
 	}{
-		"Start":   {reason: "everything is made before it is told", cluster: cluster(), want: Record{State: Running, Generation: 2, Scheduling: Scheduling{Start: 1}}, actions: apply(service, workers)},
+		"Start":   {reason: "everything is made before the status says so", cluster: cluster(), want: Record{State: Running, Generation: 2, Scheduling: Scheduling{Start: 1}}, actions: apply(service, workers)},
 		"Crashed": {reason: "what an earlier try has made is applied once more", cluster: cluster(), seen: Observation{Found: with(map[Ref]Found{}, service, kept)}, want: Record{State: Running, Generation: 2, Scheduling: Scheduling{Start: 1}}, actions: apply(service, workers)},
 		"Taken": {
 			reason: "an object of others is not touched, and nothing is made beside it", cluster: cluster(), want: Record{Cause: taken(workers)},
@@ -331,13 +331,13 @@ func TestKeep(t *testing.T) {
 func TestKeepOfPods(t *testing.T) {
 	set := func(labels, annotations map[string]any) *unstructured.Unstructured {
 		return &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
-			"template": map[string]any{"metadata": map[string]any{"labels": labels, "annotations": annotations}},
+			"template": map[string]any{"metadata": map[string]any{"labels": labels, "annotations": annotations}, "spec": map[string]any{"schedulerName": labels["group"]}},
 		}}}
 	}
-	part := Part{Ref: workers, Fixed: Keys{Labels: []string{"group"}, Annotations: []string{"members", "user"}}}
+	part := Part{Ref: workers, Fixed: Fixed{Labels: []string{"group"}, Annotations: []string{"members", "user"}, Scheduler: true}}
 	wanted := set(map[string]any{"group": "a", "team": "new"}, map[string]any{"members": "3", "user": "ann"})
 	Keep(part, wanted, set(map[string]any{"group": "b", "team": "old"}, map[string]any{"members": "2"}))
-	if diff := cmp.Diff(set(map[string]any{"group": "b", "team": "new"}, map[string]any{"members": "2", "user": "ann"}), wanted); diff != "" {
+	if diff := cmp.Diff(set(map[string]any{"group": "b", "team": "new"}, map[string]any{"members": "2"}), wanted); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

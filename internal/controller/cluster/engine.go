@@ -119,7 +119,10 @@ func (e *Engine) step(ctx context.Context, obj *v1.SparkCluster) (next *v1.Spark
 			return obj, false, ctrl.Result{}, err
 		}
 	}
-	desired := apache.DesiredCluster(obj, objections, asked.decoration)
+	desired := apache.DesiredCluster(obj, objections, asked.plugin)
+	if record.State == standalone.Running && asked.problem.Reason != "" {
+		desired.Problem = asked.problem
+	}
 	target, err := targetOf(obj, desired, asked.decoration)
 	if err != nil {
 		return obj, false, ctrl.Result{}, err

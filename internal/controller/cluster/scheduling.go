@@ -23,9 +23,12 @@ type answer struct {
 	scheduler.Admission
 	// seen is what its plugin was shown.
 	seen scheduler.Snapshot
-	// decoration is what it lays over the pods, and placing what it says of those that wait.
+	// plugin introduces it, decoration is what it lays over the pods, and placing what it says of those that wait.
+	plugin     scheduler.Descriptor
 	decoration scheduler.Decoration
 	placing    lifecycle.Cause
+	// problem is why the objects of a cluster that runs stay as they are; empty if they need not.
+	problem lifecycle.Cause
 }
 
 // ask asks the scheduler of a cluster that is to start or that runs. One that another operator has started has none.
@@ -75,8 +78,10 @@ func (e *Engine) admit(ctx context.Context, o *v1.SparkCluster, r standalone.Rec
 // decorated adds what the pods carry. A plugin that cannot say it lets the cluster wait.
 func decorated(c *admission.Candidate, a answer) answer {
 	var err error
+	a.plugin = c.Plugin().Describe()
 	if a.decoration, err = c.Decoration(); err != nil {
 		a.Admission = c.Unavailable(scheduler.Failed(err)).Admission
+		a.problem = lifecycle.Cause{Reason: a.Reason, Message: a.Message}
 	}
 	return a
 }
@@ -85,12 +90,15 @@ func decorated(c *admission.Candidate, a answer) answer {
 // plugin changes nothing.
 func (e *Engine) observe(ctx context.Context, o *v1.SparkCluster, r standalone.Record) (answer, error) {
 	config := e.Operator()
-	candidate, _ := e.start(o, r).Candidate(config, nil)
+	candidate := e.start(o, r).Running(config)
 	if candidate == nil {
-		return answer{}, nil
+		return answer{problem: lifecycle.Cause{Reason: scheduler.ReasonSchedulerUnknown, Message: fmt.Sprintf(
+			"the cluster was started with the scheduler %q, which this operator does not know any more: it runs on as it is; suspend and resume it for another one", r.Scheduling.Scheduler)}}, nil
 	}
 	a := decorated(candidate, answer{})
-	a.Admission = scheduler.Admission{}
+	if a.Admission = (scheduler.Admission{}); a.problem.Reason != "" {
+		return a, nil
+	}
 	plugin, observes := config.Registry.Observer(r.Scheduling.Scheduler)
 	if !observes && !config.Registry.Quotas() {
 		return a, nil
@@ -175,7 +183,7 @@ func (e *Engine) enterRunning(ctx context.Context) error {
 		if r.State != standalone.Running || r.Scheduling.Scheduler == "" {
 			continue
 		}
-		candidate, _ := e.start(o, r).Candidate(config, nil)
+		candidate := e.start(o, r).Running(config)
 		if candidate == nil {
 			continue
 		}

@@ -4,14 +4,15 @@ package apache
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
@@ -41,9 +42,8 @@ func ClusterProbe(o *v1.SparkCluster) bool {
 	return strings.EqualFold(o.Labels[v1.LabelSentinel], "true")
 }
 
-// DesiredCluster returns what standalone.Decide needs to know of the object itself, of what is against it, and of what its scheduler lays over its
-// pods.
-func DesiredCluster(o *v1.SparkCluster, objections []*spark.ConfError, d scheduler.Decoration) standalone.Cluster {
+// DesiredCluster returns what standalone.Decide needs to know of the object itself, of what is against it, and of its scheduler's plugin.
+func DesiredCluster(o *v1.SparkCluster, objections []*spark.ConfError, plugin scheduler.Descriptor) standalone.Cluster {
 	c := standalone.Cluster{
 		Generation: o.Generation, Suspend: o.Spec.Suspend, Deleting: !o.DeletionTimestamp.IsZero(), Finalizer: slices.Contains(o.Finalizers, v1.ClusterFinalizer),
 		SuspendField: "spec.suspend", Problem: problemOf(objections),
@@ -51,14 +51,14 @@ func DesiredCluster(o *v1.SparkCluster, objections []*spark.ConfError, d schedul
 	}
 	c.Probe = ClusterProbe(o)
 	size := o.Spec.ClusterTolerations.InstanceConfig
-	for _, object := range ClusterObjects(o, d) {
+	for _, object := range ClusterObjects(o, scheduler.Decoration{}) {
 		part := standalone.Part{Ref: standalone.Ref{Kind: object.GetObjectKind().GroupVersionKind().Kind, Name: object.GetName()}}
 		part.Runs = part.Kind == "StatefulSet" || slices.Contains(c.Optional, part.Ref)
 		switch part.Ref {
 		case standalone.Ref{Kind: "StatefulSet", Name: masterName(o.Name)}:
-			part.Fixed = keysOf(d.Driver)
+			part.Fixed = fixed(plugin, ptr.Deref(o.Spec.MasterSpec, v1.MasterSpec{}).RoleObjects)
 		case standalone.Ref{Kind: "StatefulSet", Name: workerName(o.Name)}:
-			part.Fixed = keysOf(d.Executor)
+			part.Fixed = fixed(plugin, ptr.Deref(o.Spec.WorkerSpec, v1.WorkerSpec{}).RoleObjects)
 			part.Scaled, part.Min, part.Max = size.MinWorkers < size.MaxWorkers, size.MinWorkers, size.MaxWorkers
 		}
 		c.Parts = append(c.Parts, part)
@@ -66,8 +66,21 @@ func DesiredCluster(o *v1.SparkCluster, objections []*spark.ConfError, d schedul
 	return c
 }
 
-func keysOf(o spark.PodOverlay) standalone.Keys {
-	return standalone.Keys{Labels: slices.Sorted(maps.Keys(o.Labels)), Annotations: slices.Sorted(maps.Keys(o.Annotations))}
+// fixed is what a plugin lays over the pods of a role, without what their user has written.
+func fixed(plugin scheduler.Descriptor, wanted v1.RoleObjects) standalone.Fixed {
+	f := standalone.Fixed{Scheduler: plugin.SchedulerName != ""}
+	own := ptr.Deref(wanted.StatefulSetSpec, appsv1.StatefulSetSpec{}).Template
+	for _, key := range plugin.ManagedKeys {
+		_, label := own.Labels[key.Key]
+		_, annotation := own.Annotations[key.Key]
+		switch {
+		case key.Part == scheduler.PodLabel && !label:
+			f.Labels = append(f.Labels, key.Key)
+		case key.Part == scheduler.PodAnnotation && !annotation:
+			f.Annotations = append(f.Annotations, key.Key)
+		}
+	}
+	return f
 }
 
 func problemOf(objections []*spark.ConfError) lifecycle.Cause {

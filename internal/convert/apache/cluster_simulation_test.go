@@ -133,7 +133,7 @@ func (h *clusterHistory) operate(i int) {
 	decided := cache.cluster
 	o := seen(cache)
 	o.Admission = h.asked(decided)
-	plan := standalone.Decide(DesiredCluster(decided, ClusterObjections(decided, nil), scheduler.Decoration{}), ClusterRecord(decided), o)
+	plan := standalone.Decide(DesiredCluster(decided, ClusterObjections(decided, nil), scheduler.Descriptor{}), ClusterRecord(decided), o)
 	fresh := func() bool { return h.cluster != nil && h.cluster.ResourceVersion == decided.ResourceVersion }
 	if len(plan.Actions) > 0 && !fresh() {
 		return
@@ -311,7 +311,7 @@ func (h *clusterHistory) settled() error {
 		}
 		return nil
 	}
-	desired, record := DesiredCluster(h.cluster, ClusterObjections(h.cluster, nil), scheduler.Decoration{}), ClusterRecord(h.cluster)
+	desired, record := DesiredCluster(h.cluster, ClusterObjections(h.cluster, nil), scheduler.Descriptor{}), ClusterRecord(h.cluster)
 	for ref, object := range h.objects {
 		if object.ours && object.deleted {
 			return fmt.Errorf("%s is being deleted", ref)

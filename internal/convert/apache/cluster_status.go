@@ -70,7 +70,7 @@ func ClusterStatus(o *v1.SparkCluster, out standalone.Outcome, now time.Time) (n
 	return next, !equality.Semantic.DeepEqual(&o.Status, s)
 }
 
-// wordsKept is the message of a condition. What pods wait for is told in the words of a scheduler, which may change all the time: they are written
+// wordsKept is the message of a condition. A scheduler may change its words about pods that wait all the time: they are written
 // when the reason changes, or the numbers before them.
 func wordsKept(old *metav1.Condition, c metav1.Condition) string {
 	if old == nil || old.Reason != c.Reason || c.Type != standalone.ConditionReady {

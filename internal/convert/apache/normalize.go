@@ -68,7 +68,7 @@ func fieldsOf(names map[string]string) spark.Fields {
 	return names
 }
 
-// What a scheduler is told is no field of this family.
+// The names in messages of what this family has no fields for.
 const (
 	queueField      = "the queue that the pods name"
 	parametersField = "the parameters in the operator's configuration"

@@ -79,7 +79,7 @@ type simApp struct {
 type mutant struct {
 	reason string
 	strict bool
-	// asks changes what an attempt is told, and places where it is entered.
+	// asks changes what an attempt gets to know, and places where it is entered.
 	asks   func(*scheduler.Attempt)
 	places func(*scheduler.Attempt, []scheduler.Place)
 	// forgets whom to expect after a crash.

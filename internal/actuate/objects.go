@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package actuate
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// CreateRun creates a run of a schedule under the name that its time gives it. If there is an object of that name, that is
+// returned: it may be the run, created by an operator that crashed before it wrote the status.
+func (w Writer) CreateRun(ctx context.Context, run client.Object) (existing client.Object, err error) {
+	err = w.Client.Create(ctx, run)
+	if !apierrors.IsAlreadyExists(err) {
+		return nil, err
+	}
+	found, err := w.Existing(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	if found == nil {
+		return nil, fmt.Errorf("run %s existed and was deleted meanwhile", run.GetName())
+	}
+	return found, nil
+}
+
+// DeleteRun deletes a run of a schedule, with what belongs to it, if it still is the one with the UID and, unless that is
+// empty, the version: a conflict is returned then.
+func (w Writer) DeleteRun(ctx context.Context, run client.Object, uid, version string) error {
+	condition := client.Preconditions{UID: (*types.UID)(&uid)}
+	if version != "" {
+		condition.ResourceVersion = &version
+	}
+	err := w.Client.Delete(ctx, run, condition, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	if apierrors.IsNotFound(err) || version == "" && apierrors.IsConflict(err) {
+		return nil // it is gone
+	}
+	return err
+}
+
+// SetConf sets a Spark property in the spec of an object, and nothing else of it. The object becomes what the API server has stored. Another
+// object of the name is a conflict. The version is not compared: the edit has to succeed while the cache is behind.
+func (w Writer) SetConf(ctx context.Context, o client.Object, property, value string) error {
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": o.GetUID()},
+		"spec":     map[string]any{"sparkConf": map[string]string{property: value}},
+	})
+	if err != nil {
+		return err
+	}
+	return w.Client.Patch(ctx, o, client.RawPatch(types.MergePatchType, patch))
+}
+
+// What keeps a driver's template as it is.
+const (
+	noTemplate    = "the driver was created without a template of its executors that the operator could edit"
+	fixedTemplate = "the template of the driver's executors cannot be changed: another release of the operator created it"
+)
+
+// UpdateTemplate writes the ConfigMap that a driver reads its executors' template from. It creates none: a driver without one reads none. A nil
+// template is that of a driver without Spark's step for it.
+func (w Writer) UpdateTemplate(ctx context.Context, owner lifecycle.Owner, template *corev1.ConfigMap) lifecycle.Result {
+	var found client.Object
+	if template != nil {
+		var err error
+		if found, err = w.Existing(ctx, template); err != nil {
+			return lifecycle.Result{Kind: lifecycle.UpdateTemplate, Class: lifecycle.ClassTransient, Message: err.Error()}
+		}
+	}
+	existing, ok := found.(*corev1.ConfigMap)
+	switch {
+	case !ok, owner.Of(existing) != lifecycle.Current:
+		return lifecycle.Result{Kind: lifecycle.UpdateTemplate, Class: lifecycle.ClassRefused, Message: noTemplate}
+	case ptr.Deref(existing.Immutable, false):
+		return lifecycle.Result{Kind: lifecycle.UpdateTemplate, Class: lifecycle.ClassRefused, Message: fixedTemplate}
+	case maps.Equal(existing.Data, template.Data):
+		return resultOf(lifecycle.UpdateTemplate, nil)
+	}
+	next := existing.DeepCopy()
+	next.Data = template.Data
+	return resultOf(lifecycle.UpdateTemplate, w.Client.Patch(ctx, next, client.MergeFromWithOptions(existing, client.MergeFromWithOptimisticLock{})))
+}
+
+// tokenBytes is how many random bytes a token has.
+const tokenBytes = 32
+
+// createToken creates the Secret with the token of an application's clients. Create is the one right that it needs: a Secret of that
+// name is never read, changed or deleted, so that all attempts have the token of the first. It goes with the application.
+func (w Writer) createToken(ctx context.Context, owner lifecycle.Owner, secret *corev1.Secret) lifecycle.Result {
+	if secret == nil {
+		return done()
+	}
+	var token [tokenBytes]byte
+	_, _ = rand.Read(token[:]) // never fails
+	owner.SubmissionID = ""    // it belongs to no attempt
+	mine, _ := marked(secret, owner).(*corev1.Secret)
+	mine.Immutable = new(true)
+	mine.Data = map[string][]byte{spark.TokenKey: []byte(hex.EncodeToString(token[:]))}
+	err := w.Client.Create(ctx, mine)
+	if apierrors.IsAlreadyExists(err) {
+		return done()
+	}
+	return resultOf(lifecycle.Submit, err)
+}
