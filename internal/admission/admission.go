@@ -89,6 +89,8 @@ type Candidate struct {
 	err error
 	// complete adds what is to be created to an answer that admits the attempt.
 	complete func(scheduler.Admission) Result
+	// words are what messages call the roles, where they are not a driver and executors.
+	words *strings.Replacer
 }
 
 // Result is the answer about an attempt. Submission is empty unless the attempt is admitted.
@@ -275,10 +277,19 @@ func (c *Candidate) signed(a scheduler.Admission) scheduler.Admission {
 	if a.Group != nil {
 		a.Choice.Group = a.Group.Kind + " " + a.Group.Name
 	}
+	a.Message, a.Warning = c.said(a.Message), c.said(a.Warning)
 	if a.Verdict != scheduler.Admit {
 		a.Message += " (" + c.attempt.Scheduler + ")"
 	}
 	return a
+}
+
+// said is a message with the words of its user.
+func (c *Candidate) said(message string) string {
+	if c.words == nil {
+		return message
+	}
+	return c.words.Replace(message)
 }
 
 // ObserveReads names what the scheduler needs to read for a submitted attempt.
@@ -302,7 +313,7 @@ func (c *Candidate) Observe(observer scheduler.Plugin, snapshot scheduler.Snapsh
 	if o.Eviction != nil {
 		o.Reason = o.Eviction.Reason
 	}
-	o.Message += " (" + c.attempt.Scheduler + ")"
+	o.Message = c.said(o.Message) + " (" + c.attempt.Scheduler + ")"
 	return o, nil
 }
 

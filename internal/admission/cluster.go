@@ -3,6 +3,7 @@
 package admission
 
 import (
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,6 +28,9 @@ type Cluster struct {
 	Recorded  scheduler.Choice
 	Submitter lifecycle.Submitter
 }
+
+// clusterWords are what schedulers call a driver and its executors.
+var clusterWords = strings.NewReplacer("driver", "master", "executor", "worker", "the application", "the cluster", "the whole application", "the whole cluster")
 
 // ClusterApp identifies a cluster for schedulers.
 func ClusterApp(kind schema.GroupKind, o metav1.Object) scheduler.App {
@@ -66,7 +70,7 @@ func (c Cluster) Running(operator resolve.Operator) *Candidate {
 }
 
 func (c Cluster) candidate(checked Checked, r scheduler.Resolution) *Candidate {
-	candidate := &Candidate{checked: checked, plugin: r.Plugin, attempt: c.attempt(r)}
+	candidate := &Candidate{checked: checked, plugin: r.Plugin, attempt: c.attempt(r), words: clusterWords}
 	candidate.complete = func(answer scheduler.Admission) Result { return Result{Admission: answer} }
 	return candidate
 }
@@ -75,6 +79,14 @@ func (c Cluster) candidate(checked Checked, r scheduler.Resolution) *Candidate {
 func DryRunCluster(c Cluster, operator resolve.Operator) DryRunResult {
 	f := DryRunResult{checked: c.checked(operator)}
 	f.schedule(operator.Registry, c.request(f.checked.App, nil), c.attempt)
+	for _, e := range f.Errors {
+		e.Detail = clusterWords.Replace(e.Detail)
+	}
+	for _, all := range [][]string{f.Warnings, f.Assumptions} {
+		for i := range all {
+			all[i] = clusterWords.Replace(all[i])
+		}
+	}
 	return f
 }
 

@@ -133,6 +133,8 @@ var clusterFields = fieldsOfRoles()
 
 func fieldsOfRoles() spark.Fields {
 	fields := spark.Fields{"": "spec", scheduler.FieldScheduler: confField(spark.ConfSchedulerName), scheduler.FieldQueue: queueField, scheduler.FieldParameters: parametersField,
+		spark.RoleDriver + ".schedulerName": confField(spark.ConfSchedulerName), spark.RoleExecutor + ".schedulerName": confField(spark.ConfSchedulerName),
+		spark.RoleDriver + ".coreLimit": "spec.masterSpec.statefulSetSpec.template.spec.containers", spark.RoleExecutor + ".coreLimit": "spec.workerSpec.statefulSetSpec.template.spec.containers",
 		RoleWorker + ".most": "spec.clusterTolerations.instanceConfig.maxWorkers"}
 	for name, spec := range map[string]string{RoleMaster: "spec.masterSpec.", RoleWorker: "spec.workerSpec."} {
 		template := spec + "statefulSetSpec.template"

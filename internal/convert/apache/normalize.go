@@ -30,6 +30,8 @@ var fields = fieldsOf(map[string]string{
 	"executor.instances":         confField(spark.ConfExecutorInstances),
 	"batchScheduler":             confField(spark.ConfSchedulerName),
 	"batchScheduler.queue":       queueField,
+	"driver.coreLimit":           confField(spark.ConfDriverLimitCores),
+	"executor.coreLimit":         confField(spark.ConfExecutorLimitCores),
 	"batchScheduler.parameters":  parametersField,
 	"configMaps":                 "spec.configMapSpecs",
 	"managedBy":                  "label " + v1.LabelSentinel,

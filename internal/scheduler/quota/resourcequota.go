@@ -63,7 +63,7 @@ func resourceQuotas(a scheduler.Attempt, s scheduler.Snapshot) ([]finding, error
 		if err != nil {
 			return nil, err
 		}
-		if p, ok := missingLimit(q, charges); ok {
+		if p, ok := missingLimit(a, q, charges); ok {
 			found = append(found, p)
 			continue
 		}
@@ -181,7 +181,7 @@ var required = []corev1.ResourceName{
 }
 
 // missingLimit finds what the quota counts and a pod does not say: the API server refuses such a pod.
-func missingLimit(q *corev1.ResourceQuota, charges []charge) (finding, bool) {
+func missingLimit(a scheduler.Attempt, q *corev1.ResourceQuota, charges []charge) (finding, bool) {
 	for _, c := range charges {
 		if !inScope(q, c.role) {
 			continue
@@ -190,8 +190,8 @@ func missingLimit(q *corev1.ResourceQuota, charges []charge) (finding, bool) {
 			_, counted := q.Spec.Hard[name]
 			if _, given := c.cost[name]; counted && !given {
 				return finding{quota: nameOf(q), reason: scheduler.ReasonQuotaRequiresLimits, message: fmt.Sprintf(
-					"ResourceQuota %s of namespace %s counts %s, but the %s has none and would be refused; set it (for limits.cpu: spec.%s.coreLimit), or ask for a LimitRange with a default",
-					q.Name, q.Namespace, name, c.name, c.name)}, true
+					"ResourceQuota %s of namespace %s counts %s, but the %s has none and would be refused; set it (for limits.cpu: %s), or ask for a LimitRange with a default",
+					q.Name, q.Namespace, name, c.name, a.Field(c.name+".coreLimit"))}, true
 			}
 		}
 	}
