@@ -82,7 +82,7 @@ func (v clusterView) action(a standalone.Action) string {
 	case standalone.Release:
 		return "delete the scheduler's objects"
 	case standalone.RemoveFinalizer:
-		return "remove the finalizer of a former operator"
+		return "remove the finalizer of a previous operator"
 	}
 	return string(a.Kind)
 }
