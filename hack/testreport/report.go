@@ -38,6 +38,9 @@ type result struct {
 	// spec is set for a Ginkgo spec, which the suite's seed ordered, and for a set-up of its suite, which has no words to focus on.
 	spec, setUp bool
 	seed        int64
+	// ordered are the words of the container whose specs need each other; cut, that such a spec did not run since an earlier one failed.
+	ordered string
+	cut     bool
 	// where is the place of a spec's failure: file:line.
 	where string
 	// final says that a failure is not tried again: the spec is marked so, or its suite or package did not come to its end.
@@ -126,7 +129,10 @@ func parseSpecs(file string) func(io.Reader) ([]result, error) {
 				if s.State != types.SpecStatePassed && !failed || s.FullText() == "" && !failed {
 					continue
 				}
-				one := result{pkg: pkg, name: cmp.Or(s.FullText(), s.LeafNodeType.String()), took: s.RunTime, failed: failed, spec: true, setUp: s.LeafNodeType != types.NodeTypeIt, seed: report.SuiteConfig.RandomSeed}
+				one := result{pkg: pkg, name: cmp.Or(s.FullText(), s.LeafNodeType.String()), took: s.RunTime, failed: failed, spec: true, setUp: s.LeafNodeType != types.NodeTypeIt, cut: cut, seed: report.SuiteConfig.RandomSeed}
+				if s.IsInOrderedContainer && len(s.ContainerHierarchyTexts) > 0 {
+					one.ordered = s.ContainerHierarchyTexts[0]
+				}
 				if failed {
 					one.where = fmt.Sprintf("%s:%d", filepath.Base(s.FailureLocation().FileName), s.FailureLocation().LineNumber)
 					one.final = !cut && s.State != types.SpecStateFailed || slices.Contains(s.Labels(), safety)

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"regexp"
@@ -24,16 +25,25 @@ func (r result) mayTryAgain() bool {
 }
 
 // writeTries writes the arguments of go test that try the failures again, a line for each package's specs and for each other test, separated by
-// tabs. A test is tried with all its rows: some may not have run after the one that failed. It writes nothing when one of them may not be tried.
+// tabs. A test is tried with all its rows, and a spec with all of its ordered container: some may not have run after the one that failed. It writes
+// nothing when one of them may not be tried.
 func writeTries(out io.Writer, failed []result) error {
-	if len(failed) == 0 || len(failed) > mostTries || slices.ContainsFunc(failed, func(r result) bool { return !r.mayTryAgain() }) {
+	causes := 0
+	for _, r := range failed {
+		if !r.cut {
+			causes++
+		}
+	}
+	if len(failed) == 0 || causes > mostTries || slices.ContainsFunc(failed, func(r result) bool { return !r.mayTryAgain() }) {
 		return nil
 	}
 	specs := map[string][]string{}
 	var lines []string
 	for _, r := range failed {
 		if r.spec {
-			specs[r.pkg] = append(specs[r.pkg], regexp.QuoteMeta(r.name))
+			if words := regexp.QuoteMeta(cmp.Or(r.ordered, r.name)); !slices.Contains(specs[r.pkg], words) {
+				specs[r.pkg] = append(specs[r.pkg], words)
+			}
 			continue
 		}
 		test, _, _ := strings.Cut(r.name, "/")

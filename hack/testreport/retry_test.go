@@ -15,6 +15,10 @@ func TestTries(t *testing.T) {
 	}
 	kill, setUp := spec("kill"), spec("BeforeSuite")
 	kill.final, setUp.setUp = true, true
+	ordered := []result{spec("way a"), spec("way b"), spec("way c"), spec("way d"), spec("way e")}
+	for i := range ordered {
+		ordered[i].ordered, ordered[i].cut = "way", i > 0
+	}
 	row := result{pkg: "test/docs/guide", name: "TestPages/a_(b)", failed: true}
 	for name, tc := range map[string]struct {
 		reason string
@@ -25,6 +29,7 @@ func TestTries(t *testing.T) {
 		"Test":       {reason: "a test of a package below one that waits", failed: []result{row}, want: "./test/docs/guide\t-run=^TestPages$\n"},
 		"Rows":       {reason: "the whole test, once: what came after the row that failed may not have run", failed: []result{row, {pkg: "test/docs/guide", name: "TestPages/c", failed: true}}, want: "./test/docs/guide\t-run=^TestPages$\n"},
 		"Both":       {reason: "one call each", failed: []result{spec("c"), row}, want: "./test/docs/guide\t-run=^TestPages$\n./test/e2e\t-ginkgo.fail-on-empty\t-ginkgo.focus=c\n"},
+		"Ordered":    {reason: "those that one kept from running are no causes, and need those before", failed: ordered, want: "./test/e2e\t-ginkgo.fail-on-empty\t-ginkgo.focus=way\n"},
 		"Green":      {reason: "there is nothing to try"},
 		"Many":       {reason: "so many are no accident", failed: []result{spec("a"), spec("b"), spec("c"), spec("d")}},
 		"Safety":     {reason: "what looks for a rare fault has found it", failed: []result{spec("a"), kill}},
@@ -55,7 +60,7 @@ func TestFinal(t *testing.T) {
 {"LeafNodeType":"It","LeafNodeText":"panicked","State":"panicked"},
 {"LeafNodeType":"It","LeafNodeText":"ended with the suite","State":"timedout"},
 {"LeafNodeType":"It","LeafNodeText":"filtered","State":"skipped"},
-{"LeafNodeType":"It","LeafNodeText":"after it","State":"skipped","Failure":{"Message":"Spec skipped because an earlier spec in an ordered container failed"}}]}]`
+{"LeafNodeType":"It","LeafNodeText":"after it","ContainerHierarchyTexts":["way"],"IsInOrderedContainer":true,"State":"skipped","Failure":{"Message":"Spec skipped because an earlier spec in an ordered container failed"}}]}]`
 	results, err := parseSpecs("specs/e2e.json")(strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
@@ -63,8 +68,11 @@ func TestFinal(t *testing.T) {
 	got := map[string]bool{}
 	for _, r := range failuresOf(results) {
 		got[r.name] = r.mayTryAgain()
+		if r.cut != (r.ordered == "way") {
+			t.Errorf("%s: cut %t in the ordered container %q", r.name, r.cut, r.ordered)
+		}
 	}
-	want := map[string]bool{"failed": true, "kill": false, "panicked": false, "ended with the suite": false, "after it": true}
+	want := map[string]bool{"failed": true, "kill": false, "panicked": false, "ended with the suite": false, "way after it": true}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

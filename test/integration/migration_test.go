@@ -174,26 +174,6 @@ func (m *migration) runs(ctx context.Context) map[string]int {
 	return found
 }
 
-// end gives the cluster back to the other specs.
-func (m *migration) end(ctx context.Context) {
-	GinkgoHelper()
-	if stop != nil {
-		stopOperator()
-	}
-	m.run("helm uninstall -n " + m.namespace + " --ignore-not-found " + migrationRelease)
-	restoresOurs(ctx)
-	startOperator(server.Config)
-}
-
-// restoresOurs puts our definitions into force again.
-func restoresOurs(ctx context.Context) {
-	GinkgoHelper()
-	ours, err := filepath.Glob("../../config/crd/bases/*.yaml")
-	Expect(err).NotTo(HaveOccurred())
-	define(ctx, ours...)
-	Eventually(keepsOurs, wait, poll).WithArguments(ctx).Should(BeTrue(), "our definition is in force again")
-}
-
 // later are applications that do nothing before somebody acts.
 var later = []string{"suspended", "suspended-new", "pending-rerun-invalidated"}
 
@@ -206,8 +186,8 @@ var _ = Describe("Switching from the Kubeflow operator", Ordered, func() {
 	BeforeAll(func() {
 		ctx = context.Background()
 		m.folder = GinkgoT().TempDir()
+		serverAlone()
 		stopOperator()
-		DeferCleanup(func() { m.end(context.Background()) })
 		m.begin(ctx)
 		notes = m.install(ctx)
 	})

@@ -103,6 +103,12 @@ var _ = ReportAfterSuite("report", func(r Report) {
 
 var _ = BeforeSuite(func() {
 	logf.SetLogger(zap.New(zap.WriteTo(GinkgoWriter)))
+	startServer()
+})
+
+// startServer starts an API server with our definitions, and an operator.
+func startServer() {
+	GinkgoHelper()
 	server = &envtest.Environment{
 		CRDDirectoryPaths:     []string{filepath.Join("..", "..", "config", "crd", "bases")},
 		ErrorIfCRDPathMissing: true,
@@ -112,14 +118,32 @@ var _ = BeforeSuite(func() {
 	admin, err = client.New(cfg, client.Options{Scheme: controller.Scheme()})
 	Expect(err).NotTo(HaveOccurred())
 	startOperator(cfg)
-})
+}
 
-var _ = AfterSuite(func() {
+// stopServer ends both.
+func stopServer() {
+	GinkgoHelper()
 	if stop != nil {
 		stopOperator()
 	}
 	Expect(server.Stop()).To(Succeed())
-})
+}
+
+// serverAlone gives the specs of a container an API server of their own. It is for those that change or read what all namespaces have in common: what
+// other specs have left would be found there, in an order that differs in each run.
+func serverAlone() {
+	GinkgoHelper()
+	stopOperator()
+	shared, sharedAdmin := server, admin
+	DeferCleanup(func() {
+		stopServer()
+		server, admin = shared, sharedAdmin
+		startOperator(server.Config)
+	})
+	startServer()
+}
+
+var _ = AfterSuite(stopServer)
 
 // startOperator runs the operator as its main function would, but for the counting of its writes.
 func startOperator(cfg *rest.Config) { startOperatorWith(cfg, `{bindAddress: "0"}`) }

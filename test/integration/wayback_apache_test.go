@@ -151,10 +151,7 @@ var _ = Describe("Going back to Apache's operator", Ordered, func() {
 	}
 	BeforeAll(func(ctx SpecContext) {
 		w.begin(ctx, "DEFINITIONS", likeApaches(GinkgoT().TempDir()))
-		DeferCleanup(func(ctx SpecContext) {
-			extraConfig = ""
-			w.end(ctx)
-		})
+		DeferCleanup(func() { extraConfig = "" })
 		restartOperator(func() { extraConfig = "apache: {enabled: true}\n" })
 		w.runsApaches(ctx)
 		for name, state := range left {

@@ -232,7 +232,6 @@ var _ = Describe("Going back to the Kubeflow operator", Ordered, func() {
 		theirs, err := definitions.Kubeflow.Paths(ctx, "../..")
 		Expect(err).NotTo(HaveOccurred())
 		w.begin(ctx, "helm show crds spark-operator/spark-operator --version VERSION", "cat "+strings.Join(theirs, " "))
-		DeferCleanup(func(ctx SpecContext) { w.end(ctx) })
 		w.runsKubeflows(ctx)
 		bad = w.unreadable(ctx)
 		Eventually(func() map[string]string { return w.words(ctx) }, wait, poll).Should(And(HaveLen(len(left)+2), SatisfyAll(haveAll(left)...)))
@@ -322,15 +321,4 @@ func onlyKubeflows(status any) map[string]any {
 		}
 	}
 	return known
-}
-
-// end gives the cluster back to the other specs.
-func (w *wayBack) end(ctx context.Context) {
-	GinkgoHelper()
-	if stop != nil {
-		stopOperator()
-	}
-	w.do(ctx, "helm uninstall firesteel -n firesteel --ignore-not-found")
-	restoresOurs(ctx)
-	startOperator(server.Config)
 }

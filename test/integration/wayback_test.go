@@ -61,9 +61,10 @@ func programs(ctx context.Context, folder string) []string {
 	}
 }
 
-// begin has an administrator, and a place for what runs. What the page leaves open is filled in.
+// begin has a cluster, its administrator, and a place for what runs. What the page leaves open is filled in.
 func (w *wayBack) begin(ctx context.Context, fill ...string) {
 	GinkgoHelper()
+	serverAlone()
 	root, err := filepath.Abs("../..")
 	Expect(err).NotTo(HaveOccurred())
 	w.folder = GinkgoT().TempDir()
