@@ -38,7 +38,7 @@ func ofCluster(name string, changes ...func(*v1.SparkCluster)) *v1.SparkCluster 
 // reconciled gives a cluster the status that the operator writes when it sees something.
 func reconciled(seen standalone.Observation) func(*v1.SparkCluster) {
 	return func(o *v1.SparkCluster) {
-		desired := family.DesiredCluster(o, family.ClusterObjections(o, nil), scheduler.Descriptor{})
+		desired := family.DesiredCluster(o, nil, family.ClusterObjections(o, nil, nil), scheduler.Descriptor{})
 		for range 2 {
 			plan := standalone.Decide(desired, family.ClusterRecord(o), seen)
 			results := make([]standalone.Result, len(plan.Actions))
@@ -70,7 +70,7 @@ func madeOf(t *testing.T, o *v1.SparkCluster, workers int32) []client.Object {
 	t.Helper()
 	owner := family.ClusterFamily.Owner(o, "")
 	var all []client.Object
-	for _, object := range family.ClusterObjects(o, scheduler.Decoration{}) {
+	for _, object := range family.ClusterObjects(o, nil, scheduler.Decoration{}) {
 		object.SetOwnerReferences([]metav1.OwnerReference{owner.Reference})
 		object.SetAnnotations(map[string]string{owner.Labels.Applied: "mark"})
 		if set, is := object.(*appsv1.StatefulSet); is {

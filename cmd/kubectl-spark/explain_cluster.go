@@ -39,11 +39,13 @@ func (c *connection) explainCluster(ctx context.Context, stored found, operators
 	if err != nil {
 		return nil, err
 	}
+	policies := operator.Policies.For(o.Namespace)
+	defaults := family.ClusterDefaults(o, policies.Apply)
 	in := explain.ClusterInput{
 		Object: o, Family: family.ClusterFamily, Word: family.ClusterState, Record: family.ClusterRecord(o), Conditions: o.Status.Conditions,
 		Since: family.ClusterSince(o), QueuedAt: family.ClusterQueuedAt(o), Submitter: lifecycle.SubmitterOf(o.Annotations, family.ClusterFamily.Submitter, operator.Submitters), Now: now,
 		// what its scheduler lays over the pods is not compared
-		Desired: family.DesiredCluster(o, family.ClusterObjections(o, operator.Policies.For(o.Namespace).CheckCluster), scheduler.Descriptor{}),
+		Desired: family.DesiredCluster(o, defaults, family.ClusterObjections(o, defaults, policies.CheckCluster), scheduler.Descriptor{}),
 	}
 	if s := o.Status.CurrentState; s != nil {
 		in.State, in.StateMessage = string(s.CurrentStateSummary), s.Message

@@ -87,8 +87,8 @@ func clusterEffects(path string) (effects []string, edit string) {
 			changePart(v, path)
 		}
 	})
-	effects, edit = objectEffects(apache.ClusterObjects(clusterSample(), scheduler.Decoration{}), apache.ClusterObjects(changed, scheduler.Decoration{}))
-	before, after := apache.DesiredCluster(clusterSample(), nil, scheduler.Descriptor{}), apache.DesiredCluster(changed, nil, scheduler.Descriptor{})
+	effects, edit = objectEffects(apache.ClusterObjects(clusterSample(), nil, scheduler.Decoration{}), apache.ClusterObjects(changed, nil, scheduler.Decoration{}))
+	before, after := apache.DesiredCluster(clusterSample(), nil, nil, scheduler.Descriptor{}), apache.DesiredCluster(changed, nil, nil, scheduler.Descriptor{})
 	acts := len(effects) > 0 || before.Suspend != after.Suspend
 	words, said := inCluster[path]
 	switch ignored := strings.HasPrefix(words, "*ignored*"); {

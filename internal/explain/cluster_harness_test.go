@@ -57,7 +57,7 @@ func (w *clusterHarness) edit(change func(*v1.SparkClusterSpec)) {
 func (w *clusterHarness) pass(d time.Duration) { w.now = w.now.Add(d) }
 
 func (w *clusterHarness) desired() standalone.Cluster {
-	return apache.DesiredCluster(w.o, apache.ClusterObjections(w.o, nil), scheduler.Descriptor{})
+	return apache.DesiredCluster(w.o, nil, apache.ClusterObjections(w.o, nil, nil), scheduler.Descriptor{})
 }
 
 // observed are the sets as their pods are.

@@ -101,16 +101,18 @@ var ApacheSparkCluster = &Row{
 	DryRun: func(o Object, a Assumed, operator resolve.Operator) Forecast {
 		a.complete(o)
 		cluster, f := o.(*v1.SparkCluster), Forecast{}
-		for _, e := range apache.ClusterObjections(cluster, operator.Policies.For(o.GetNamespace()).CheckCluster) {
+		policies := operator.Policies.For(o.GetNamespace())
+		defaults := apache.ClusterDefaults(cluster, policies.Apply)
+		for _, e := range apache.ClusterObjections(cluster, defaults, policies.CheckCluster) {
 			f.Errors = append(f.Errors, e.Invalid(e.Field))
 		}
 		if f.Errors == nil && operator.Registry != nil {
 			f.DryRunResult = admission.DryRunCluster(admission.Cluster{
-				Built: apache.ClusterBuilt(cluster), App: admission.ClusterApp(apache.ClusterFamily.GroupKind(), cluster),
+				Built: apache.ClusterBuilt(cluster, defaults), App: admission.ClusterApp(apache.ClusterFamily.GroupKind(), cluster),
 				Submitter: lifecycle.SubmitterOf(cluster.Annotations, apache.ClusterFamily.Submitter, operator.Submitters),
 			}, operator)
 		}
-		f.Makes = apache.ClusterObjects(cluster, f.Decoration())
+		f.Makes = apache.ClusterObjects(cluster, defaults, f.Decoration())
 		return f
 	},
 }

@@ -62,7 +62,7 @@ func TestLimitsOfClusters(t *testing.T) {
 				}
 			}
 			var said []string
-			for _, e := range (policy.Set{p}).CheckCluster(apache.ClusterBuilt(o)) {
+			for _, e := range (policy.Set{p}).CheckCluster(apache.ClusterBuilt(o, nil)) {
 				said = append(said, e.About(e.Field))
 			}
 			got := strings.Join(said, "\n")

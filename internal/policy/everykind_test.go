@@ -152,10 +152,10 @@ func makeAll(t *testing.T, a resolve.Application, registry *scheduler.Registry, 
 // makeCluster makes all objects of a cluster.
 func makeCluster(o *v1.SparkCluster, policies policy.Set) made {
 	var m made
-	for _, object := range apache.ClusterObjects(o, scheduler.Decoration{}) {
+	for _, object := range apache.ClusterObjects(o, nil, scheduler.Decoration{}) {
 		m.objects = append(m.objects, objectOf(object))
 	}
-	for _, e := range policies.CheckCluster(apache.ClusterBuilt(o)) {
+	for _, e := range policies.CheckCluster(apache.ClusterBuilt(o, nil)) {
 		m.said = append(m.said, e.About(e.Field))
 	}
 	return m

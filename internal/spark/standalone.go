@@ -9,9 +9,9 @@ import (
 // Standalone is what is built of a standalone cluster, as far as it is limited.
 type Standalone struct {
 	Namespace string
-	// Conf is the configuration that the user wrote.
-	Conf   map[string]string
-	Fields Fields
+	// Conf is the configuration that the user wrote, with what policies set beside it. Defaults are all properties that policies set.
+	Conf, Defaults map[string]string
+	Fields         Fields
 	// Roles are the master and the workers, in this order.
 	Roles []StandaloneRole
 }

@@ -89,7 +89,7 @@ func decideStart(p Plan) Plan {
 		return p
 	}
 	p = converge(p)
-	p.Record.State, p.Record.Cause = Running, lifecycle.Cause{}
+	p.Record.State, p.Record.Cause, p.Record.Defaults = Running, lifecycle.Cause{}, c.Defaults
 	return p
 }
 

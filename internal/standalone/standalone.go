@@ -76,6 +76,8 @@ type Cluster struct {
 	Parts []Part
 	// Optional are those that a cluster may have and this one need not.
 	Optional []Ref
+	// Defaults are the Spark properties that policies set for it, with which it would start now.
+	Defaults map[string]string
 	// Problem says why the objects cannot be built; empty if they can.
 	Problem lifecycle.Cause
 	// SuspendField is what suspends the cluster, in the user's words.
@@ -89,6 +91,8 @@ type Record struct {
 	// Generation is that of the spec that the objects were last made from, or that waits for its scheduler; 0 if this operator has made none.
 	Generation int64
 	Scheduling Scheduling
+	// Defaults are those that the cluster was started with. They stay until it starts again.
+	Defaults map[string]string
 }
 
 // Scheduling is how a cluster is scheduled.

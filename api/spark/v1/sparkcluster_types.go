@@ -179,6 +179,9 @@ type SparkClusterStatus struct {
 	// Scheduling is about the scheduler of the cluster's pods.
 	// +optional
 	Scheduling *ClusterScheduling `json:"scheduling,omitempty"`
+	// Defaults are the Spark properties that policies of the operator set for the current start, where the spec says nothing.
+	// +optional
+	Defaults map[string]string `json:"defaults,omitempty"`
 }
 
 // ClusterScheduling is about the scheduler of a cluster's pods.

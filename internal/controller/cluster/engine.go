@@ -112,14 +112,16 @@ func (e *Engine) Reconcile(ctx context.Context, req reconcile.Request) (ctrl.Res
 
 // step takes one step. next is the cluster as it was stored.
 func (e *Engine) step(ctx context.Context, obj *v1.SparkCluster) (next *v1.SparkCluster, again bool, result ctrl.Result, err error) {
-	objections, record := apache.ClusterObjections(obj, e.Operator().Policies.For(obj.Namespace).CheckCluster), apache.ClusterRecord(obj)
+	policies, record := e.Operator().Policies.For(obj.Namespace), apache.ClusterRecord(obj)
+	defaults := apache.ClusterDefaults(obj, policies.Apply)
+	objections := apache.ClusterObjections(obj, defaults, policies.CheckCluster)
 	var asked answer
 	if len(objections) == 0 && obj.DeletionTimestamp.IsZero() && !apache.ClusterProbe(obj) {
 		if asked, err = e.ask(ctx, obj, record); err != nil {
 			return obj, false, ctrl.Result{}, err
 		}
 	}
-	desired := apache.DesiredCluster(obj, objections, asked.plugin)
+	desired := apache.DesiredCluster(obj, defaults, objections, asked.plugin)
 	if record.State == standalone.Running && asked.problem.Reason != "" {
 		desired.Problem = asked.problem
 	}
@@ -154,7 +156,7 @@ func targetOf(o *v1.SparkCluster, desired standalone.Cluster, d scheduler.Decora
 		Empty: func(kind string) client.Object { return owned[kind]() },
 	}
 	t.Master, t.Workers = apache.ClusterSets(o.Name)
-	for _, object := range apache.ClusterObjects(o, d) {
+	for _, object := range apache.ClusterObjects(o, desired.Defaults, d) {
 		wanted, err := marked(object)
 		if err != nil {
 			return t, fmt.Errorf("build %s of %s/%s: %w", object.GetName(), o.Namespace, o.Name, err)

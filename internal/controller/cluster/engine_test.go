@@ -25,6 +25,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/observe"
 	"github.com/firesteel-dev/firesteel/internal/operator"
+	"github.com/firesteel-dev/firesteel/internal/policy"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/standalone"
@@ -71,6 +72,7 @@ func TestRunningPodsStay(t *testing.T) {
 	cases := map[string]struct {
 		reason   string
 		registry *scheduler.Registry
+		policies policy.Set
 		from     lifecycle.SubmitterSource
 		edit     func(*v1.SparkCluster)
 		says     lifecycle.Reason
@@ -86,6 +88,10 @@ func TestRunningPodsStay(t *testing.T) {
 			reason: "its queue is another namespace's now", from: lifecycle.SubmitterFromPolicy, says: standalone.ReasonApplied, workers: 2,
 			registry: registryOf(t, scheduler.Policy{Default: "gang", Enabled: usual.Enabled, AllowedQueues: []scheduler.QueueRule{{Namespaces: []string{"x"}, Queues: []string{"y"}}}}, with, other),
 		},
+		"Defaults": {
+			reason: "policies have other defaults now", registry: registryOf(t, usual, with, other), from: lifecycle.SubmitterFromPolicy, says: standalone.ReasonApplied, workers: 2,
+			policies: policy.Set{{Name: "new", Namespaces: []string{"*"}, Defaults: policy.Defaults{Image: "new", Labels: map[string]string{"team": "b"}}}},
+		},
 		"Resized": {
 			reason: "an edit of the number of workers", registry: registryOf(t, usual, with, other), from: lifecycle.SubmitterFromPolicy, says: standalone.ReasonApplied, workers: 3,
 			edit: func(o *v1.SparkCluster) { o.Spec.ClusterTolerations.InstanceConfig.InitWorkers = 3 },
@@ -99,11 +105,11 @@ func TestRunningPodsStay(t *testing.T) {
 			scheme := runtime.NewScheme()
 			_, _ = clientgoscheme.AddToScheme(scheme), v1.AddToScheme(scheme)
 			c := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(o).WithObjects(o).Build()
-			run := func(registry *scheduler.Registry, from lifecycle.SubmitterSource) map[string]corev1.PodTemplateSpec {
+			run := func(registry *scheduler.Registry, policies policy.Set, from lifecycle.SubmitterSource) map[string]corev1.PodTemplateSpec {
 				now := clocktesting.NewFakePassiveClock(time.Date(2026, 11, 27, 9, 0, 0, 0, time.UTC))
 				reader := observe.Reader{Cache: c, Live: c}
 				e := NewEngine(reader, c, events.NewFakeRecorder(100), now, operator.NewSchedulers(now, nil, scheduler.Order{}), func() resolve.Operator {
-					return resolve.Operator{Registry: registry, Submitters: from}
+					return resolve.Operator{Registry: registry, Policies: policies, Submitters: from}
 				})
 				for range 3 {
 					if _, err := e.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)}); err != nil {
@@ -120,8 +126,10 @@ func TestRunningPodsStay(t *testing.T) {
 				}
 				return all
 			}
-			before := run(registryOf(t, usual, with, other), lifecycle.SubmitterFromPolicy)
-			if master := before["lab-master"]; master.Labels["group"] == "" || master.Annotations["members"] != "2" || master.Annotations["user"] != "ann" || master.Spec.SchedulerName != "gangs" {
+			old := policy.Set{{Name: "old", Namespaces: []string{"*"}, Defaults: policy.Defaults{Image: "old", Labels: map[string]string{"team": "a"}}}}
+			before := run(registryOf(t, usual, with, other), old, lifecycle.SubmitterFromPolicy)
+			if master := before["lab-master"]; master.Labels["group"] == "" || master.Annotations["members"] != "2" || master.Annotations["user"] != "ann" || master.Spec.SchedulerName != "gangs" ||
+				master.Spec.Containers[0].Image != "old" || master.Labels["team"] != "a" {
 				t.Fatalf("the master is not decorated: %+v", master)
 			}
 			if tc.edit != nil {
@@ -134,7 +142,7 @@ func TestRunningPodsStay(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if diff := cmp.Diff(before, run(tc.registry, tc.from)); diff != "" {
+			if diff := cmp.Diff(before, run(tc.registry, tc.policies, tc.from)); diff != "" {
 				t.Errorf("%s (-before +after):\n%s", tc.reason, diff)
 			}
 			var workers appsv1.StatefulSet

@@ -44,9 +44,10 @@ func (e *Engine) ask(ctx context.Context, o *v1.SparkCluster, r standalone.Recor
 
 // start is what schedulers know of a cluster. What was chosen before holds for a spec that waits, or that runs.
 func (e *Engine) start(o *v1.SparkCluster, r standalone.Record) admission.Cluster {
+	config := e.Operator()
 	c := admission.Cluster{
-		Built: apache.ClusterBuilt(o), App: admission.ClusterApp(apache.ClusterFamily.GroupKind(), o), Start: r.Scheduling.Start, QueuedAt: apache.ClusterQueuedAt(o),
-		Submitter: lifecycle.SubmitterOf(o.Annotations, apache.ClusterFamily.Submitter, e.Operator().Submitters),
+		Built: apache.ClusterBuilt(o, apache.ClusterDefaults(o, config.Policies.For(o.Namespace).Apply)), App: admission.ClusterApp(apache.ClusterFamily.GroupKind(), o), Start: r.Scheduling.Start, QueuedAt: apache.ClusterQueuedAt(o),
+		Submitter: lifecycle.SubmitterOf(o.Annotations, apache.ClusterFamily.Submitter, config.Submitters),
 	}
 	if r.State == standalone.Running || r.Generation == o.Generation {
 		c.Recorded = r.Scheduling.Choice

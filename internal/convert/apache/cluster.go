@@ -34,10 +34,10 @@ func workerName(cluster string) string    { return cluster + "-worker" }
 func masterService(cluster string) string { return masterName(cluster) + "-svc" }
 func workerService(cluster string) string { return workerName(cluster) + "-svc" }
 
-// ClusterObjects are the objects of a cluster, in the order in which they are made. They have no owner. The pods of the master have what a
-// scheduler's plugin lays over a driver, and those of workers what it lays over executors.
-func ClusterObjects(o *v1.SparkCluster, d scheduler.Decoration) []spark.Object {
-	c := clusterOf(o)
+// ClusterObjects are the objects of a cluster with the defaults of policies, in the order in which they are made. They have no owner. The pods
+// of the master have what a scheduler's plugin lays over a driver, and those of workers what it lays over executors.
+func ClusterObjects(o *v1.SparkCluster, defaults map[string]string, d scheduler.Decoration) []spark.Object {
+	c := clusterOf(withDefaults(o, defaults))
 	c.master.overlay, c.worker.overlay = d.Driver, d.Executor
 	objects := []spark.Object{c.service(c.master), c.service(c.worker), c.statefulSet(c.master), c.statefulSet(c.worker), c.networkPolicy()}
 	if size := o.Spec.ClusterTolerations.InstanceConfig; size.MinWorkers < size.MaxWorkers {

@@ -42,23 +42,25 @@ func ClusterProbe(o *v1.SparkCluster) bool {
 	return strings.EqualFold(o.Labels[v1.LabelSentinel], "true")
 }
 
-// DesiredCluster returns what standalone.Decide needs to know of the object itself, of what is against it, and of its scheduler's plugin.
-func DesiredCluster(o *v1.SparkCluster, objections []*spark.ConfError, plugin scheduler.Descriptor) standalone.Cluster {
+// DesiredCluster returns what standalone.Decide needs to know of the object itself, of the defaults of policies, of what is against it, and of
+// its scheduler's plugin.
+func DesiredCluster(o *v1.SparkCluster, defaults map[string]string, objections []*spark.ConfError, plugin scheduler.Descriptor) standalone.Cluster {
 	c := standalone.Cluster{
 		Generation: o.Generation, Suspend: o.Spec.Suspend, Deleting: !o.DeletionTimestamp.IsZero(), Finalizer: slices.Contains(o.Finalizers, v1.ClusterFinalizer),
-		SuspendField: "spec.suspend", Problem: problemOf(objections),
+		Defaults: defaults, SuspendField: "spec.suspend", Problem: problemOf(objections),
 		Optional: []standalone.Ref{{Kind: "HorizontalPodAutoscaler", Name: workerName(o.Name) + "-hpa"}, {Kind: "PodDisruptionBudget", Name: workerName(o.Name) + "-pdb"}},
 	}
 	c.Probe = ClusterProbe(o)
 	size := o.Spec.ClusterTolerations.InstanceConfig
-	for _, object := range ClusterObjects(o, scheduler.Decoration{}) {
+	filled := withDefaults(o, defaults)
+	for _, object := range ClusterObjects(filled, nil, scheduler.Decoration{}) {
 		part := standalone.Part{Ref: standalone.Ref{Kind: object.GetObjectKind().GroupVersionKind().Kind, Name: object.GetName()}}
 		part.Runs = part.Kind == "StatefulSet" || slices.Contains(c.Optional, part.Ref)
 		switch part.Ref {
 		case standalone.Ref{Kind: "StatefulSet", Name: masterName(o.Name)}:
-			part.Fixed = fixed(plugin, ptr.Deref(o.Spec.MasterSpec, v1.MasterSpec{}).RoleObjects)
+			part.Fixed = fixed(plugin, ptr.Deref(filled.Spec.MasterSpec, v1.MasterSpec{}).RoleObjects)
 		case standalone.Ref{Kind: "StatefulSet", Name: workerName(o.Name)}:
-			part.Fixed = fixed(plugin, ptr.Deref(o.Spec.WorkerSpec, v1.WorkerSpec{}).RoleObjects)
+			part.Fixed = fixed(plugin, ptr.Deref(filled.Spec.WorkerSpec, v1.WorkerSpec{}).RoleObjects)
 			part.Scaled, part.Min, part.Max = size.MinWorkers < size.MaxWorkers, size.MinWorkers, size.MaxWorkers
 		}
 		c.Parts = append(c.Parts, part)
@@ -94,12 +96,13 @@ func problemOf(objections []*spark.ConfError) lifecycle.Cause {
 	return lifecycle.Cause{Reason: lifecycle.ReasonInvalidSpec, Message: strings.Join(sentences, "; ")}
 }
 
-// ClusterObjections are what keeps a cluster from being made: what is wrong with its spec, or else what check has against what is built.
-func ClusterObjections(o *v1.SparkCluster, check func(spark.Standalone) []*spark.ConfError) []*spark.ConfError {
+// ClusterObjections are what keeps a cluster from being made: what is wrong with its spec, or else what check has against what is built with
+// the defaults of policies.
+func ClusterObjections(o *v1.SparkCluster, defaults map[string]string, check func(spark.Standalone) []*spark.ConfError) []*spark.ConfError {
 	if problems := clusterProblems(o); len(problems) > 0 || check == nil {
 		return problems
 	}
-	return check(ClusterBuilt(o))
+	return check(ClusterBuilt(o, defaults))
 }
 
 // clusterProblems are what is wrong with a spec.
@@ -153,10 +156,11 @@ func fieldsOfRoles() spark.Fields {
 	return fields
 }
 
-// ClusterBuilt is what is built of a cluster, as far as it is limited.
-func ClusterBuilt(o *v1.SparkCluster) spark.Standalone {
+// ClusterBuilt is what is built of a cluster with the defaults of policies, as far as it is limited.
+func ClusterBuilt(o *v1.SparkCluster, defaults map[string]string) spark.Standalone {
+	o = withDefaults(o, defaults)
 	c := clusterOf(o)
-	built := spark.Standalone{Namespace: o.Namespace, Conf: o.Spec.SparkConf, Fields: clusterFields}
+	built := spark.Standalone{Namespace: o.Namespace, Conf: o.Spec.SparkConf, Defaults: defaults, Fields: clusterFields}
 	for _, r := range []role{c.master, c.worker} {
 		set := c.statefulSet(r)
 		pod := &corev1.Pod{ObjectMeta: set.Spec.Template.ObjectMeta, Spec: set.Spec.Template.Spec}

@@ -82,7 +82,7 @@ func TestGoldenClusters(t *testing.T) {
 		}
 		cases++
 		built := map[string]bool{}
-		for _, got := range ClusterObjects(r.cluster, scheduler.Decoration{}) {
+		for _, got := range ClusterObjects(r.cluster, nil, scheduler.Decoration{}) {
 			name := golden.NameOf(golden.Stored(t, got))
 			built[name] = true
 			body, ok := recorded[name]

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,6 +17,7 @@ import (
 	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/spark"
 	"github.com/firesteel-dev/firesteel/internal/standalone"
 )
 
@@ -64,6 +66,8 @@ type clusterHistory struct {
 	// scheduler is the one that a start is given now; that of the name "plain" has no objects. says is its verdict.
 	scheduler string
 	says      scheduler.Verdict
+	// preset is what policies set now.
+	preset string
 	// calm says that there are no users and no crashes any more.
 	calm   bool
 	broken error
@@ -79,18 +83,26 @@ func (h *clusterHistory) fail(format string, args ...any) {
 // chance is true once in n times, before the end.
 func (h *clusterHistory) chance(n int) bool { return !h.calm && h.IntN(n) == 0 }
 
-// wantedText is what an object is to say.
-func wantedText(o *v1.SparkCluster) string {
-	return fmt.Sprint(o.Spec.ClusterTolerations, o.Spec.SparkConf)
+// wantedText is what an object is to say with the defaults of policies.
+func wantedText(o *v1.SparkCluster, defaults map[string]string) string {
+	return fmt.Sprint(o.Spec.ClusterTolerations, o.Spec.SparkConf, defaults)
+}
+
+// defaults are those of a cluster.
+func (h *clusterHistory) defaults(o *v1.SparkCluster) map[string]string {
+	return ClusterDefaults(o, func(app spark.Application) spark.Application {
+		app.Conf = map[string]string{"spark.preset": h.preset}
+		return app
+	})
 }
 
 // seen is what an operator sees in its cache.
-func seen(s *clusterStore) standalone.Observation {
+func seen(s *clusterStore, defaults map[string]string) standalone.Observation {
 	o := standalone.Observation{Found: map[standalone.Ref]standalone.Found{}}
 	for ref, object := range s.objects {
 		if object.ours {
 			o.Found[ref] = standalone.Found{
-				Presence: lifecycle.Present, UID: fmt.Sprint(object.uid), Ours: true, Marked: object.says != "", Same: object.says == wantedText(s.cluster), Deleting: object.deleted,
+				Presence: lifecycle.Present, UID: fmt.Sprint(object.uid), Ours: true, Marked: object.says != "", Same: object.says == wantedText(s.cluster, defaults), Deleting: object.deleted,
 			}
 		} // what is not ours is not cached
 	}
@@ -131,9 +143,10 @@ func (h *clusterHistory) operate(i int) {
 		return
 	}
 	decided := cache.cluster
-	o := seen(cache)
+	defaults := h.defaults(decided)
+	o := seen(cache, defaults)
 	o.Admission = h.asked(decided)
-	plan := standalone.Decide(DesiredCluster(decided, ClusterObjections(decided, nil), scheduler.Descriptor{}), ClusterRecord(decided), o)
+	plan := standalone.Decide(DesiredCluster(decided, defaults, ClusterObjections(decided, defaults, nil), scheduler.Descriptor{}), ClusterRecord(decided), o)
 	fresh := func() bool { return h.cluster != nil && h.cluster.ResourceVersion == decided.ResourceVersion }
 	if len(plan.Actions) > 0 && !fresh() {
 		return
@@ -186,7 +199,10 @@ func (h *clusterHistory) act(a standalone.Action, decided *v1.SparkCluster, plan
 		if group := (clusterGroup{own.Scheduler, own.Start}); !there && a.Ref.Kind == "StatefulSet" && plan.Before.State.Starts() && own.Scheduler != "plain" && !h.groups[group] {
 			h.fail("%s is made before the group %v", a.Ref, group)
 		}
-		object.says = wantedText(decided)
+		if at := fmt.Sprint(plan.Before.Defaults); plan.Before.State == standalone.Running && object.says != "" && !strings.HasSuffix(object.says, at) {
+			h.fail("%s says %s of a cluster that was started with %s", a.Ref, object.says, at)
+		}
+		object.says = wantedText(decided, plan.Cluster.Defaults)
 		h.objects[a.Ref] = object
 	case standalone.Schedule:
 		if before := plan.Before.Scheduling; before.HeldBy != own.Scheduler {
@@ -268,7 +284,9 @@ func (h *clusterHistory) user() {
 		h.update(func(o *v1.SparkCluster) { change(&o.Spec); o.Generation++ })
 		h.log = append(h.log, fmt.Sprintf("edit: %+v suspend %t", h.cluster.Spec.ClusterTolerations, h.cluster.Spec.Suspend))
 	}
-	switch h.IntN(10) {
+	switch h.IntN(11) {
+	case 10:
+		h.preset = fmt.Sprint(h.IntN(3))
 	case 8:
 		h.scheduler = []string{"plain", "gang", "other"}[h.IntN(3)]
 	case 9:
@@ -311,7 +329,7 @@ func (h *clusterHistory) settled() error {
 		}
 		return nil
 	}
-	desired, record := DesiredCluster(h.cluster, ClusterObjections(h.cluster, nil), scheduler.Descriptor{}), ClusterRecord(h.cluster)
+	desired, record := DesiredCluster(h.cluster, nil, ClusterObjections(h.cluster, nil, nil), scheduler.Descriptor{}), ClusterRecord(h.cluster)
 	for ref, object := range h.objects {
 		if object.ours && object.deleted {
 			return fmt.Errorf("%s is being deleted", ref)
@@ -348,8 +366,8 @@ func (h *clusterHistory) settled() error {
 		return nil // an edit that cannot be built stops nothing
 	}
 	for _, part := range desired.Parts {
-		if object := h.objects[part.Ref]; object.says != wantedText(h.cluster) {
-			return fmt.Errorf("%s says %q, not %q", part.Ref, object.says, wantedText(h.cluster))
+		if object := h.objects[part.Ref]; object.says != wantedText(h.cluster, record.Defaults) {
+			return fmt.Errorf("%s says %q, not %q", part.Ref, object.says, wantedText(h.cluster, record.Defaults))
 		}
 	}
 	for _, ref := range desired.Optional {

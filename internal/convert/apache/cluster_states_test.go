@@ -33,7 +33,7 @@ type clusterWorld struct {
 func (w *clusterWorld) settle() {
 	w.t.Helper()
 	for range 20 {
-		plan := standalone.Decide(DesiredCluster(w.cluster, ClusterObjections(w.cluster, nil), scheduler.Descriptor{}), ClusterRecord(w.cluster), standalone.Observation{Found: w.objects})
+		plan := standalone.Decide(DesiredCluster(w.cluster, nil, ClusterObjections(w.cluster, nil, nil), scheduler.Descriptor{}), ClusterRecord(w.cluster), standalone.Observation{Found: w.objects})
 		var results []standalone.Result
 		for _, a := range plan.Actions {
 			r := w.act(a)

@@ -28,7 +28,7 @@ func ClusterState(s standalone.State) string { return string(clusterStates[s]) }
 
 // ClusterRecord reads back what ClusterStatus stored, or what Apache's operator wrote.
 func ClusterRecord(o *v1.SparkCluster) standalone.Record {
-	r := standalone.Record{Generation: o.Status.ObservedGeneration}
+	r := standalone.Record{Generation: o.Status.ObservedGeneration, Defaults: o.Status.Defaults}
 	if s := o.Status.Scheduling; s != nil {
 		r.Scheduling = standalone.Scheduling{Start: s.Start, HeldBy: s.HeldBy, Choice: scheduler.Choice{
 			Scheduler: s.Scheduler, Source: scheduler.Source(s.Source), Queue: s.Queue, Group: s.Group, Parameters: s.Parameters,
@@ -52,7 +52,7 @@ func ClusterStatus(o *v1.SparkCluster, out standalone.Outcome, now time.Time) (n
 	next = o.DeepCopy()
 	s := &next.Status
 	s.ObservedGeneration = out.Record.Generation
-	s.Scheduling = clusterScheduling(out.Record.Scheduling)
+	s.Scheduling, s.Defaults = clusterScheduling(out.Record.Scheduling), out.Record.Defaults
 	for _, c := range out.Conditions {
 		c.Message = wordsKept(meta.FindStatusCondition(s.Conditions, c.Type), c)
 		c.ObservedGeneration, c.LastTransitionTime = out.Record.Generation, metav1.NewTime(now)
