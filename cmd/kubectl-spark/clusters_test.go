@@ -45,7 +45,7 @@ func reconciled(seen standalone.Observation) func(*v1.SparkCluster) {
 			for i := range results {
 				results[i].Class = lifecycle.ClassDone
 			}
-			next, _ := family.ClusterStatus(o, standalone.Settle(plan, results), before(10*time.Minute).Time)
+			next, _ := family.ClusterStatus(o, standalone.Settle(plan, results), before(10*time.Minute).Time, false)
 			*o = *next
 		}
 	}

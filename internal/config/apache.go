@@ -15,8 +15,8 @@ import (
 // names sparkapplications and sparkapp for theirs, and two operators must not run the same objects.
 type Apache struct {
 	Enabled bool `json:"enabled,omitempty"`
-	// KeepStateHistory keeps the states of all attempts of a SparkApplication in one history, up to 500 of earlier ones, and not only those of
-	// the current and of the previous one.
+	// KeepStateHistory keeps the states of all attempts of a SparkApplication or SparkCluster in one history, up to 500 of earlier ones, and not
+	// only those of the current and of the previous one.
 	KeepStateHistory bool `json:"keepStateHistory,omitempty"`
 	// LabelSelector chooses by their labels the SparkApplications and SparkClusters of spark.apache.org that are run, such as "team in (a, b)";
 	// others are left as they are. All are run without one.

@@ -8,6 +8,7 @@ import (
 
 	apachev1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/internal/config"
+	"github.com/firesteel-dev/firesteel/internal/controller/cluster"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/operator"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
@@ -29,6 +30,9 @@ func TestKeepStateHistory(t *testing.T) {
 			for _, k := range kinds(c, operator.Periods{}, nil) {
 				if kind, ok := k.(resolve.Kind[*apachev1.SparkApplication]); ok {
 					found = kind
+				}
+				if kind, ok := k.(cluster.Kind); ok && kind.KeepHistory != tc.keep {
+					t.Errorf("%s: clusters keep it: %t", tc.reason, kind.KeepHistory)
 				}
 			}
 			if found == nil {

@@ -99,7 +99,7 @@ func (w *clusterHarness) settle() {
 		results := w.act(plan)
 		refused := slices.ContainsFunc(results, func(r standalone.Result) bool { return r.Class != lifecycle.ClassDone })
 		out := standalone.Settle(plan, results)
-		next, changed := apache.ClusterStatus(w.o, out, w.now)
+		next, changed := apache.ClusterStatus(w.o, out, w.now, false)
 		if w.o = next; !changed && (refused || len(plan.Actions) == 0) {
 			return
 		}

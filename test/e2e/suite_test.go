@@ -163,31 +163,39 @@ func eventuallyReady(name string, replicas int32) {
 	}, installWait, poll).Should(Equal(replicas), "ready pods of %s", name)
 }
 
-// dialIn connects from inside a network namespace: the cluster's addresses exist only there. The calling goroutine
-// keeps its thread for the moment of the connection; the socket stays in the namespace that it was made in.
+// dialIn connects from inside a network namespace: the cluster's addresses exist only there.
 func dialIn(path string) func(context.Context, string, string) (net.Conn, error) {
-	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		runtime.LockOSThread()
-		outside, err := os.Open("/proc/thread-self/ns/net")
-		if err != nil {
-			return nil, err
-		}
-		defer func() { _ = outside.Close() }()
-		inside, err := os.Open(path)
-		if err != nil {
-			return nil, err
-		}
-		defer func() { _ = inside.Close() }()
-		if err := unix.Setns(int(inside.Fd()), unix.CLONE_NEWNET); err != nil {
-			return nil, os.NewSyscallError("setns", err)
-		}
-		conn, dialErr := (&net.Dialer{Timeout: 10 * time.Second, FallbackDelay: -1}).DialContext(ctx, network, address)
-		if err := unix.Setns(int(outside.Fd()), unix.CLONE_NEWNET); err != nil {
-			return nil, os.NewSyscallError("setns", err) // the thread stays locked and ends with the goroutine
-		}
-		runtime.UnlockOSThread()
-		return conn, dialErr
+	return func(ctx context.Context, network, address string) (conn net.Conn, err error) {
+		err = within(path, func() (err error) {
+			conn, err = (&net.Dialer{Timeout: 10 * time.Second, FallbackDelay: -1}).DialContext(ctx, network, address)
+			return err
+		})
+		return conn, err
 	}
+}
+
+// within makes a socket in a network namespace, where it stays. The calling goroutine keeps its thread meanwhile.
+func within(path string, open func() error) error {
+	runtime.LockOSThread()
+	outside, err := os.Open("/proc/thread-self/ns/net")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = outside.Close() }()
+	inside, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = inside.Close() }()
+	if err := unix.Setns(int(inside.Fd()), unix.CLONE_NEWNET); err != nil {
+		return os.NewSyscallError("setns", err)
+	}
+	opened := open()
+	if err := unix.Setns(int(outside.Fd()), unix.CLONE_NEWNET); err != nil {
+		return os.NewSyscallError("setns", err) // the thread stays locked and ends with the goroutine
+	}
+	runtime.UnlockOSThread()
+	return opened
 }
 
 // kubectl runs kubectl in the cluster and returns what it prints.

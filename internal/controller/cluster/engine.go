@@ -66,6 +66,8 @@ type Engine struct {
 	Schedulers *operator.Schedulers
 	// Watches reports whether the operator works in a namespace; nil for all of them.
 	Watches func(namespace string) bool
+	// KeepHistory keeps the states of all attempts in one history.
+	KeepHistory bool
 
 	written operator.StatusCache
 }
@@ -220,7 +222,7 @@ func (e *Engine) act(ctx context.Context, o *v1.SparkCluster, t observe.ClusterT
 func (e *Engine) writeStatus(ctx context.Context, obj *v1.SparkCluster, before standalone.Record, out standalone.Outcome) (next *v1.SparkCluster, stored bool, result ctrl.Result, err error) {
 	result = ctrl.Result{RequeueAfter: out.Requeue}
 	now := e.Clock.Now()
-	next, changed := apache.ClusterStatus(obj, out, now)
+	next, changed := apache.ClusterStatus(obj, out, now, e.KeepHistory)
 	if !changed || !obj.DeletionTimestamp.IsZero() {
 		return obj, false, result, out.Err
 	}

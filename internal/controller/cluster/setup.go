@@ -25,7 +25,10 @@ import (
 )
 
 // Kind is the kind of clusters among those of applications (application.Kind).
-type Kind struct{}
+type Kind struct {
+	// KeepHistory keeps the states of all attempts in one history.
+	KeepHistory bool
+}
 
 // Family implements application.Kind.
 func (Kind) Family() lifecycle.Family { return apache.ClusterFamily }
@@ -49,7 +52,7 @@ func (k Kind) Setup(s *operator.Shared) error {
 	engine := NewEngine(s.Reader, writer, s.Recorder, now, s.Schedulers, func() resolve.Operator {
 		return resolve.Operator{Registry: s.Registry, Policies: s.Policies(), Submitters: s.Config.Submitter.From}
 	})
-	engine.Watches = s.Namespaces.Watches
+	engine.Watches, engine.KeepHistory = s.Namespaces.Watches, k.KeepHistory
 	b := ctrl.NewControllerManagedBy(s.Manager).
 		Named("sparkcluster").
 		For(&v1.SparkCluster{}).

@@ -167,7 +167,7 @@ func (h *clusterHistory) operate(i int) {
 		}
 	}
 	out := standalone.Settle(plan, results)
-	next, changed := ClusterStatus(decided, out, h.now)
+	next, changed := ClusterStatus(decided, out, h.now, false)
 	if !changed || !decided.DeletionTimestamp.IsZero() || !fresh() || h.chance(12) {
 		return
 	}

@@ -3,6 +3,7 @@
 package apache
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -26,6 +27,7 @@ type clusterWorld struct {
 	objects map[standalone.Ref]standalone.Found
 	// refused are the messages with which the API server refuses objects, by their names.
 	refused map[string]string
+	keep    bool
 	now     time.Time
 }
 
@@ -44,7 +46,7 @@ func (w *clusterWorld) settle() {
 		}
 		w.now = w.now.Add(time.Second)
 		out := standalone.Settle(plan, results)
-		next, changed := ClusterStatus(w.cluster, out, w.now)
+		next, changed := ClusterStatus(w.cluster, out, w.now, w.keep)
 		if w.cluster = next; !changed {
 			return
 		}
@@ -103,6 +105,40 @@ func TestGoldenClusterStates(t *testing.T) {
 	t.Logf("%d cases", matched)
 }
 
+// A new attempt begins a new history, or goes on in the one that there is. Its keys grow in any case, and it waits since it began.
+func TestHistoryOfClusters(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		keep   bool
+		want   []string
+	}{
+		"Trimmed": {reason: "as Apache's operator does", want: []string{"3", "4"}},
+		"Kept":    {reason: "all states in one map", keep: true, want: []string{"0", "1", "2", "3", "4"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := &v1.SparkCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "pi", Generation: 1}}
+			o.Spec.RuntimeVersions.SparkVersion = "4.1.4"
+			w := &clusterWorld{t: t, cluster: o, keep: tc.keep, objects: map[standalone.Ref]standalone.Found{}, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+			w.settle()
+			for _, suspend := range []bool{true, false} {
+				w.cluster.Spec.Suspend = suspend
+				w.cluster.Generation++
+				w.settle()
+			}
+			s := w.cluster.Status
+			if diff := cmp.Diff(tc.want, slices.Sorted(maps.Keys(s.StateTransitionHistory))); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+			if began := instantOf(s.StateTransitionHistory["3"].LastTransitionTime); !ClusterQueuedAt(w.cluster).Equal(began) {
+				t.Errorf("%s: queued at %s, began at %s", tc.reason, ClusterQueuedAt(w.cluster), began)
+			}
+			if trimmed := len(s.PreviousAttemptSummary.StateTransitionHistory) == 3; trimmed == tc.keep {
+				t.Errorf("%s: %+v", tc.reason, s.PreviousAttemptSummary)
+			}
+		})
+	}
+}
+
 // What the recordings do not have: suspension, edits, and what a previous operator has left.
 func TestClusterStories(t *testing.T) {
 	suspend := func(w *clusterWorld, is bool) { w.cluster.Spec.Suspend = is; w.cluster.Generation++ }
@@ -131,7 +167,7 @@ func TestClusterStories(t *testing.T) {
 		"InvalidEdit":     {reason: "what runs is not stopped by a wrong number", then: func(w *clusterWorld) { size(w, 1, 0, 2) }, states: made, left: append(sets, always...)},
 		"Corrected":       {reason: "an edit is another try", before: func(w *clusterWorld) { size(w, 1, 0, 2) }, then: func(w *clusterWorld) { size(w, 1, 0, 0) }, states: "Submitted SchedulingFailure ResourceReleased " + made, left: append(sets, always...)},
 		"OldFailure": {reason: "a state of an older release stays, with its objects", before: func(w *clusterWorld) {
-			addClusterState(&w.cluster.Status, v1.ClusterFailed, "", w.now)
+			addClusterState(&w.cluster.Status, v1.ClusterFailed, "", w.now, false)
 			w.objects[standalone.Ref{Kind: "Service", Name: "pi-master-svc"}] = standalone.Found{Presence: lifecycle.Present, Ours: true}
 		}, states: "Failed", left: []string{"Service pi-master-svc"}},
 		"Probe": {reason: "the health probe of Apache's operator is no cluster", before: func(w *clusterWorld) { w.cluster.Labels = map[string]string{v1.LabelSentinel: "true"} }},

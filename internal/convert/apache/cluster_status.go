@@ -47,8 +47,9 @@ func ClusterRecord(o *v1.SparkCluster) standalone.Record {
 	return r
 }
 
-// ClusterStatus returns a copy of the object with the status for the outcome; changed is false if it has that already.
-func ClusterStatus(o *v1.SparkCluster, out standalone.Outcome, now time.Time) (next *v1.SparkCluster, changed bool) {
+// ClusterStatus returns a copy of the object with the status for the outcome; changed is false if it has that already. keep leaves the states of all
+// attempts in one history (mostKept bounds it).
+func ClusterStatus(o *v1.SparkCluster, out standalone.Outcome, now time.Time, keep bool) (next *v1.SparkCluster, changed bool) {
 	next = o.DeepCopy()
 	s := &next.Status
 	s.ObservedGeneration = out.Record.Generation
@@ -61,10 +62,10 @@ func ClusterStatus(o *v1.SparkCluster, out standalone.Outcome, now time.Time) (n
 	before := ClusterRecord(o).State
 	if before != out.Record.State {
 		if before == standalone.New {
-			addClusterState(s, v1.ClusterSubmitted, "the cluster was submitted", now)
+			addClusterState(s, v1.ClusterSubmitted, "the cluster was submitted", now, keep)
 		}
 		if word := clusterStates[out.Record.State]; before != standalone.New || word != v1.ClusterSubmitted {
-			addClusterState(s, word, clusterMessage(out.Record), now)
+			addClusterState(s, word, clusterMessage(out.Record), now, keep)
 		}
 	}
 	return next, !equality.Semantic.DeepEqual(&o.Status, s)
@@ -88,13 +89,13 @@ func ClusterQueuedAt(o *v1.SparkCluster) time.Time {
 	if s := o.Status.Scheduling; s == nil || s.Start <= 1 {
 		return o.CreationTimestamp.Time
 	}
-	var first time.Time
+	var began time.Time
 	for _, state := range o.Status.StateTransitionHistory {
-		if at := instantOf(state.LastTransitionTime); first.IsZero() || at.Before(first) {
-			first = at
+		if at := instantOf(state.LastTransitionTime); state.CurrentStateSummary == v1.ClusterSubmitted && at.After(began) {
+			began = at
 		}
 	}
-	return first
+	return began
 }
 
 // ClusterSince is since when a cluster is in its state; zero if its status does not say.
@@ -128,7 +129,7 @@ func clusterMessage(r standalone.Record) string {
 }
 
 // addClusterState adds a state to the history. A cluster that begins again has a new one, and the old one is that of the attempt before.
-func addClusterState(s *v1.SparkClusterStatus, word v1.ClusterStateSummary, message string, now time.Time) {
+func addClusterState(s *v1.SparkClusterStatus, word v1.ClusterStateSummary, message string, now time.Time, keep bool) {
 	state := v1.ClusterState{CurrentStateSummary: word, Message: message, LastTransitionTime: instant(now)}
 	if word == v1.ClusterSuspended {
 		state.SuspendReason = v1.SuspendedBySpec
@@ -141,8 +142,12 @@ func addClusterState(s *v1.SparkClusterStatus, word v1.ClusterStateSummary, mess
 		s.CurrentAttemptSummary = &v1.ClusterAttemptSummary{AttemptInfo: &v1.ClusterAttemptInfo{}}
 	}
 	if word == v1.ClusterSubmitted && last != nil {
-		s.PreviousAttemptSummary = &v1.ClusterAttemptSummary{AttemptInfo: s.CurrentAttemptSummary.AttemptInfo, StateTransitionHistory: s.StateTransitionHistory}
-		s.StateTransitionHistory = nil
+		s.PreviousAttemptSummary = &v1.ClusterAttemptSummary{AttemptInfo: s.CurrentAttemptSummary.AttemptInfo}
+		if keep {
+			forgetUntil(s.StateTransitionHistory, key-mostKept)
+		} else {
+			s.PreviousAttemptSummary.StateTransitionHistory, s.StateTransitionHistory = s.StateTransitionHistory, nil
+		}
 	}
 	if s.StateTransitionHistory == nil {
 		s.StateTransitionHistory = map[string]v1.ClusterState{}

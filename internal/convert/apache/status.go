@@ -111,7 +111,7 @@ func (SparkApplications) StateChanges(before, after *v1.SparkApplication) []life
 }
 
 // forgetUntil deletes the states of a history up to a key.
-func forgetUntil(states map[string]v1.ApplicationState, last int64) {
+func forgetUntil[State any](states map[string]State, last int64) {
 	for text := range states {
 		if n, err := strconv.ParseInt(text, 10, 64); err == nil && n <= last {
 			delete(states, text)
