@@ -46,6 +46,8 @@ type Admission struct {
 	RetryAfter time.Duration
 	// Lines are those that the attempt waits in, each for one resource of a quota: it keeps its place there; see Ledger.
 	Lines []Place
+	// Usage is what the quotas of these lines report.
+	Usage []Usage
 	// HasQuota says that there is room in the quotas for an attempt that waits for something else.
 	HasQuota bool
 	// Apply are the objects that must exist, as server-side apply takes them: each with its kind, namespace and name, and

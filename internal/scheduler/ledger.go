@@ -240,6 +240,7 @@ func (l *Ledger) Record(a Attempt, answer Admission, now time.Time) []Key {
 	case len(answer.Lines) > 0:
 		l.drop(a.ID)
 		l.join(waiterOf(a, answer.Lines))
+		l.note(answer.Usage)
 	case answer.HasQuota && answer.waitsForRoom() && (l.order.Strict || !a.QueuedAt.After(l.limit(now))):
 		l.drop(a.ID) // as it is now, and since now
 		l.Reserve(a)

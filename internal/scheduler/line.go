@@ -59,15 +59,25 @@ func (h Ahead) Leads(asked resource.Quantity) bool {
 }
 
 // line is those who wait for one resource of one quota.
-type line struct{ overdue, others tree }
+type line struct {
+	overdue, others tree
+	// asked is what all of them ask for together.
+	asked resource.Quantity
+	usage Usage
+}
 
 func newLine() *line { return &line{overdue: tree{order: byAge}, others: tree{order: byPriority}} }
 
-func (l *line) add(s seat) { l.others.add(s) }
+func (l *line) add(s seat) {
+	l.others.add(s)
+	l.asked.Add(s.asked)
+}
 
+// remove takes out a seat that is there.
 func (l *line) remove(s seat) {
 	l.overdue.remove(s)
 	l.others.remove(s)
+	l.asked.Sub(s.asked)
 }
 
 func (l *line) empty() bool { return l.overdue.root == nil && l.others.root == nil }

@@ -42,7 +42,10 @@ func elasticQuotas(a scheduler.Attempt, s scheduler.Snapshot) ([]finding, string
 	asked := demand{initial: initial, peak: initial, most: requests(roles(a.PodSets, "", 1, int64(a.PodSets.Max)))}
 	var found []finding
 	if q := own[0]; q.Spec.Max != nil {
-		left := room{namespace: q.Namespace, used: q.Status.Used, reserved: notRunning(a.Quota.Others, map[string]bool{q.Namespace: true}), limit: maxOf(q)}
+		left := room{
+			namespace: q.Namespace, used: q.Status.Used, reserved: notRunning(a.Quota.Others, map[string]bool{q.Namespace: true}), limit: maxOf(q),
+			guaranteed: q.Spec.Min, borrowed: beyondMin(q),
+		}
 		found = append(found, compare(a, "ElasticQuota "+q.Name, asked, left))
 	}
 	if !s.Complete(allElasticQuotas) { // the sum of some is less than the scheduler has to give
@@ -69,18 +72,31 @@ func guaranteed(own []*v1alpha1.ElasticQuota, demand corev1.ResourceList, others
 
 // minsOf is what the mins of quotas leave, added up.
 func minsOf(all []*v1alpha1.ElasticQuota, demand corev1.ResourceList, others []scheduler.Reservation) room {
-	bound, used, floor := map[string]bool{}, corev1.ResourceList{}, corev1.ResourceList{}
+	bound, used, floor, borrowed := map[string]bool{}, corev1.ResourceList{}, corev1.ResourceList{}, corev1.ResourceList{}
 	for _, q := range all {
 		bound[q.Namespace] = true
 		scheduler.AddTo(used, q.Status.Used, 1)
 		scheduler.AddTo(floor, q.Spec.Min, 1)
+		scheduler.AddTo(borrowed, beyondMin(q), 1)
 	}
 	for name := range demand { // a resource without a min is not granted
 		if _, given := floor[name]; !given {
 			floor[name] = resource.Quantity{}
 		}
 	}
-	return room{used: used, reserved: notRunning(others, bound), limit: floor}
+	return room{used: used, reserved: notRunning(others, bound), limit: floor, guaranteed: floor, borrowed: borrowed}
+}
+
+// beyondMin is what a namespace uses beyond its min: it has borrowed that from the others.
+func beyondMin(q *v1alpha1.ElasticQuota) corev1.ResourceList {
+	borrowed := corev1.ResourceList{}
+	for name, used := range q.Status.Used {
+		more := used.DeepCopy()
+		if more.Sub(q.Spec.Min[name]); more.Sign() > 0 {
+			borrowed[name] = more
+		}
+	}
+	return borrowed
 }
 
 func elasticQuotasOf(s scheduler.Snapshot, r scheduler.Read) ([]*v1alpha1.ElasticQuota, error) {

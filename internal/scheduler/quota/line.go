@@ -15,6 +15,8 @@ import (
 type waiting struct {
 	// places are in the lines where it waits.
 	places []scheduler.Place
+	// usage is what the quotas of these lines report.
+	usage []scheduler.Usage
 	// blocked is whether others come first in one of them.
 	blocked bool
 	// ahead says for each quota how many are ahead for which resource.
@@ -41,7 +43,7 @@ func waitIn(o scheduler.Outstanding, found []finding) waiting {
 			if !k.short() && !blocked && !line.Kept && !o.Expected {
 				continue
 			}
-			w.places = append(w.places, k.Place)
+			w.places, w.usage = append(w.places, k.Place), append(w.usage, k.usage)
 			w.blocked, leads, near = w.blocked || blocked, leads && line.Leads(k.Asked), near && line.Count < few
 			if line.Count > 0 && (k.short() || blocked) {
 				ahead = append(ahead, fmt.Sprintf("%s for %s", about(line.Count), k.Resource))
@@ -71,7 +73,7 @@ func again(o scheduler.Outstanding, leads, near bool) time.Duration {
 }
 
 func (w waiting) answer(r scheduler.Reason, message string) scheduler.Admission {
-	return scheduler.Admission{Verdict: scheduler.Wait, Reason: r, Message: message, RetryAfter: w.retryAfter, Lines: w.places}
+	return scheduler.Admission{Verdict: scheduler.Wait, Reason: r, Message: message, RetryAfter: w.retryAfter, Lines: w.places, Usage: w.usage}
 }
 
 // about is a number that does not change with each start of one in a long line: the statuses of all who wait would be written

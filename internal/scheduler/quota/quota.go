@@ -160,7 +160,8 @@ type finding struct {
 // ask is what the attempt asks for in one line, and what is left there.
 type ask struct {
 	scheduler.Place
-	left resource.Quantity
+	left  resource.Quantity
+	usage scheduler.Usage
 }
 
 func (k ask) short() bool { return k.Asked.Cmp(k.left) > 0 }
@@ -218,6 +219,8 @@ func answer(v scheduler.Verdict, r scheduler.Reason, message string) scheduler.A
 type room struct {
 	namespace             string
 	used, reserved, limit corev1.ResourceList
+	// guaranteed is what others cannot keep, and borrowed what is used beyond that.
+	guaranteed, borrowed corev1.ResourceList
 }
 
 // asks are the places that a demand has in the lines of a quota.
@@ -234,7 +237,8 @@ func (r room) asks(quota string, demand corev1.ResourceList) []ask {
 		}
 		left.Sub(r.reserved[name])
 		line := scheduler.Line{Namespace: r.namespace, Quota: quota, Resource: name}
-		asks = append(asks, ask{scheduler.Place{Line: line, Asked: asked}, left})
+		usage := scheduler.Usage{Line: line, Used: r.used[name], Limit: r.limit[name], Guaranteed: r.guaranteed[name], Borrowed: r.borrowed[name]}
+		asks = append(asks, ask{scheduler.Place{Line: line, Asked: asked}, left, usage})
 	}
 	return asks
 }

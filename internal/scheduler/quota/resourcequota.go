@@ -70,7 +70,7 @@ func resourceQuotas(a scheduler.Attempt, s scheduler.Snapshot) ([]finding, error
 		own := sumOf(q, charges)
 		asked := demand{initial: own, peak: scheduler.Sum(own, placeholders.most(q)), most: sumOf(q, most)}
 		if counts(q, asked.peak) {
-			left := room{namespace: q.Namespace, used: q.Status.Used, reserved: others(q), limit: q.Spec.Hard}
+			left := room{namespace: q.Namespace, used: q.Status.Used, reserved: others(q), limit: q.Spec.Hard, guaranteed: q.Spec.Hard}
 			found = append(found, compare(a, nameOf(q), asked, left))
 		}
 	}
