@@ -53,6 +53,8 @@ type Metrics struct {
 	servers         servers
 	schedules       schedules
 	scheduleSources sources[ScheduleSource]
+	lines           lines
+	lineSources     sources[LineSource]
 }
 
 var _ prometheus.Collector = (*Metrics)(nil)
@@ -69,6 +71,7 @@ func New(c config.Metrics) *Metrics {
 	m.tenancy = m.newTenancy()
 	m.schedules = m.newSchedules()
 	m.servers = m.newServers()
+	m.lines = m.newLines()
 	return m
 }
 
@@ -122,6 +125,7 @@ func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
 	m.gauges.describe(out)
 	out <- m.schedules.states
 	out <- m.servers.states
+	m.lines.describe(out)
 }
 
 // Collect implements prometheus.Collector.
@@ -133,6 +137,7 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 		m.collectGauges(all, out)
 	}
 	m.collectSchedules(out)
+	m.collectLines(out)
 }
 
 // add remembers a family, and returns its full name and labels.

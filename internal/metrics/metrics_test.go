@@ -17,6 +17,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
 var start = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
@@ -111,6 +112,9 @@ func busy(c config.Metrics) *Metrics {
 	m.RunsSkipped(s, "Missed", 3)
 	m.RunDelayed(s, time.Second)
 	m.ObserveSchedules(func(each func(Subject, string)) { each(s, "Scheduled") })
+	m.ObserveLines(func() []scheduler.LineState {
+		return []scheduler.LineState{lineState("jobs", "ResourceQuota q", "cpu", 1)}
+	})
 	server := s
 	server.Server = true
 	m.Transition(server, runningRecord(func(r *record) { r.DrainSince = at(20) }), runningRecord(func(r *record) {

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package metrics
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+)
+
+// maxLines is how many lines have rows of their own: namespaces and quotas are many.
+const maxLines = 300
+
+// allNamespaces is the namespace of a line that namespaces share.
+const allNamespaces = "*"
+
+// LineSource returns the lines of quotas in which any application waits; none if this replica does not lead.
+type LineSource func() []scheduler.LineState
+
+// lines are metrics about the lines of quotas.
+type lines struct {
+	waiting, longest, asked           *prometheus.Desc
+	used, limit, guaranteed, borrowed *prometheus.Desc
+}
+
+func (m *Metrics) newLines() lines {
+	const (
+		scrape   = "computed from the lines at each scrape, by the replica that leads; a line in which none waits has no row"
+		reported = "as the quota reported it when one that waits in its line was last checked; a line in which none waits has no row"
+	)
+	gauge := func(name, help, when string) *prometheus.Desc {
+		return m.gauge(Family{Name: "spark_operator_quota_" + name, Labels: []string{"namespace", "quota", "resource"}, Operator: true, Help: help, When: when})
+	}
+	return lines{
+		waiting:    gauge("waiting", "Applications and clusters that wait in the line for a resource of a quota; the namespace * stands for a quota that namespaces share.", scrape),
+		longest:    gauge("longest_wait_seconds", "Seconds that the first one has waited that still waits in the line for a resource of a quota.", scrape),
+		asked:      gauge("asked", "What all that wait in the line for a resource of a quota ask for together, in cores, bytes or pieces.", scrape),
+		used:       gauge("used", "What is used of a resource of a quota.", reported),
+		limit:      gauge("limit", "What may be used of a resource of a quota.", reported),
+		guaranteed: gauge("guaranteed", "What other namespaces cannot keep of a resource of a quota: hard of a ResourceQuota, min of an ElasticQuota.", reported),
+		borrowed:   gauge("borrowed", "What is used of a resource of a quota beyond what is guaranteed.", reported),
+	}
+}
+
+func (l lines) describe(out chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{l.waiting, l.longest, l.asked, l.used, l.limit, l.guaranteed, l.borrowed} {
+		out <- d
+	}
+}
+
+// ObserveLines adds where the gauges of lines are computed from.
+func (m *Metrics) ObserveLines(s LineSource) {
+	if m != nil {
+		m.lineSources.add(s)
+	}
+}
+
+// collectLines reports the lines in which most wait. The others have one row together, without amounts: those of different resources cannot be
+// added up.
+func (m *Metrics) collectLines(out chan<- prometheus.Metric) {
+	var all []scheduler.LineState
+	for _, source := range m.lineSources.list() {
+		all = append(all, source()...)
+	}
+	slices.SortStableFunc(all, func(x, y scheduler.LineState) int { return cmp.Compare(y.Waiting, x.Waiting) })
+	own := min(len(all), maxLines)
+	for _, l := range all[:own] {
+		m.lines.collect(l, out)
+	}
+	if own == len(all) {
+		return
+	}
+	waiting, longest := 0, time.Duration(0)
+	for _, l := range all[own:] {
+		waiting, longest = waiting+l.Waiting, max(longest, l.Longest)
+	}
+	m.lines.collectWait(waiting, longest, out, other, other, other)
+}
+
+func (l lines) collect(s scheduler.LineState, out chan<- prometheus.Metric) {
+	labels := []string{cmp.Or(s.Namespace, allNamespaces), s.Quota, string(s.Resource)}
+	l.collectWait(s.Waiting, s.Longest, out, labels...)
+	for desc, amount := range map[*prometheus.Desc]float64{
+		l.asked: s.Asked.AsApproximateFloat64(), l.used: s.Used.AsApproximateFloat64(), l.limit: s.Limit.AsApproximateFloat64(),
+		l.guaranteed: s.Guaranteed.AsApproximateFloat64(), l.borrowed: s.Borrowed.AsApproximateFloat64(),
+	} {
+		out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, amount, labels...)
+	}
+}
+
+func (l lines) collectWait(waiting int, longest time.Duration, out chan<- prometheus.Metric, labels ...string) {
+	out <- prometheus.MustNewConstMetric(l.waiting, prometheus.GaugeValue, float64(waiting), labels...)
+	out <- prometheus.MustNewConstMetric(l.longest, prometheus.GaugeValue, longest.Seconds(), labels...)
+}
