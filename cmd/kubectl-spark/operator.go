@@ -83,15 +83,23 @@ func (i installed) operator(ctx context.Context, c *connection) (operator resolv
 
 // find is what the operator's ConfigMap says.
 func (i installed) find(ctx context.Context, c *connection) (resolve.Operator, error) {
-	text, err := i.read(ctx, c)
-	if err != nil {
-		return resolve.Operator{}, err
-	}
-	found, err := config.Parse([]byte(text))
+	found, err := i.configuration(ctx, c)
 	if err != nil {
 		return resolve.Operator{}, err
 	}
 	return operatorOf(found)
+}
+
+// configuration is that of the file, else that of the operator's ConfigMap.
+func (i installed) configuration(ctx context.Context, c *connection) (config.OperatorConfiguration, error) {
+	if i.file != "" {
+		return config.Load(i.file)
+	}
+	text, err := i.read(ctx, c)
+	if err != nil {
+		return config.OperatorConfiguration{}, err
+	}
+	return config.Parse([]byte(text))
 }
 
 // configMount is the volume that has the operator's configuration, and configKey the file in it.

@@ -5,6 +5,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -19,34 +20,48 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/explain"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/standalone"
 )
 
+// queueing is what the flags of queue say.
+type queueing struct {
+	genericiooptions.IOStreams
+	all       bool
+	queue     string
+	out       output
+	operators installed
+}
+
 func newQueue(streams genericiooptions.IOStreams) *cobra.Command {
+	q := queueing{IOStreams: streams}
 	var clusters cluster
-	var all bool
-	var queue string
 	command := &cobra.Command{
 		Use:   "queue",
 		Short: "List the applications and clusters that wait for their first pod or for a node, longest wait first",
 		Long: "List the applications and the standalone clusters that wait: for their driver pod, or their master, to be created, or for its place on\n" +
 			"a node.\n\n" +
 			"SCHEDULER and QUEUE are what was chosen, SINCE is how long it has waited, REASON and WHY are what the\n" +
-			"operator and the scheduler say about it.",
-		Example: "  kubectl spark queue\n\n  # one queue, everywhere\n  kubectl spark queue -A --queue root.team-a",
-		Args:    cobra.NoArgs,
+			"operator and the scheduler say about it. POSITION is the place in the line for a quota, from 1; of several lines that in which most are ahead.\n\n" +
+			"A second table has the lines: how many wait, what they ask for together, and what the quota uses, guarantees and has lent. Positions are\n" +
+			"computed on this machine by the operator's own code. With -o json there is the position in each line.",
+		Example: "  kubectl spark queue\n\n  # one queue, everywhere\n  kubectl spark queue -A --queue root.team-a\n\n" +
+			"  # who is first in a line\n  kubectl spark queue -o json | jq '.items[] | select(.positions[]?.position == 1) | .name'",
+		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			connected, err := clusters.connect()
 			if err != nil {
 				return err
 			}
-			return printQueue(command.Context(), connected, streams, all, queue, time.Now())
+			return q.run(command.Context(), connected, time.Now())
 		},
 	}
 	clusters = addCluster(command)
 	command.ValidArgsFunction = cobra.NoFileCompletions
-	command.Flags().BoolVarP(&all, "all-namespaces", "A", false, "list those of all namespaces")
-	command.Flags().StringVar(&queue, "queue", "", "only those in this queue")
+	command.Flags().BoolVarP(&q.all, "all-namespaces", "A", false, "list those of all namespaces")
+	command.Flags().StringVar(&q.queue, "queue", "", "only those in this queue")
+	q.operators.addTo(command)
+	q.out.addFormat(command, "", "format of the output: json or yaml; tables by default", "json", "yaml")
 	return command
 }
 
@@ -56,33 +71,63 @@ type inLine struct {
 	scheduler, queue string
 	since            time.Time
 	why              lifecycle.Cause
+	object           found
+	positions        []scheduler.Position
 }
 
-func printQueue(ctx context.Context, c *connection, streams genericiooptions.IOStreams, all bool, queue string, now time.Time) error {
-	items, err := (&listing{kinds: append(slices.Clone(families), standalones), all: all}).read(ctx, c)
+// inLines are the kinds whose objects wait in the lines of quotas.
+var inLines = append(slices.Clone(families), standalones, servers)
+
+func (q *queueing) run(ctx context.Context, c *connection, now time.Time) error {
+	items, err := (&listing{kinds: inLines, all: q.all}).read(ctx, c)
 	if err != nil {
 		return err
 	}
 	var line []inLine
+	quotas := false
 	for _, item := range items {
+		if item.kind == servers { // they are listed elsewhere, and count only for the positions of others
+			continue
+		}
 		w, waits, err := inLineOf(item)
 		if err != nil {
 			return err
 		}
-		if waits && (queue == "" || w.queue == queue) {
+		if waits && (q.queue == "" || w.queue == q.queue) {
+			w.object = item
 			line = append(line, w)
+			quotas = quotas || slices.Contains(quotaReasons, w.why.Reason)
 		}
 	}
-	if len(line) == 0 {
-		say(streams.ErrOut, "No application and no cluster waits.")
-		return nil
+	var lines quotaLines
+	if quotas {
+		var doubt string
+		if lines, doubt = c.linesOf(ctx, q.operators, items, q.all, now); doubt != "" {
+			say(q.ErrOut, "%s", doubt)
+		}
+		lines.enter(line)
 	}
 	slices.SortStableFunc(line, func(a, b inLine) int { return a.since.Compare(b.since) })
-	w := printers.GetNewTabWriter(streams.Out)
-	say(w, "NAMESPACE\tNAME\tSCHEDULER\tQUEUE\tSINCE\tREASON\tWHY")
+	if q.out.format != "" {
+		return q.out.print(q.Out, queueReportOf(line, lines.lines))
+	}
+	if len(line) == 0 {
+		say(q.ErrOut, "No application and no cluster waits.")
+		return nil
+	}
+	if err := printWaiting(q.Out, line, now); err != nil || len(lines.lines) == 0 {
+		return err
+	}
+	say(q.Out, "")
+	return printLines(q.Out, lines.lines)
+}
+
+func printWaiting(out io.Writer, line []inLine, now time.Time) error {
+	w := printers.GetNewTabWriter(out)
+	say(w, "NAMESPACE\tNAME\tSCHEDULER\tQUEUE\tPOSITION\tSINCE\tREASON\tWHY")
 	for _, x := range line {
 		cells := []string{
-			x.namespace, x.name, cmp.Or(x.scheduler, "-"), cmp.Or(x.queue, "-"),
+			x.namespace, x.name, cmp.Or(x.scheduler, "-"), cmp.Or(x.queue, "-"), x.position(),
 			duration.HumanDuration(max(0, now.Sub(x.since))), cmp.Or(string(x.why.Reason), "-"), oneLine(x.why.Message),
 		}
 		say(w, "%s", tableRow(cells))

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
+	"github.com/firesteel-dev/firesteel/internal/admission"
+	"github.com/firesteel-dev/firesteel/internal/config"
+	family "github.com/firesteel-dev/firesteel/internal/convert/apache"
+	"github.com/firesteel-dev/firesteel/internal/explain"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/observe"
+	"github.com/firesteel-dev/firesteel/internal/resolve"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+)
+
+// quotaLines are the lines of quotas, and where those who wait stand in them.
+type quotaLines struct {
+	positions map[types.UID][]scheduler.Position
+	lines     []scheduler.LineState
+}
+
+// quotaReasons are those of what waits in a line; a scheduler's own queue may give them, too.
+var quotaReasons = []scheduler.Reason{scheduler.ReasonWaitingForQuota, scheduler.ReasonBehindOthers}
+
+// contender is an attempt that waits for its start.
+type contender struct {
+	scheduler.Attempt
+	// reason is what it waits for by its status.
+	reason scheduler.Reason
+	seen   scheduler.Snapshot
+}
+
+// standings are what the operator's rules make of all that wait.
+type standings struct {
+	operator resolve.Operator
+	plugin   scheduler.Plugin
+	order    scheduler.Order
+	now      time.Time
+	reader   observe.Reader
+	seen     scheduler.Snapshot
+	// hidden is that this user may not see the quotas of all namespaces, without which there is no line that they share.
+	hidden bool
+}
+
+// linesOf computes the lines of quotas in which some objects wait. The operator does not write positions to statuses, which it would have to
+// write for all that wait with each start. The doubt is what could not be found out; "" for nothing.
+func (c *connection) linesOf(ctx context.Context, operators installed, items []found, all bool, now time.Time) (lines quotaLines, doubt string) {
+	s, err := c.standings(ctx, operators, now)
+	if err != nil {
+		return quotaLines{}, fmt.Sprintf("positions in the lines of quotas are not known: %v", forPeople(err))
+	}
+	if s == nil {
+		return quotaLines{}, ""
+	}
+	lines, err = s.compute(ctx, items)
+	const unknownShared = "positions in lines that namespaces share are not known: "
+	shared := func(l scheduler.Line) bool { return l.Namespace == "" }
+	if err == nil && !all && slices.ContainsFunc(lines.lines, func(l scheduler.LineState) bool { return shared(l.Line) }) {
+		everywhere, unread := (&listing{kinds: inLines, all: true}).read(ctx, c)
+		if unread != nil { // what the namespace has for itself is known all the same
+			lines.drop(shared)
+			return lines, unknownShared + forPeople(unread).Error()
+		}
+		lines, err = s.compute(ctx, everywhere)
+	}
+	switch {
+	case err != nil:
+		return quotaLines{}, fmt.Sprintf("positions in the lines of quotas are not known: %v", forPeople(err))
+	case s.hidden:
+		return lines, unknownShared + "you may not list the quotas of all namespaces"
+	}
+	return lines, ""
+}
+
+// standings is nil if the operator enforces no quota.
+func (c *connection) standings(ctx context.Context, operators installed, now time.Time) (*standings, error) {
+	configuration, err := operators.configuration(ctx, c)
+	if err != nil {
+		return nil, fmt.Errorf("configuration of the operator %s: %w", operators.deployment, err)
+	}
+	operator, err := operatorOf(configuration)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range operator.Registry.Plugins() {
+		if d := p.Describe(); d.Quota && d.Supports.Reserves {
+			q := configuration.BatchScheduler.Quota
+			order := scheduler.Order{Strict: q.Order == config.StrictFIFO, AgingBound: q.AgingBound.Duration}
+			return &standings{operator: operator, plugin: p, order: order, now: now, reader: observe.Reader{Live: c}, seen: scheduler.Snapshot{}}, nil
+		}
+	}
+	return nil, nil
+}
+
+// compute asks the operator's quota plugin about all that wait, the first in line first: so all that are ahead of one are known when it is asked.
+func (s *standings) compute(ctx context.Context, items []found) (quotaLines, error) {
+	var all []contender
+	for _, item := range items {
+		waits, ok, err := s.contender(item)
+		if err != nil {
+			return quotaLines{}, err
+		}
+		if !ok {
+			continue
+		}
+		if err := s.look(ctx, &waits); err != nil {
+			return quotaLines{}, err
+		}
+		all = append(all, waits)
+	}
+	slices.SortFunc(all, s.first)
+	ledger := scheduler.NewLedger(s.order)
+	for _, w := range all {
+		w.Quota = ledger.Outstanding(w.Attempt, s.now)
+		answer, err := scheduler.AdmitAttempt(s.plugin, w.Attempt, w.seen)
+		if err != nil {
+			return quotaLines{}, err
+		}
+		if answer.Verdict == scheduler.Admit { // it waits for something else, or is about to start
+			answer = scheduler.Admission{Verdict: scheduler.Wait, Reason: w.reason, HasQuota: true}
+		}
+		ledger.Record(w.Attempt, answer, s.now)
+	}
+	out := quotaLines{positions: map[types.UID][]scheduler.Position{}, lines: ledger.Lines(s.now)}
+	for _, w := range all {
+		out.positions[w.App.UID] = ledger.Positions(w.ID, s.now)
+	}
+	return out, nil
+}
+
+// first orders those who wait as the lines do.
+func (s *standings) first(x, y contender) int {
+	aged := func(w contender) bool { return !w.QueuedAt.After(s.now.Add(-s.order.AgingBound)) }
+	byAge := cmp.Or(x.QueuedAt.Compare(y.QueuedAt), cmp.Compare(x.ID, y.ID))
+	switch {
+	case aged(x) && aged(y):
+		return byAge
+	case aged(x):
+		return -1
+	case aged(y):
+		return 1
+	}
+	return cmp.Or(cmp.Compare(y.Priority, x.Priority), byAge)
+}
+
+// look reads what the plugin wants to see of an attempt, each object and list once.
+func (s *standings) look(ctx context.Context, w *contender) error {
+	reads, err := scheduler.Reads(s.plugin, w.Attempt)
+	if err != nil {
+		return err
+	}
+	missing := slices.DeleteFunc(slices.Clone(reads), func(r scheduler.Read) bool { _, has := s.seen[r]; return has })
+	found, err := s.reader.Snapshot(ctx, missing)
+	if err != nil {
+		return err
+	}
+	for read, object := range found {
+		s.seen[read] = object
+		if object == nil || object.Object != nil {
+			continue
+		}
+		if read.GroupVersionKind == scheduler.PriorityClassKind { // it may be ahead of all others
+			return fmt.Errorf("PriorityClass %s of %s/%s: you may not read it", read.Name, w.App.Namespace, w.App.Name)
+		}
+		s.hidden = true
+	}
+	w.seen, w.Priority = s.seen, scheduler.PriorityOf(w.Attempt, s.seen)
+	return nil
+}
+
+// contender is an object that waits for its start and that the operator has seen; ok is false for all others.
+func (s *standings) contender(o found) (w contender, ok bool, err error) {
+	var candidate *admission.Candidate
+	if o.kind == standalones {
+		candidate, w.reason, err = s.cluster(o)
+	} else {
+		candidate, w.reason, err = s.application(o)
+	}
+	if err != nil || candidate == nil {
+		return w, false, err
+	}
+	w.Attempt = candidate.Attempt()
+	return w, true, nil
+}
+
+// application is what waits of an application; nil if it does not, or if the answer to it is final.
+func (s *standings) application(o found) (*admission.Candidate, scheduler.Reason, error) {
+	a, err := o.application(o.Object, s.operator, s.now)
+	if err != nil {
+		return nil, "", err
+	}
+	r := a.Record
+	waits := r.State.Starting() && r.State != lifecycle.New && !r.QueuedAt.IsZero()
+	if !waits || !lifecycle.NeedsAdmission(a.Desired, r, lifecycle.Driver{Presence: lifecycle.Absent}, lifecycle.Env{Now: s.now}) {
+		return nil, "", nil
+	}
+	candidate, _ := admission.Validate(a.Application).Candidate(s.operator.Registry, nil)
+	return candidate, r.Cause.Reason, nil
+}
+
+// cluster is what waits of a standalone cluster; nil if it does not, or if the answer to it is final.
+func (s *standings) cluster(o found) (*admission.Candidate, scheduler.Reason, error) {
+	decoded, err := o.decoded(o.Object)
+	if err != nil {
+		return nil, "", err
+	}
+	cluster, is := decoded.(*v1.SparkCluster)
+	if !is {
+		return nil, "", fmt.Errorf("%s is a %T", o.GetName(), decoded)
+	}
+	r := family.ClusterRecord(cluster)
+	if !r.State.Starts() || cluster.Spec.Suspend || family.ClusterProbe(cluster) || len(cluster.Status.Conditions) == 0 {
+		return nil, "", nil
+	}
+	defaults := family.ClusterDefaults(cluster, s.operator.Policies.For(cluster.Namespace).Apply)
+	start := admission.Cluster{
+		Built: family.ClusterBuilt(cluster, defaults), App: admission.ClusterApp(family.ClusterFamily.GroupKind(), cluster), Start: r.Scheduling.Start, QueuedAt: family.ClusterQueuedAt(cluster),
+	}
+	if r.Generation == cluster.Generation {
+		start.Recorded = r.Scheduling.Choice
+	}
+	candidate, _ := start.Candidate(s.operator, nil)
+	return candidate, explain.ClusterCause(cluster.Status.Conditions).Reason, nil
+}
+
+// drop takes lines out.
+func (q *quotaLines) drop(which func(scheduler.Line) bool) {
+	q.lines = slices.DeleteFunc(q.lines, func(l scheduler.LineState) bool { return which(l.Line) })
+	for uid, positions := range q.positions {
+		q.positions[uid] = slices.DeleteFunc(positions, func(p scheduler.Position) bool { return which(p.Line) })
+	}
+}

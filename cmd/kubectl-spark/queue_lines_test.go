@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/observe"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/scheduler/quota"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
+)
+
+var elasticQuotaKind = schema.GroupVersionKind{Group: "scheduling.x-k8s.io", Version: "v1alpha1", Kind: "ElasticQuota"}
+
+func share(namespace, least, most, used string) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{Object: map[string]any{
+		"spec":   map[string]any{"min": map[string]any{"cpu": least, "memory": "1Ti"}, "max": map[string]any{"cpu": most, "memory": "1Ti"}},
+		"status": map[string]any{"used": map[string]any{"cpu": used}},
+	}}
+	u.SetGroupVersionKind(elasticQuotaKind)
+	u.SetNamespace(namespace)
+	u.SetName("share")
+	return u
+}
+
+// inLineFor waits for a quota for so long.
+func inLineFor(name, namespace, plugin string, since time.Duration) *v1beta2.SparkApplication {
+	o := inState(name, v1beta2.ApplicationStateSubmitted, inQueue(plugin, "", since, "WaitingForQuota", "waiting for quota"), recorded)
+	o.Namespace = namespace
+	return o
+}
+
+// twoCores is what the master and each worker of a cluster ask for.
+func twoCores(o *v1.SparkCluster) {
+	set := func(role string) *appsv1.StatefulSetSpec {
+		c := corev1.Container{Name: role, Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")}}}
+		return &appsv1.StatefulSetSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{c}}}}
+	}
+	o.Spec.MasterSpec, o.Spec.WorkerSpec = &v1.MasterSpec{}, &v1.WorkerSpec{}
+	o.Spec.MasterSpec.StatefulSetSpec, o.Spec.WorkerSpec.StatefulSetSpec = set("master"), set("worker")
+}
+
+// linesToSee is a cluster in which applications wait for a ResourceQuota, and others for what namespaces share.
+func linesToSee(t *testing.T, settings string) *testutil.APIServer {
+	t.Helper()
+	cores := func(n string) corev1.ResourceList { return corev1.ResourceList{"requests.cpu": resource.MustParse(n)} }
+	deployment, stored := operatorWith(configHead + "batchScheduler: {enabled: [kube, coscheduling, volcano], quota: {" + settings + "}}\n")
+	objects := []client.Object{deployment, stored,
+		&corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "team"}, Spec: corev1.ResourceQuotaSpec{Hard: cores("8")}, Status: corev1.ResourceQuotaStatus{Used: cores("7")}},
+		inLineFor("first", "jobs", "kube", 5*time.Minute), inLineFor("second", "jobs", "kube", 4*time.Minute),
+		inLineFor("aged", "jobs", "kube", 20*time.Minute), ofCluster("lab", twoCores, queuedCluster),
+		inLineFor("borrower", "etl", "coscheduling", 3*time.Minute), inLineFor("other", "lab", "coscheduling", 6*time.Minute),
+		inState("running", v1beta2.ApplicationStateRunning),
+	}
+	a := newAPI(t, objects...)
+	a.Install(elasticQuotaKind)
+	for _, o := range []client.Object{share("etl", "2", "20", "5"), share("lab", "4", "20", "4")} {
+		a.Put(o)
+	}
+	return a
+}
+
+const enforced = "mode: Enforce, elasticQuotaSchedulers: [coscheduling]"
+
+// Positions are those that the operator's own rules make of what waits, and of a line that namespaces share the others count, too.
+func TestQueueShowsPositions(t *testing.T) {
+	const sum = "* the min of all ElasticQuotas together cpu"
+	cases := map[string]struct {
+		reason   string
+		settings string
+		args     []string
+		prepare  func(*testutil.APIServer)
+		want     map[string]map[string]int
+		errOut   string
+	}{
+		"Namespace": {
+			reason: "who has waited longest", settings: enforced,
+			want: map[string]map[string]int{
+				"aged": {"jobs ResourceQuota team requests.cpu": 2}, "first": {"jobs ResourceQuota team requests.cpu": 3}, "second": {"jobs ResourceQuota team requests.cpu": 4},
+				"lab": {"jobs ResourceQuota team requests.cpu": 1},
+			},
+		},
+		"Shared": {
+			reason: "the one ahead is in a namespace that is not listed", settings: enforced, args: []string{"-n", "etl"},
+			want: map[string]map[string]int{"borrower": {sum: 2}},
+		},
+		"Unseen": {
+			reason: "who may not see the others learns no wrong position", settings: enforced, args: []string{"-n", "etl"},
+			prepare: func(a *testutil.APIServer) { a.Deny(testutil.Request{Verb: "list", Resource: "elasticquotas"}) },
+			want:    map[string]map[string]int{"borrower": nil}, errOut: "positions in the lines of quotas are not known",
+		},
+		"Off": {reason: "there are no lines", settings: "mode: Off", args: []string{"-n", "etl"}, want: map[string]map[string]int{"borrower": nil}},
+		"Unconfigured": {
+			reason: "what is not known is said", settings: "mode: Wrong", args: []string{"-n", "etl"},
+			want: map[string]map[string]int{"borrower": nil}, errOut: "positions in the lines of quotas are not known: configuration of the operator",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			a := linesToSee(t, tc.settings)
+			if tc.prepare != nil {
+				tc.prepare(a)
+			}
+			out, errOut, code := execute(t, "", append([]string{"queue", "-o", "json"}, tc.args...)...)
+			var report queueReport
+			if err := json.Unmarshal([]byte(out), &report); err != nil || code != 0 {
+				t.Fatal(err, code, errOut, out)
+			}
+			got := map[string]map[string]int{}
+			for _, item := range report.Items {
+				got[item.Name] = nil
+				for _, p := range item.Positions {
+					got[item.Name] = map[string]int{p.Namespace + " " + p.Quota + " " + p.Resource: p.Position}
+				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s%s", tc.reason, diff, errOut)
+			}
+			if (tc.errOut == "") != (errOut == "") || !strings.Contains(errOut, tc.errOut) {
+				t.Errorf("%s: it says %q", tc.reason, errOut)
+			}
+		})
+	}
+}
+
+func TestQueueShowsLines(t *testing.T) {
+	linesToSee(t, enforced)
+	out, errOut, code := execute(t, "", "queue", "-A")
+	if code != 0 {
+		t.Error(errOut)
+	}
+	testutil.Golden(t, "testdata/queue-lines.golden", "# stdout\n"+columns.ReplaceAllString(ages.ReplaceAllString(out, "AGE"), "  ")+"# stderr\n"+errOut)
+}
+
+// Those who wait are asked in the order of the lines: what is ahead of one is known when it is asked.
+func TestStandingsOrder(t *testing.T) {
+	now := time.Date(2026, 11, 27, 9, 0, 0, 0, time.UTC)
+	s := &standings{order: scheduler.Order{AgingBound: 10 * time.Minute}, now: now}
+	waits := func(id string, priority int32, minutes int) contender {
+		return contender{Attempt: scheduler.Attempt{ID: id, Priority: priority, QueuedAt: now.Add(-time.Duration(minutes) * time.Minute)}}
+	}
+	all := []contender{waits("new", 0, 1), waits("old", 0, 9), waits("b-twin", 0, 1), waits("high", 9, 1), waits("aged", 0, 20), waits("aged-high", 9, 10)}
+	slices.SortFunc(all, s.first)
+	var got []string
+	for _, w := range all {
+		got = append(got, w.ID)
+	}
+	if diff := cmp.Diff([]string{"aged", "aged-high", "high", "old", "b-twin", "new"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// restricted is a cluster in which a user sees some namespaces only.
+type restricted struct{ client.Reader }
+
+func (restricted) Get(_ context.Context, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+	return apierrors.NewForbidden(schema.GroupResource{Resource: "any"}, key.Name, nil)
+}
+
+func (restricted) List(_ context.Context, o client.ObjectList, options ...client.ListOption) error {
+	if (&client.ListOptions{}).ApplyOptions(options).Namespace == "" {
+		return apierrors.NewForbidden(schema.GroupResource{Resource: "any"}, "", nil)
+	}
+	return nil
+}
+
+// What a user may not see makes positions unknown, not wrong.
+func TestStandingsOfWhatIsHidden(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason        string
+		class, plugin string
+		hidden        bool
+		says          string
+	}{
+		"Own":      {reason: "all that matters is in the namespace", plugin: "kube"},
+		"Shared":   {reason: "quotas of other namespaces matter", plugin: "coscheduling", hidden: true},
+		"Priority": {reason: "a priority that is not known may be the highest", plugin: "kube", class: "high", says: "PriorityClass high of jobs/a: you may not read it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &standings{plugin: quota.New("Enforce", []string{"coscheduling"}), reader: observe.Reader{Live: restricted{}}, seen: scheduler.Snapshot{}}
+			w := contender{Attempt: scheduler.Attempt{App: scheduler.App{Namespace: "jobs", Name: "a"}, PriorityClass: tc.class, Choice: scheduler.Choice{Scheduler: tc.plugin}}}
+			err := s.look(t.Context(), &w)
+			if s.hidden != tc.hidden || (tc.says == "") != (err == nil) || err != nil && err.Error() != tc.says {
+				t.Errorf("%s: hidden %v, %v", tc.reason, s.hidden, err)
+			}
+		})
+	}
+}
