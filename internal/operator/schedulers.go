@@ -117,6 +117,13 @@ func (m *Schedulers) Outstanding(a scheduler.Attempt) scheduler.Outstanding {
 	return m.ledger.Outstanding(a, m.clock.Now())
 }
 
+// Lines are those of all quotas in which any attempt waits.
+func (m *Schedulers) Lines() []scheduler.LineState {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.ledger.Lines(m.clock.Now())
+}
+
 // Rebuild adds what enters the running attempts of one kind. No attempt is admitted before all of them have.
 func (m *Schedulers) Rebuild(enter func(context.Context) error) {
 	m.mu.Lock()

@@ -274,3 +274,15 @@ func TestWaitersBehindOthersAreLeftAlone(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// The metrics report what waits in the ledger.
+func TestLinesOfTheLedger(t *testing.T) {
+	now := clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC))
+	m := NewSchedulers(now, nil, scheduler.Order{AgingBound: time.Hour})
+	a := scheduler.Attempt{App: scheduler.App{Namespace: "a", Name: "x"}, ID: "x-1", QueuedAt: now.Now().Add(-time.Minute)}
+	m.ledger.Record(a, scheduler.Admission{Verdict: scheduler.Wait, Lines: []scheduler.Place{{Line: inLine, Asked: resource.MustParse("4")}}}, now.Now())
+	want := []scheduler.LineState{{Usage: scheduler.Usage{Line: inLine}, Waiting: 1, Asked: resource.MustParse("4"), Longest: time.Minute}}
+	if diff := cmp.Diff(want, m.Lines()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -73,6 +73,7 @@ func NewShared(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfigura
 	if s.Metrics, err = NewMetrics(mgr, c.Metrics); err != nil {
 		return nil, err
 	}
+	s.Metrics.ObserveLines(s.Schedulers.Lines)
 	recorder, err := NewRecorder(mgr.GetClient(), mgr.GetScheme(), clock.RealClock{}, mgr.GetLogger().WithName("events"), s.Metrics)
 	if err != nil {
 		return nil, err
