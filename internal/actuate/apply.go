@@ -104,7 +104,7 @@ func (w Writer) Apply(ctx context.Context, owner lifecycle.Owner, wanted *unstru
 	case owner.Of(existing) == lifecycle.NotOwned:
 		return nil, lifecycle.Result{
 			Kind: lifecycle.Schedule, Class: lifecycle.ClassNameTaken,
-			Message: fmt.Sprintf("%s %s already exists and does not belong to this application; delete or rename it", wanted.GetKind(), wanted.GetName()),
+			Message: fmt.Sprintf("%s %s already exists and does not belong to %s %s; delete or rename it", wanted.GetKind(), wanted.GetName(), owner.Reference.Kind, owner.Reference.Name),
 		}
 	case owner.Labels.SameApplied(existing, wanted) && lifecycle.Contains(existing, wanted):
 		return existing, applied(nil)

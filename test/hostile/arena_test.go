@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -39,6 +40,7 @@ var (
 	schedule    = v1beta2.GroupVersion.WithKind("ScheduledSparkApplication")
 	connect     = v1alpha1.GroupVersion.WithKind("SparkConnect")
 	apache      = apachev1.SchemeGroupVersion.WithKind("SparkApplication")
+	standalone  = apachev1.SchemeGroupVersion.WithKind("SparkCluster")
 )
 
 // Specs that can run, and that attacks lay their own over.
@@ -136,11 +138,11 @@ func (l *lab) arena(t *testing.T, x attack, namespace string) *arena {
 // object is one of a kind with the usual spec, over which the texts in YAML are laid in their order: objects are merged, everything
 // else is replaced, null deletes. A text is of the whole object if it has the field spec or metadata, else of the spec.
 func (a *arena) object(kind schema.GroupVersionKind, name string, texts ...string) (*unstructured.Unstructured, error) {
-	base := map[schema.GroupVersionKind]string{application: applicationSpec, connect: connectSpec, apache: apacheSpec, schedule: "schedule: \"@yearly\"\ntemplate:" +
+	base := map[schema.GroupVersionKind]string{application: applicationSpec, connect: connectSpec, apache: apacheSpec, standalone: standaloneSpec, schedule: "schedule: \"@yearly\"\ntemplate:" +
 		strings.ReplaceAll(applicationSpec, "\n", "\n  ")}[kind]
 	o := map[string]any{}
 	bases := []string{base}
-	if more := map[schema.GroupVersionKind]string{application: hardenedSpec, apache: hardenedApacheSpec}[kind]; a.hardened && more != "" {
+	if more := map[schema.GroupVersionKind]string{application: hardenedSpec, apache: hardenedApacheSpec, standalone: hardenedStandaloneSpec}[kind]; a.hardened && more != "" {
 		bases = append(bases, more)
 	}
 	for _, text := range append(bases, texts...) {
@@ -363,7 +365,7 @@ func (a *arena) phase(pod *corev1.Pod, phase corev1.PodPhase) error {
 
 // cleared are the kinds of what attacks leave behind. Owners come before what they own.
 var cleared = []schema.GroupVersionKind{
-	schedule, application, apache, connect, corev1.SchemeGroupVersion.WithKind("Pod"), corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"),
+	schedule, application, apache, standalone, connect, appsv1.SchemeGroupVersion.WithKind("StatefulSet"), corev1.SchemeGroupVersion.WithKind("Pod"), corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"),
 	corev1.SchemeGroupVersion.WithKind("Service"), corev1.SchemeGroupVersion.WithKind("ConfigMap"), corev1.SchemeGroupVersion.WithKind("Secret"),
 	networkingv1.SchemeGroupVersion.WithKind("Ingress"), networkingv1.SchemeGroupVersion.WithKind("NetworkPolicy"),
 	policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"), eventsv1.SchemeGroupVersion.WithKind("Event"),

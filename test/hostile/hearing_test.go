@@ -36,7 +36,7 @@ func (a *arena) hears(text string) error {
 func (a *arena) said() (string, error) {
 	var all strings.Builder
 	all.WriteString(a.heard.text())
-	for _, kind := range []schema.GroupVersionKind{application, apache, schedule, connect} {
+	for _, kind := range []schema.GroupVersionKind{application, apache, standalone, schedule, connect} {
 		list := unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(kind)
 		if err := a.admin.List(a.ctx, &list, client.InNamespace(a.namespace)); err != nil {

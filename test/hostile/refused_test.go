@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -85,7 +86,7 @@ func messages(o *unstructured.Unstructured) string {
 // nothing is nil if nothing has been created in the namespace but what the attacker created.
 func (a *arena) nothing() error {
 	for _, list := range []client.ObjectList{
-		&corev1.PodList{}, &corev1.ServiceList{}, &corev1.ConfigMapList{}, &corev1.SecretList{}, &corev1.PersistentVolumeClaimList{}, &networkingv1.IngressList{},
+		&corev1.PodList{}, &appsv1.StatefulSetList{}, &corev1.ServiceList{}, &corev1.ConfigMapList{}, &corev1.SecretList{}, &corev1.PersistentVolumeClaimList{}, &networkingv1.IngressList{},
 	} {
 		if err := a.admin.List(a.ctx, list, client.InNamespace(a.namespace)); err != nil {
 			return err
