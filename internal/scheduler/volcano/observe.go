@@ -5,6 +5,7 @@ package volcano
 import (
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -35,9 +36,11 @@ func (Plugin) Observe(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.Pod
 	}
 	keep := wholeDemand(a)
 	options, _ := parametersOf(a)
-	lower := options.AfterStart == driverOnly && allRun(a, f, s)
-	if lower {
-		keep = driverDemand(a)
+	lower := false
+	if options.AfterStart == driverOnly {
+		if lower, o.RetryAfter = started(a, f, s); lower {
+			keep = driverDemand(a)
+		}
 	}
 	wanted, err := group(a, keep)
 	if err != nil {
@@ -68,18 +71,42 @@ func ended(p *scheduler.PodStatus) bool {
 	return p.Phase == corev1.PodSucceeded || p.Phase == corev1.PodFailed
 }
 
-// allRun is whether the initial executors run, or did so before: a group that has been lowered stays so, or it would ask
-// for the room of executors that ended. They need not all run at one moment: dynamic allocation deletes those that are idle.
-// Spark numbers its executors from 1.
-func allRun(a scheduler.Attempt, f scheduler.PodStatuses, s scheduler.Snapshot) bool {
+// patience is how long the room of executors is held that do not come: as long as a quota's for them.
+const patience = 5 * time.Minute
+
+// started is whether the initial executors run, or did so before: a group that has been lowered stays so, or it would ask
+// for the room of executors that ended. They need not all run at one moment: dynamic allocation deletes those that are idle. It may
+// also want fewer before all of them were created, which shows in none having come for a while. The duration is how long it may take
+// until that is so; 0 if it does not depend on time. Spark numbers its executors from 1.
+func started(a scheduler.Attempt, f scheduler.PodStatuses, s scheduler.Snapshot) (bool, time.Duration) {
 	if group := s[groupOf(a).Read()]; group != nil && group.GetAnnotations()[annotationHolds] == driverOnly {
-		return true
+		return true, 0
 	}
 	waits := slices.ContainsFunc(f.Executors, func(e scheduler.PodStatus) bool {
 		return e.Phase == corev1.PodPending && e.ExecutorID <= int64(a.PodSets.Initial)
 	})
 	p := scheduler.ProgressOf(f)
-	return p.DriverRunning && p.ExecutorsCreated >= a.PodSets.Initial && !waits
+	switch {
+	case waits || !p.DriverRunning:
+		return false, 0
+	case p.ExecutorsCreated >= a.PodSets.Initial:
+		return true, 0
+	case a.PodSets.Min == a.PodSets.Max: // without dynamic allocation all of them come
+		return false, 0
+	}
+	left := lastCreated(f).Add(patience).Sub(f.Now)
+	return left <= 0, max(0, left)
+}
+
+// lastCreated is when the newest of the pods was created.
+func lastCreated(f scheduler.PodStatuses) time.Time {
+	last := f.Driver.CreatedAt
+	for i := range f.Executors {
+		if at := f.Executors[i].CreatedAt; at.After(last) {
+			last = at
+		}
+	}
+	return last
 }
 
 // demand is the room that a group asks for.

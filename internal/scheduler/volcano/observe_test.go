@@ -4,6 +4,7 @@ package volcano
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -131,6 +132,57 @@ func TestAfterStart(t *testing.T) {
 			}
 			if marked := got.Apply[0].GetAnnotations()[annotationHolds] != ""; marked != (tc.cpu == "1") {
 				t.Errorf("%s: marked as lowered: %t", tc.reason, marked)
+			}
+		})
+	}
+}
+
+// Dynamic allocation may want fewer executors than it began with before all of them were created. Their room is free for others after a
+// while in which none came.
+func TestFewerThanInitial(t *testing.T) {
+	now := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+	// two is an attempt that had two of three executors, the newer so long ago; each has a phase.
+	two := func(ago time.Duration, phases ...corev1.PodPhase) scheduler.PodStatuses {
+		f := up(len(phases))
+		f.Now, f.Driver.CreatedAt, f.ExecutorsEver = now, now.Add(-time.Hour), 2
+		for i, phase := range phases {
+			f.Executors[i].Phase, f.Executors[i].ExecutorID, f.Executors[i].CreatedAt = phase, int64(i+1), now.Add(-ago)
+		}
+		return f
+	}
+	const runs, waits = corev1.PodRunning, corev1.PodPending
+	young := two(0)
+	young.Driver.CreatedAt = now.Add(-time.Minute)
+	starts := two(0)
+	starts.Driver.Phase = waits
+	cases := map[string]struct {
+		reason string
+		static bool
+		facts  scheduler.PodStatuses
+		cpu    string
+		retry  time.Duration
+	}{
+		"Soon":   {reason: "the third may come", facts: two(time.Minute, runs, runs), cpu: "7", retry: 4 * time.Minute},
+		"Late":   {reason: "no one asks for the third", facts: two(5*time.Minute, runs, runs), cpu: "1"},
+		"Gone":   {reason: "both were idle: the driver is what is known", facts: two(0), cpu: "1"},
+		"Young":  {reason: "the driver has just asked", facts: young, cpu: "7", retry: 4 * time.Minute},
+		"Waits":  {reason: "the second waits for room, in the order of its queue", facts: two(time.Hour, runs, waits), cpu: "7"},
+		"Starts": {reason: "the driver asks for none before it runs", facts: starts, cpu: "7"},
+		"Static": {reason: "all of them come in the end, after a quota has room", static: true, facts: two(time.Hour, runs, runs), cpu: "7"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			a := attempt()
+			a.Parameters = []byte(`{"afterStart":"DriverOnly"}`)
+			if !tc.static {
+				a.PodSets.Min, a.PodSets.Max = 1, 10
+			}
+			got, err := scheduler.Observe(New(""), a, scheduler.Snapshot{groupOf(a).Read(): podGroup(t, "Running")}, tc.facts)
+			if err != nil || len(got.Apply) != 1 {
+				t.Fatalf("%s: %+v, %v", tc.reason, got, err)
+			}
+			if cpu, _, _ := unstructured.NestedString(got.Apply[0].Object, "spec", "minResources", "cpu"); cpu != tc.cpu || got.RetryAfter != tc.retry {
+				t.Errorf("%s: the group asks for %s CPU, next look after %s; want %s and %s", tc.reason, cpu, got.RetryAfter, tc.cpu, tc.retry)
 			}
 		})
 	}
