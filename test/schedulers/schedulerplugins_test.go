@@ -225,7 +225,7 @@ func coschedulingSubject(c *cluster, tier conformance.Tier) conformance.Subject 
 	}
 	s := conformance.Subject{
 		Tier: tier, Scheduler: "coscheduling", Settings: settings("coscheduling"), Environment: e,
-		API: "scheduling.x-k8s.io", AllOrNothing: `{"executorGang":true}`, Alone: []int{11}, Renews: "firesteel.dev/nudged-at",
+		API: "scheduling.x-k8s.io", AllOrNothing: `{"executorGang":true}`, Alone: []int{11, 41}, Renews: "firesteel.dev/nudged-at",
 		Silent: scheduler.ReasonWaitingForScheduler, Full: []scheduler.Reason{scheduler.ReasonWaitingForCapacity},
 		DoesNotApply: map[int]string{8: hasNoQueues, 9: hasNoQueues, 10: nodesMayCome, 24: doesNotChoose, 25: orderIsTheirs},
 	}

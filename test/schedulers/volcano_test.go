@@ -168,10 +168,12 @@ func (v *volcano) setState(ctx context.Context, queue *v1beta1.Queue, state v1be
 	return v.client.Status().Update(ctx, queue)
 }
 
-// volcanoRules are the stand-in's: a group is let in if its queue has room for what all groups that are in it ask for.
+// volcanoRules are the stand-in's: a group is let in if its queue has room for what all groups that are in it ask for, and a pod if it
+// has room beside the pods that are in it.
 type volcanoRules struct {
 	*volcano
 	groups map[client.ObjectKey]*v1beta1.PodGroup
+	queues map[string]*v1beta1.Queue
 }
 
 func (r *volcanoRules) look(ctx context.Context, s *sight) error {
@@ -187,8 +189,10 @@ func (r *volcanoRules) look(ctx context.Context, s *sight) error {
 	for i := range groups.Items {
 		r.groups[client.ObjectKeyFromObject(&groups.Items[i])] = &groups.Items[i]
 	}
+	r.queues = map[string]*v1beta1.Queue{}
 	var errs []error
 	for i := range queues.Items {
+		r.queues[queues.Items[i].Name] = &queues.Items[i]
 		errs = append(errs, r.lookAt(ctx, s, &queues.Items[i], groups.Items))
 	}
 	return errors.Join(errs...)
@@ -274,12 +278,25 @@ func (r *volcanoRules) setPhase(ctx context.Context, g *v1beta1.PodGroup, phase 
 	return r.patchStatus(ctx, g, func() { g.Status.Phase = phase })
 }
 
-func (r *volcanoRules) verdict(_ *sight, pod *corev1.Pod) judgement {
-	group := r.groups[client.ObjectKey{Namespace: pod.Namespace, Name: pod.Annotations[v1beta1.KubeGroupNameAnnotationKey]}]
-	switch {
-	case group == nil:
+func (r *volcanoRules) groupOf(pod *corev1.Pod) *v1beta1.PodGroup {
+	return r.groups[client.ObjectKey{Namespace: pod.Namespace, Name: pod.Annotations[v1beta1.KubeGroupNameAnnotationKey]}]
+}
+
+func (r *volcanoRules) verdict(s *sight, pod *corev1.Pod) judgement {
+	group := r.groupOf(pod)
+	if group == nil {
 		return judgement{wait: true}
-	case group.Status.Phase == v1beta1.PodGroupPending || group.Status.Phase == "":
+	}
+	used := corev1.ResourceList{}
+	for i := range s.pods {
+		other := &s.pods[i]
+		if g := r.groupOf(other); g != nil && g.Spec.Queue == group.Spec.Queue && other.Spec.NodeName != "" && !ended(other) {
+			used = scheduler.Sum(used, requests(other))
+		}
+	}
+	queue := r.queues[group.Spec.Queue]
+	full := queue != nil && len(scheduler.Shortages(requests(pod), used, queue.Spec.Capability)) > 0
+	if full || group.Status.Phase == v1beta1.PodGroupPending || group.Status.Phase == "" {
 		return judgement{wait: true, message: "pod group is not ready, 1 Pending, 1 minAvailable; Pending: 1 Unschedulable"}
 	}
 	return judgement{}

@@ -219,9 +219,12 @@ func (y *yunikorn) configure(ctx context.Context) error {
 	return errors.Join(err, y.client.Update(ctx, m))
 }
 
-// yunikornRules are the stand-in's: a gang gets its room at once or waits, and what its queue can never take is refused.
+// yunikornRules are the stand-in's: a gang gets its room at once or waits, and what its queue can never take is refused. Once its pods
+// have replaced all placeholders nothing is held but for them.
 type yunikornRules struct {
 	*yunikorn
+	// complete are the applications whose placeholders are gone, by their IDs.
+	complete map[string]bool
 	// written are the events that there are already, by the pod's UID and their text.
 	written map[string]bool
 }
@@ -287,6 +290,32 @@ func gang(driver *corev1.Pod) corev1.ResourceList {
 	return total
 }
 
+// taken is what the applications of a queue have, placeholders among it, and whether one of them does.
+func (r yunikornRules) taken(s *sight, queue, app string) (corev1.ResourceList, bool) {
+	pods, gangs := map[string]corev1.ResourceList{}, map[string]corev1.ResourceList{}
+	for i := range s.pods {
+		p := &s.pods[i]
+		if p.Labels[constants.CanonicalLabelQueueName] != queue || p.Spec.NodeName == "" || ended(p) {
+			continue
+		}
+		id := p.Labels[constants.CanonicalLabelApplicationID]
+		pods[id] = scheduler.Sum(pods[id], requests(p))
+		if p.Annotations[constants.AnnotationTaskGroups] != "" {
+			gangs[id] = gang(p)
+		}
+	}
+	all := corev1.ResourceList{}
+	for id, own := range pods {
+		r.complete[id] = r.complete[id] || len(scheduler.Shortages(gangs[id], nil, own)) == 0
+		if r.complete[id] {
+			all = scheduler.Sum(all, own)
+		} else {
+			all = scheduler.Sum(all, gangs[id])
+		}
+	}
+	return all, pods[app] != nil
+}
+
 func (r yunikornRules) verdict(s *sight, pod *corev1.Pod) judgement {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -294,21 +323,11 @@ func (r yunikornRules) verdict(s *sight, pod *corev1.Pod) judgement {
 	name, _ := strings.CutPrefix(queue, yunikornParent)
 	room, known := r.queues[name]
 	app := pod.Labels[constants.CanonicalLabelApplicationID]
-	held, mine := corev1.ResourceList{}, false
-	for i := range s.pods {
-		p := &s.pods[i]
-		if p.Labels[constants.CanonicalLabelQueueName] != queue || p.Spec.NodeName == "" || ended(p) {
-			continue
-		}
-		mine = mine || p.Labels[constants.CanonicalLabelApplicationID] == app
-		if p.Annotations[constants.AnnotationTaskGroups] != "" {
-			held = scheduler.Sum(held, gang(p))
-		}
-	}
+	held, mine := r.taken(s, queue, app)
 	asked := gang(pod)
 	switch {
-	case mine: // its room is held
-		return judgement{}
+	case mine: // its room is held, until all placeholders are gone
+		return judgement{wait: r.complete[app] && len(scheduler.Shortages(requests(pod), held, room)) > 0}
 	case !known || r.closed[name]:
 		return judgement{refusal: constants.ApplicationRejectedFailure, message: " failed to place application " + app}
 	case len(scheduler.Shortages(asked, nil, room)) > 0:
@@ -346,7 +365,7 @@ func yunikornReckons(_ context.Context, _ client.Client, driver *corev1.Pod, _ [
 func yunikornSubject(c *cluster, tier conformance.Tier) conformance.Subject {
 	e := &yunikorn{cluster: c, queues: map[string]corev1.ResourceList{}, closed: map[string]bool{}}
 	if tier == conformance.StandIn {
-		e.stand = &standIn{cluster: c, name: "yunikorn", rules: yunikornRules{e, map[string]bool{}}}
+		e.stand = &standIn{cluster: c, name: "yunikorn", rules: yunikornRules{e, map[string]bool{}, map[string]bool{}}}
 	}
 	return conformance.Subject{
 		Tier: tier, Scheduler: "yunikorn", Settings: settings("yunikorn"), Environment: e,

@@ -43,5 +43,6 @@ var cases = []Case{
 	{Number: 38, Name: "an application of spark.apache.org", stage: normal, run: otherFamily},
 	{Number: 39, Name: "a SparkCluster", stage: normal, run: standaloneCluster},
 	{Number: 40, Name: "its user", stage: normal, run: user},
+	{Number: 41, Name: "a gang beside dynamic allocation", stage: normal, run: elasticity},
 	{Number: 5, Name: "API removed", stage: last, run: apiRemoved},
 }

@@ -103,15 +103,43 @@ func allocation(w *Harness) {
 	w.completes(b)
 }
 
+// elasticity : a gang waits until dynamic allocation has left it room, and executors that are wanted then wait for the gang: each gets what
+// the other leaves, and in the end nothing is held.
+func elasticity(w *Harness) {
+	w.startWithRoomFor(2)
+	a := w.create("elastic", func(a *app) {
+		a.Spec.Executor.Instances = nil
+		a.Spec.DynamicAllocation = &v1beta2.DynamicAllocation{Enabled: true, InitialExecutors: ptr.To[int32](3), MinExecutors: ptr.To[int32](1), MaxExecutors: ptr.To[int32](3)}
+	})
+	w.runs(a, 3)
+	gang := w.create("gang")
+	w.waits(gang, w.Full...)
+	w.scales(a, 1)
+	w.runs(gang, 1)
+	w.wants(a, 3)
+	w.during("executors wait for the gang", time.Second, func() error { return w.hasRunning(a, 1) })
+	w.completes(gang)
+	w.runs(a, 3)
+	w.completes(a)
+	w.hasGroups(a, false)
+	w.hasGroups(gang, false)
+}
+
 // scales changes the number of executors, as the driver does with dynamic allocation.
 func (w *Harness) scales(a *app, executors int) {
+	w.Helper()
+	w.wants(a, executors)
+	w.runs(a, executors)
+}
+
+// wants tells the driver how many executors it is to have.
+func (w *Harness) wants(a *app, executors int) {
 	w.Helper()
 	w.eventually("tell the driver", func() error {
 		driver := w.driver(a)
 		metav1.SetMetaDataAnnotation(&driver.ObjectMeta, annotationExecutors, fmt.Sprint(executors))
 		return w.Client.Update(w.Context(), driver)
 	})
-	w.runs(a, executors)
 }
 
 // order : where places are given in line, a small application passes a large one that came first only if it is configured.

@@ -40,17 +40,23 @@ func (w *Harness) runs(a *app, executors int) {
 		if err := w.inState(a, v1beta2.ApplicationStateRunning)(); err != nil {
 			return err
 		}
-		running := 0
-		for _, pod := range w.pods(a, spark.RoleExecutor) {
-			if pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil {
-				running++
-			}
-		}
-		if running != executors {
-			return fmt.Errorf("%s has %d running executors, not %d", a.Name, running, executors)
-		}
-		return nil
+		return w.hasRunning(a, executors)
 	})
+}
+
+// hasRunning is whether as many executors of the application run.
+func (w *Harness) hasRunning(a *app, executors int) error {
+	w.Helper()
+	running := 0
+	for _, pod := range w.pods(a, spark.RoleExecutor) {
+		if pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil {
+			running++
+		}
+	}
+	if running != executors {
+		return fmt.Errorf("%s has %d running executors, not %d", a.Name, running, executors)
+	}
+	return nil
 }
 
 // waits waits until the application says that it waits for one of the reasons, and returns the sentence. Applications of
