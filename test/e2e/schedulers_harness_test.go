@@ -185,7 +185,7 @@ func through(app *v1beta2.SparkApplication, scheduler, queue string) *v1beta2.Sp
 	return app
 }
 
-// object makes an object of a scheduler's; a cluster-scoped one goes when the specs are over.
+// object makes an object of a scheduler's. It goes with its namespace, or else when the spec is over: specs may be tried again.
 func object(ctx context.Context, kind schema.GroupVersionKind, namespace, name string, spec map[string]any) {
 	GinkgoHelper()
 	u := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
@@ -193,6 +193,9 @@ func object(ctx context.Context, kind schema.GroupVersionKind, namespace, name s
 	u.SetNamespace(namespace)
 	u.SetName(name)
 	Eventually(func() error { return admin.Create(ctx, u) }, reasonWait, poll).Should(Succeed()) // its API may be new
+	if namespace == "" {
+		DeferCleanup(func() { Expect(client.IgnoreNotFound(admin.Delete(context.Background(), u))).To(Succeed()) })
+	}
 }
 
 // groupOf is the group of the application's first attempt. It has the name that the status has.

@@ -200,4 +200,6 @@ var _ = Describe("A batch scheduler", longest, Ordered, ContinueOnFailure, func(
 			return apierrors.IsNotFound(err)
 		}, jobWait, poll).Should(BeTrue(), "the group is gone with the attempt")
 	})
+
+	elasticitySpecs(ctx, func() *externalSchedulers { return b })
 })
