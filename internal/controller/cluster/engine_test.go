@@ -56,9 +56,9 @@ func (gang) Decorate(a scheduler.Attempt, d *scheduler.Decoration) error {
 	return nil
 }
 
-func registryOf(t *testing.T, policy scheduler.Policy, plugins ...scheduler.Plugin) *scheduler.Registry {
+func registryOf(t *testing.T, chosen scheduler.Policy, plugins ...scheduler.Plugin) *scheduler.Registry {
 	t.Helper()
-	r, err := scheduler.NewRegistryFor(policy, plugins...)
+	r, err := scheduler.NewRegistryFor(chosen, plugins...)
 	if err != nil {
 		t.Fatal(err)
 	}
