@@ -13,7 +13,6 @@ import (
 
 	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/internal/admission"
-	"github.com/firesteel-dev/firesteel/internal/config"
 	family "github.com/firesteel-dev/firesteel/internal/convert/apache"
 	"github.com/firesteel-dev/firesteel/internal/explain"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
@@ -94,7 +93,7 @@ func (c *connection) standings(ctx context.Context, operators installed, now tim
 	for _, p := range operator.Registry.Plugins() {
 		if d := p.Describe(); d.Quota && d.Supports.Reserves {
 			q := configuration.BatchScheduler.Quota
-			order := scheduler.Order{Strict: q.Order == config.StrictFIFO, AgingBound: q.AgingBound.Duration}
+			order := scheduler.OrderNamed(string(q.Order), q.AgingBound.Duration)
 			return &standings{operator: operator, plugin: p, order: order, now: now, reader: observe.Reader{Live: c}, seen: scheduler.Snapshot{}}, nil
 		}
 	}
@@ -119,8 +118,14 @@ func (s *standings) compute(ctx context.Context, items []found) (quotaLines, err
 	}
 	slices.SortFunc(all, s.first)
 	ledger := scheduler.NewLedger(s.order)
+	if s.order.Fair { // who is first by shares is not known before all are asked
+		all = slices.Concat(all, all)
+	}
 	for _, w := range all {
-		w.Quota = ledger.Outstanding(w.Attempt, s.now)
+		w.Quota = ledger.OutstandingBy(w.Attempt, s.now, func(o scheduler.Outstanding) scheduler.Shares {
+			w.Quota = o
+			return scheduler.SharesOf(s.plugin, w.Attempt, w.seen)
+		})
 		answer, err := scheduler.AdmitAttempt(s.plugin, w.Attempt, w.seen)
 		if err != nil {
 			return quotaLines{}, err

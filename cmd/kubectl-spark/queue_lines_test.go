@@ -102,6 +102,11 @@ func TestQueueShowsPositions(t *testing.T) {
 			reason: "the one ahead is in a namespace that is not listed", settings: enforced, args: []string{"-n", "etl"},
 			want: map[string]map[string]int{"borrower": {sum: 2}},
 		},
+		"Fair": {
+			reason: "the other namespace uses less of its min, although its application has waited for less", settings: enforced + ", order: FairShare", args: []string{"-n", "lab"},
+			prepare: func(a *testutil.APIServer) { a.Put(share("etl", "4", "20", "3500m")) },
+			want:    map[string]map[string]int{"other": {sum: 2}},
+		},
 		"Unseen": {
 			reason: "who may not see the others learns no wrong position", settings: enforced, args: []string{"-n", "etl"},
 			prepare: func(a *testutil.APIServer) { a.Deny(testutil.Request{Verb: "list", Resource: "elasticquotas"}) },

@@ -190,6 +190,13 @@ func (c *Candidate) Attempt() scheduler.Attempt { return c.attempt }
 // SetQuota passes what other attempts will still use, before Reads. It is for plugins that request it.
 func (c *Candidate) SetQuota(o scheduler.Outstanding) { c.attempt.Quota = o }
 
+// Shares are those of the plugin, as it would see them with o.
+func (c *Candidate) Shares(o scheduler.Outstanding, seen scheduler.Snapshot) scheduler.Shares {
+	a := c.attempt
+	a.Quota = o
+	return scheduler.SharesOf(c.plugin, a, seen)
+}
+
 // SetPriority takes the attempt's priority from what was read. It is for plugins that request what SetQuota passes.
 func (c *Candidate) SetPriority(s scheduler.Snapshot) {
 	c.attempt.Priority = scheduler.PriorityOf(c.attempt, s)

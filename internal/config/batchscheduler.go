@@ -46,7 +46,8 @@ type Quota struct {
 	Mode QuotaMode `json:"mode,omitempty"`
 	// ElasticQuotaSchedulers are the plugins whose pods ElasticQuotas bind.
 	ElasticQuotaSchedulers []string `json:"elasticQuotaSchedulers,omitempty"`
-	// Order is BestEffortFIFO (an application may pass those ahead of it for which there is no room) or StrictFIFO (none passes);
+	// Order is BestEffortFIFO (an application may pass those ahead of it for which there is no room), StrictFIFO (none passes) or FairShare
+	// (as BestEffortFIFO, and where namespaces share a line, that comes first which uses least of what it is guaranteed);
 	// default BestEffortFIFO.
 	Order QuotaOrder `json:"order,omitempty"`
 	// AgingBound is how long an application may be passed: from then on it comes before all that have waited less, whatever their
@@ -83,16 +84,17 @@ func (m *QuotaMode) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// QuotaOrder is one of BestEffortFIFO and StrictFIFO.
+// QuotaOrder is one of BestEffortFIFO, StrictFIFO and FairShare.
 type QuotaOrder string
 
 // Who may pass whom in the line for a quota.
 const (
 	BestEffortFIFO QuotaOrder = "BestEffortFIFO"
 	StrictFIFO     QuotaOrder = "StrictFIFO"
+	FairShare      QuotaOrder = "FairShare"
 )
 
-var quotaOrders = []QuotaOrder{BestEffortFIFO, StrictFIFO}
+var quotaOrders = []QuotaOrder{BestEffortFIFO, StrictFIFO, FairShare}
 
 // defaultQuota passes those that wait for at most ten minutes: much longer than most batch jobs of a few minutes take to end and
 // give way, and much shorter than a large one takes.

@@ -54,7 +54,7 @@ func TestBatchSchedulerErrors(t *testing.T) {
 		"Mode":       {reason: "a mode that does not exist would be Off", text: "quota: {mode: enforce}", says: []string{"batchScheduler.quota.mode", `"enforce"`, "Enforce"}},
 		"On":         {reason: "YAML takes it for true", text: "quota: {mode: On}", says: []string{"batchScheduler.quota.mode", "true", "Enforce"}},
 		"NoMode":     {reason: "an empty mode is none", text: `quota: {mode: ""}`, says: []string{"batchScheduler.quota.mode"}},
-		"Order":      {reason: "an order that does not exist would be another one", text: "quota: {order: strictFIFO}", says: []string{"batchScheduler.quota.order", `"strictFIFO"`, "[BestEffortFIFO StrictFIFO]"}},
+		"Order":      {reason: "an order that does not exist would be another one", text: "quota: {order: strictFIFO}", says: []string{"batchScheduler.quota.order", `"strictFIFO"`, "[BestEffortFIFO StrictFIFO FairShare]"}},
 		"NoOrder":    {reason: "an empty order is none", text: `quota: {order: ""}`, says: []string{"batchScheduler.quota.order"}},
 		"Aging":      {reason: "no time to pass in is the other order", text: "quota: {agingBound: 0s}", says: []string{"batchScheduler.quota.agingBound", "0s", "order: StrictFIFO"}},
 		"Backwards":  {reason: "time does not go back", text: "quota: {agingBound: -5m}", says: []string{"batchScheduler.quota.agingBound", "-5m0s", "more than 0s"}},

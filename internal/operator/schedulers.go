@@ -103,7 +103,7 @@ func (m *Schedulers) ask(c *admission.Candidate, seen scheduler.Snapshot) (admis
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.clock.Now()
-	c.SetQuota(m.ledger.Outstanding(c.Attempt(), now))
+	c.SetQuota(m.ledger.OutstandingBy(c.Attempt(), now, func(o scheduler.Outstanding) scheduler.Shares { return c.Shares(o, seen) }))
 	r := c.Admit(seen)
 	next := m.ledger.Record(c.Attempt(), r.Admission, now)
 	m.entered[c.Attempt().App.Key()] = c.Attempt().ID

@@ -89,7 +89,7 @@ func NewShared(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfigura
 }
 
 func orderOf(q config.Quota) scheduler.Order {
-	return scheduler.Order{Strict: q.Order == config.StrictFIFO, AgingBound: q.AgingBound.Duration}
+	return scheduler.OrderNamed(string(q.Order), q.AgingBound.Duration)
 }
 
 // cachedPods are the pods of applications, which the cache holds in a form of its own.

@@ -26,6 +26,7 @@ var (
 	_ Observer        = chain{}
 	_ Releaser        = chain{}
 	_ PlaceholderUser = chain{}
+	_ Sharer          = chain{}
 )
 
 // Describe is the union of both, under the name of placement.
@@ -93,6 +94,9 @@ func (c chain) reserved(a Attempt, s Snapshot) []Ref {
 	}
 	return slices.DeleteFunc(slices.Clone(releaser.Release(a)), func(r Ref) bool { return !s.Exists(r) })
 }
+
+// Shares are those of admission.
+func (c chain) Shares(a Attempt, s Snapshot) (Shares, error) { return SharesOf(c.admission, a, s), nil }
 
 // Placeholders are those of both.
 func (c chain) Placeholders(a Attempt) []Placeholder {

@@ -29,6 +29,7 @@ type Ledger struct {
 	waiting  map[string]waiter         // by attempt
 	lines    map[string]map[Line]*line // by namespace
 	aged     time.Time                 // those who have waited since then are at the front
+	shares   Shares                    // as of the last question
 	expected map[string]bool           // by attempt
 	// expectedUntil is when those who have not been asked yet are not waited for any more.
 	expectedUntil time.Time
@@ -247,7 +248,13 @@ func (l *Ledger) Record(a Attempt, answer Admission, now time.Time) []Key {
 	default:
 		l.drop(a.ID)
 	}
-	return l.heads(l.left(before), now)
+	moved := l.left(before)
+	if l.order.Fair && answer.Reason == ReasonBehindOthers { // shares change without a start or an end: who is first now may not know it
+		for _, p := range answer.Lines {
+			moved = append(moved, p.Line)
+		}
+	}
+	return slices.DeleteFunc(l.heads(moved, now), func(k Key) bool { return k == a.App.Key() })
 }
 
 // Reserve enters an attempt that may start. One that is entered already keeps its progress.

@@ -285,7 +285,7 @@ func TestLedgerKeepsItsBooks(t *testing.T) {
 		inLine := map[string]int{}
 		for _, lines := range l.lines {
 			for name, line := range lines {
-				for _, id := range slices.Concat(idsOf(line.overdue.root), idsOf(line.others.root)) {
+				for _, id := range idsOf(line) {
 					inLine[id]++
 					if !slices.ContainsFunc(l.waiting[id].places, func(p Place) bool { return p.Line == name }) {
 						t.Fatalf("%s stands in %v, and waits in %v", id, name, l.waiting[id].places)
@@ -305,12 +305,20 @@ func TestLedgerKeepsItsBooks(t *testing.T) {
 	}
 }
 
-// idsOf are the attempts of a tree, in their order.
-func idsOf(n *node) []string {
-	if n == nil {
-		return nil
+// idsOf are the attempts of a line.
+func idsOf(l *line) (ids []string) {
+	var below func(*node)
+	below = func(n *node) {
+		if n != nil {
+			ids = append(ids, n.id)
+			below(n.left)
+			below(n.right)
+		}
 	}
-	return slices.Concat(idsOf(n.left), []string{n.id}, idsOf(n.right))
+	for _, root := range l.roots() {
+		below(root)
+	}
+	return ids
 }
 
 // Two applications race for one slot, each as the engine does it: exactly one enters.

@@ -30,8 +30,16 @@ type Place struct {
 type Order struct {
 	// Strict lets none pass those that are ahead of it. Else it may pass those for which there is no room.
 	Strict bool
+	// Fair puts, among those of the same priority, those first in the lines that namespaces share whose namespace uses least of what it is
+	// guaranteed (Shares).
+	Fair bool
 	// AgingBound is how long an attempt may be passed. With 0 none ever is, and age alone counts.
 	AgingBound time.Duration
+}
+
+// OrderNamed is the order that the operator's configuration calls so. An unknown name is BestEffortFIFO.
+func OrderNamed(name string, agingBound time.Duration) Order {
+	return Order{Strict: name == "StrictFIFO", Fair: name == "FairShare", AgingBound: agingBound}
 }
 
 // Ahead is what one line says of an attempt.
@@ -60,45 +68,83 @@ func (h Ahead) Leads(asked resource.Quantity) bool {
 
 // line is those who wait for one resource of one quota.
 type line struct {
-	overdue, others tree
+	name    Line
+	overdue tree
+	// others have not waited for long: one tree, or in a line with Order.Fair that namespaces share one for each namespace.
+	others map[string]*tree
+	fair   bool
 	// asked is what all of them ask for together.
 	asked resource.Quantity
 	usage Usage
 }
 
-func newLine() *line { return &line{overdue: tree{order: byAge}, others: tree{order: byPriority}} }
+func newLine(name Line, o Order) *line {
+	return &line{name: name, overdue: tree{order: byAge}, others: map[string]*tree{}, fair: o.Fair && name.Namespace == ""}
+}
+
+// group is the tree of a seat.
+func (l *line) group(s seat) string {
+	if l.fair {
+		return s.app.Namespace
+	}
+	return ""
+}
 
 func (l *line) add(s seat) {
-	l.others.add(s)
+	group := l.group(s)
+	if l.others[group] == nil {
+		l.others[group] = &tree{order: byPriority}
+	}
+	l.others[group].add(s)
 	l.asked.Add(s.asked)
 }
 
 // remove takes out a seat that is there.
 func (l *line) remove(s seat) {
 	l.overdue.remove(s)
-	l.others.remove(s)
+	l.removeOther(s)
 	l.asked.Sub(s.asked)
 }
 
-func (l *line) empty() bool { return l.overdue.root == nil && l.others.root == nil }
+func (l *line) removeOther(s seat) {
+	group := l.group(s)
+	if t := l.others[group]; t != nil {
+		if t.remove(s); t.root == nil {
+			delete(l.others, group)
+		}
+	}
+}
+
+// roots are those of all its trees.
+func (l *line) roots() []*node {
+	all := []*node{l.overdue.root}
+	for _, t := range l.others {
+		all = append(all, t.root)
+	}
+	return all
+}
+
+func (l *line) empty() bool { return l.overdue.root == nil && len(l.others) == 0 }
 
 // age moves those who have waited since a time or longer to the front.
 func (l *line) age(limit time.Time) {
-	for s, found := l.others.waitingSince(limit); found; s, found = l.others.waitingSince(limit) {
-		l.others.remove(s)
-		l.overdue.add(s)
+	for _, t := range l.others {
+		for s, found := t.waitingSince(limit); found; s, found = t.waitingSince(limit) {
+			l.removeOther(s)
+			l.overdue.add(s)
+		}
 	}
 }
 
 // ahead is what the line says of an attempt without its own seat.
-func (l *line) ahead(s seat, limit time.Time, strict bool) Ahead {
+func (l *line) ahead(s seat, limit time.Time, strict bool, shares Shares) Ahead {
 	var h Ahead
 	if !s.since.After(limit) {
 		h.Count, h.Least = l.overdue.ahead(s)
 		h.Fixed = h.Count
 		return h
 	}
-	h.Count, h.Least = l.others.ahead(s)
+	h.Count, h.Least = l.othersAhead(s, shares)
 	if all := l.overdue.root; all != nil {
 		if h.Fixed = all.size; h.Count == 0 || all.least.Cmp(h.Least) < 0 {
 			h.Least = all.least
@@ -115,34 +161,23 @@ func (l *line) ahead(s seat, limit time.Time, strict bool) Ahead {
 const nextInLine = 8
 
 // next returns those who may start next: the first, the next one that asks for less, and so on. Whatever room there is, the first
-// for which it suffices is among those. The last one returned asks for the least of all.
-func (l *line) next(strict bool) []seat {
-	anything := func(resource.Quantity) bool { return true }
+// for which it suffices is among those, unless they are more than nextInLine. The last one returned asks for the least of all.
+func (l *line) next(strict bool, shares Shares) []seat {
 	if s, found := l.overdue.first(anything); found {
 		return []seat{s}
 	}
-	s, found := l.others.first(anything)
-	if !found {
-		return nil
+	var all []seat
+	for _, t := range l.others {
+		all = append(all, t.falling(nextInLine)...)
 	}
-	out := []seat{s}
+	if len(l.others) > 1 {
+		l.inOrder(all, shares)
+		all = falling(all, nextInLine)
+	}
 	if strict {
-		return out
+		return all[:min(1, len(all))]
 	}
-	for len(out) < nextInLine {
-		last := out[len(out)-1].asked
-		s, found := l.others.first(func(q resource.Quantity) bool {
-			if len(out) == nextInLine-1 {
-				return q.Cmp(l.others.root.least) <= 0
-			}
-			return q.Cmp(last) < 0
-		})
-		if !found || s.id == out[len(out)-1].id {
-			break
-		}
-		out = append(out, s)
-	}
-	return out
+	return all
 }
 
 // waiter is an attempt with the lines that it waits in.
@@ -182,7 +217,7 @@ func (l *Ledger) ahead(a Attempt, now time.Time) map[Line]Ahead {
 	for _, namespace := range []string{a.App.Namespace, ""} {
 		for name, line := range l.lines[namespace] {
 			line.age(limit)
-			if h := line.ahead(asks.seat, limit, l.order.Strict); h.Count > 0 {
+			if h := line.ahead(asks.seat, limit, l.order.Strict, l.shares); h.Count > 0 {
 				ahead[name] = h
 			}
 		}
@@ -223,7 +258,7 @@ func (l *Ledger) join(q waiter) {
 			l.lines[p.Namespace] = lines
 		}
 		if lines[p.Line] == nil {
-			lines[p.Line] = newLine()
+			lines[p.Line] = newLine(p.Line, l.order)
 		}
 		lines[p.Line].add(q.in(p))
 	}
@@ -279,7 +314,7 @@ func (l *Ledger) heads(lines []Line, now time.Time) []Key {
 			continue
 		}
 		line.age(l.limit(now))
-		for i, s := range line.next(l.order.Strict) {
+		for i, s := range line.next(l.order.Strict, l.shares) {
 			turns = append(turns, turn{s, i})
 		}
 	}

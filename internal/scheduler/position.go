@@ -48,7 +48,7 @@ func (l *Ledger) Positions(id string, now time.Time) []Position {
 	for _, p := range l.waiting[id].places {
 		line, limit := l.lines[p.Namespace][p.Line], l.limit(now)
 		line.age(limit)
-		ahead := line.ahead(l.waiting[id].in(p), limit, l.order.Strict)
+		ahead := line.ahead(l.waiting[id].in(p), limit, l.order.Strict, l.shares)
 		out = append(out, Position{Place: p, Position: ahead.Count + 1})
 	}
 	slices.SortFunc(out, func(x, y Position) int { return compareLines(x.Line, y.Line) })
@@ -71,7 +71,7 @@ func (l *Ledger) Lines(now time.Time) []LineState {
 
 func (l *line) state(now time.Time) LineState {
 	s := LineState{Usage: l.usage, Asked: l.asked.DeepCopy()}
-	for _, root := range []*node{l.overdue.root, l.others.root} {
+	for _, root := range l.roots() {
 		if root != nil {
 			s.Waiting += root.size
 			s.Longest = max(s.Longest, now.Sub(root.oldest))

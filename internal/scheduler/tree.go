@@ -172,3 +172,48 @@ func (t *tree) waitingSince(limit time.Time) (seat, bool) {
 	}
 	return seat{}, false
 }
+
+func anything(resource.Quantity) bool { return true }
+
+// falling returns the first seat, the next one that asks for less, and so on: at most so many, of which the last asks for the least of all.
+func (t *tree) falling(most int) []seat {
+	s, found := t.first(anything)
+	if !found {
+		return nil
+	}
+	out := []seat{s}
+	for len(out) < most {
+		last := out[len(out)-1]
+		s, found := t.first(func(q resource.Quantity) bool {
+			if len(out) == most-1 {
+				return q.Cmp(t.root.least) <= 0
+			}
+			return q.Cmp(last.asked) < 0
+		})
+		if !found || s.id == last.id {
+			break
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// falling is the same of seats in their order.
+func falling(seats []seat, most int) []seat {
+	var out []seat
+	var least *resource.Quantity
+	for i := range seats {
+		if least == nil || seats[i].asked.Cmp(*least) < 0 {
+			least = &seats[i].asked
+		}
+	}
+	for _, s := range seats {
+		if len(out) > 0 && s.asked.Cmp(out[len(out)-1].asked) >= 0 || len(out) == most-1 && s.asked.Cmp(*least) > 0 {
+			continue
+		}
+		if out = append(out, s); len(out) == most {
+			break
+		}
+	}
+	return out
+}

@@ -23,6 +23,9 @@ var (
 	allElasticQuotas = scheduler.Read{GroupVersionKind: elasticQuotaKind, Optional: true}
 )
 
+// sumOfMins is what the line for the mins of all namespaces is called.
+const sumOfMins = "the min of all ElasticQuotas together"
+
 // elasticQuotasIn are those of one namespace.
 func elasticQuotasIn(namespace string) scheduler.Read {
 	return scheduler.Read{GroupVersionKind: elasticQuotaKind, Namespace: namespace}
@@ -55,11 +58,39 @@ func elasticQuotas(a scheduler.Attempt, s scheduler.Snapshot) ([]finding, string
 	if err != nil {
 		return nil, "", err
 	}
-	sum := compare(a, "the min of all ElasticQuotas together", asked, minsOf(all, asked.initial, a.Quota.Others))
+	sum := compare(a, sumOfMins, asked, minsOf(all, asked.initial, a.Quota.Others))
 	if guaranteed(own, asked.initial, a.Quota.Others) {
 		sum = finding{growth: sum.growth} // no line either: those who wait in it want to borrow
 	}
 	return append(found, sum), "", nil
+}
+
+// Shares implements scheduler.Sharer: what each namespace with an ElasticQuota uses of its min, or was admitted to use.
+func (p Plugin) Shares(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Shares, error) {
+	if p.mode != Enforce || !p.bound(a) || !s.Complete(allElasticQuotas) {
+		return nil, nil
+	}
+	all, err := elasticQuotasOf(s, allElasticQuotas)
+	if err != nil {
+		return nil, err
+	}
+	shares := scheduler.Shares{}
+	for _, q := range all {
+		used := notRunning(a.Quota.Others, map[string]bool{q.Namespace: true})
+		scheduler.AddTo(used, q.Status.Used, 1)
+		for name, least := range q.Spec.Min {
+			if least.Sign() <= 0 {
+				continue
+			}
+			line := scheduler.Line{Quota: sumOfMins, Resource: name}
+			if shares[line] == nil {
+				shares[line] = map[string]float64{}
+			}
+			took := used[name]
+			shares[line][q.Namespace] = took.AsApproximateFloat64() / least.AsApproximateFloat64()
+		}
+	}
+	return shares, nil
 }
 
 // guaranteed is whether the demand is within the min of its own namespace. While other namespaces borrow that min, the sum

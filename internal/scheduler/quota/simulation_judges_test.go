@@ -65,12 +65,15 @@ func (a *simApp) fitsIn(used, limit amounts) bool {
 func (s *simulation) overdue(a *simApp) bool { return s.now-a.queued >= s.bound }
 
 // ahead is whether one comes before another in a line.
-func (s *simulation) ahead(w, a *simApp) bool {
+func (s *simulation) ahead(w, a *simApp, line scheduler.Line) bool {
+	share := func(of *simApp) float64 { return s.shares[line][of.tenant.name] }
 	switch {
 	case s.overdue(w) != s.overdue(a):
 		return s.overdue(w)
 	case !s.overdue(w) && w.rank != a.rank:
 		return w.rank > a.rank
+	case !s.overdue(w) && s.fair && line.Namespace == "" && share(w) != share(a):
+		return share(w) < share(a)
 	default:
 		return older(w, a)
 	}
@@ -85,7 +88,7 @@ func (s *simulation) judge(a *simApp, admitted, expects bool) {
 	lines := s.linesOf(a, !admitted || !guaranteed)
 	var first *simApp // who must not be passed
 	for _, w := range s.apps {
-		if w == a || w.phase != simWaits || !s.ahead(w, a) || !s.sharesLine(w, lines, admitted) {
+		if w == a || w.phase != simWaits || !s.isAhead(w, a, lines, admitted) {
 			continue
 		}
 		if first != nil && !admitted {
@@ -128,11 +131,11 @@ func (s *simulation) judge(a *simApp, admitted, expects bool) {
 	}
 }
 
-// sharesLine is whether one waits in some lines. What it needs to borrow no more it is not passed in, although it leaves the line only when it is
-// asked.
-func (s *simulation) sharesLine(w *simApp, lines []scheduler.Line, passed bool) bool {
+// isAhead is whether one waits in some lines ahead of another. What it needs to borrow no more it is not passed in, although it leaves the line only
+// when it is asked.
+func (s *simulation) isAhead(w, a *simApp, lines []scheduler.Line, passed bool) bool {
 	return slices.ContainsFunc(w.lines, func(p scheduler.Place) bool {
-		return slices.Contains(lines, p.Line) && (p.Namespace != "" || !passed || !s.guaranteed(w))
+		return slices.Contains(lines, p.Line) && s.ahead(w, a, p.Line) && (p.Namespace != "" || !passed || !s.guaranteed(w))
 	})
 }
 
@@ -194,7 +197,7 @@ func TestQuotaHistories(t *testing.T) {
 					if i >= histories/3 {
 						seed = begin + i
 					}
-					s := live(seed, mutant{strict: seed%5 == 0})
+					s := live(seed, mutant{strict: seed%5 == 0, fair: seed%5 == 1})
 					if s.broken != nil {
 						t.Fatalf("seed %d: %v", seed, s.broken)
 					}
@@ -267,8 +270,9 @@ func TestQuotaHistoriesFindMutants(t *testing.T) {
 				}
 			},
 		},
-		"Twice":   {reason: "committed", asks: func(a *scheduler.Attempt) { a.Quota.Others = nil }},
-		"Forgets": {reason: "passes", forgets: true},
+		"Twice":    {reason: "committed", asks: func(a *scheduler.Attempt) { a.Quota.Others = nil }},
+		"NoShares": {reason: "passes", fair: true, shareless: true},
+		"Forgets":  {reason: "passes", forgets: true},
 	}
 	for name, m := range mutants {
 		t.Run(name, func(t *testing.T) {

@@ -77,8 +77,10 @@ type simApp struct {
 
 // mutant is an operator that is broken on purpose.
 type mutant struct {
-	reason string
-	strict bool
+	reason       string
+	strict, fair bool
+	// shareless is a ledger that knows no shares.
+	shareless bool
 	// asks changes what an attempt gets to know, and places where it is entered.
 	asks   func(*scheduler.Attempt)
 	places func(*scheduler.Attempt, []scheduler.Place)
@@ -99,6 +101,7 @@ type simulation struct {
 	count   int
 	seen    map[string]scheduler.Snapshot // of this second, by namespace
 	ledger  *scheduler.Ledger
+	shares  scheduler.Shares // as of the last question
 	now     int
 	apart   bool // applications may ask for one of the resources alone
 	load    int
@@ -129,7 +132,7 @@ func at(second int) time.Time { return time.Date(2026, 1, 1, 0, 0, second, 0, ti
 func newSimulation(seed uint64, m mutant) *simulation {
 	s := &simulation{Rand: rand.New(rand.NewPCG(seed, 0)), mutant: m, plugin: New("Enforce", []string{"batch"}), seen: map[string]scheduler.Snapshot{}}
 	s.bound = 60 + s.IntN(2)*240
-	s.order = scheduler.Order{Strict: m.strict, AgingBound: time.Duration(s.bound) * time.Second}
+	s.order = scheduler.Order{Strict: m.strict, Fair: m.fair, AgingBound: time.Duration(s.bound) * time.Second}
 	s.ledger, s.load = scheduler.NewLedger(s.order), 3+s.IntN(12)
 	devices := s.IntN(2) * 4
 	if s.apart = s.IntN(4) == 0; s.apart {
@@ -214,7 +217,14 @@ func (s *simulation) arrive() {
 func (s *simulation) ask(a *simApp) {
 	seen, asked := s.snapshot(a), a.Attempt
 	asked.Priority = scheduler.PriorityOf(asked, seen)
-	asked.Quota = s.ledger.Outstanding(asked, at(s.now))
+	asked.Quota = s.ledger.OutstandingBy(asked, at(s.now), func(o scheduler.Outstanding) scheduler.Shares {
+		looks := asked
+		looks.Quota = o
+		if s.shares = scheduler.SharesOf(s.plugin, looks, seen); s.shareless {
+			return nil
+		}
+		return s.shares
+	})
 	expects := asked.Quota.Expected
 	if s.asks != nil {
 		s.asks(&asked)

@@ -6,11 +6,35 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/spark"
 	"github.com/firesteel-dev/firesteel/test/schedulers/schedulertest"
 )
+
+// What namespaces use is compared with what they are guaranteed: with what those take that were admitted, and without those of which nothing is known.
+func TestShares(t *testing.T) {
+	eq := func(namespace, spec, used string) *unstructured.Unstructured {
+		return elasticQuota(t, namespace, "share", spec, used)
+	}
+	seen := scheduler.Snapshot{allElasticQuotas: scheduler.NewList(
+		eq("team-a", "{min: {cpu: 4, nvidia.com/gpu: 0}}", "{cpu: 6}"), eq("team-b", "{min: {cpu: 8}}", "{cpu: 1}"), eq("team-c", "{min: {memory: 1Gi}}", "{cpu: 1}"))}
+	a := named(1)
+	a.Scheduler = "batch"
+	taken := spark.PodSets{Driver: spark.PodResources{Requests: corev1.ResourceList{"cpu": resource.MustParse("3")}}}
+	a.Quota.Others = []scheduler.Reservation{{ID: "other", Namespace: "team-b", PodSets: taken}}
+	const sum = "the min of all ElasticQuotas together"
+	want := scheduler.Shares{{Quota: sum, Resource: "cpu"}: {"team-a": 1.5, "team-b": 0.5}, {Quota: sum, Resource: "memory"}: {"team-c": 0}}
+	if diff := cmp.Diff(want, scheduler.SharesOf(scheduler.Chain(New("Enforce", []string{"batch"}), placement{}), a, seen)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if shares := scheduler.SharesOf(New("Warn", []string{"batch"}), a, seen); len(shares) > 0 {
+		t.Errorf("none waits in a line: %v", shares)
+	}
+}
 
 // An attempt that waits says of each of its lines what the quota has given away, guarantees, and has lent.
 func TestUsage(t *testing.T) {
