@@ -4,7 +4,6 @@
 package plugins
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -87,6 +86,22 @@ func Every() (*scheduler.Registry, error) {
 	return Registry(c)
 }
 
+// parametersOf are the defaults and bounds of a plugin's own options.
+func parametersOf(s config.SchedulerPlugin) scheduler.PluginParameters {
+	rules := func(r config.ParameterRules) scheduler.ParameterRules {
+		bounds := map[string]scheduler.Bound{}
+		for name, b := range r.Bounds {
+			bounds[name] = scheduler.Bound(b)
+		}
+		return scheduler.ParameterRules{Parameters: r.Parameters, Bounds: bounds}
+	}
+	p := scheduler.PluginParameters{ParameterRules: rules(s.ParameterRules)}
+	for _, q := range s.Queues {
+		p.Queues = append(p.Queues, scheduler.QueueParameters{Queues: q.Queues, ParameterRules: rules(q.ParameterRules)})
+	}
+	return p
+}
+
 // Registry holds the plugins that are configured.
 func Registry(c config.BatchScheduler) (*scheduler.Registry, error) {
 	if err := checkNames(c); err != nil {
@@ -94,10 +109,10 @@ func Registry(c config.BatchScheduler) (*scheduler.Registry, error) {
 	}
 	policy := scheduler.Policy{
 		Default: c.Default, Enabled: c.Enabled, PlainNames: c.PlainNames, NamespaceDefaults: c.NamespaceDefaults, DefaultQueues: map[string]string{},
-		Parameters: map[string]map[string]json.RawMessage{},
+		Parameters: map[string]scheduler.PluginParameters{},
 	}
 	for name, settings := range c.Plugins {
-		policy.DefaultQueues[name], policy.Parameters[name] = settings.DefaultQueue, settings.Parameters
+		policy.DefaultQueues[name], policy.Parameters[name] = settings.DefaultQueue, parametersOf(settings)
 	}
 	for _, rule := range c.AllowedQueues {
 		policy.AllowedQueues = append(policy.AllowedQueues, scheduler.QueueRule(rule))

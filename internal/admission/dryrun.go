@@ -69,7 +69,11 @@ func (f *DryRunResult) schedule(registry *scheduler.Registry, request scheduler.
 	annotated := registry.NamespaceDefaults()
 	schedulerKnown := !annotated || asked.Scheduler != ""
 	queueKnown := schedulerKnown && (!annotated || asked.Queue != "")
-	if answer.Verdict == scheduler.Reject && queueKnown {
+	switch {
+	case answer.Verdict != scheduler.Reject || !queueKnown:
+	case len(resolution.Beyond) > 0:
+		f.Errors = append(f.Errors, resolution.Beyond...)
+	default:
 		path := f.candidate.attempt.QueueField()
 		f.Errors = append(f.Errors, invalid(path, strings.TrimPrefix(answer.Message, path+": ")))
 	}

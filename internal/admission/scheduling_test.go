@@ -188,7 +188,7 @@ func TestAttemptKnowsItsCircumstances(t *testing.T) {
 func TestConfiguredParameters(t *testing.T) {
 	b := batch{admission: goes}
 	registry, err := scheduler.NewRegistryFor(scheduler.Policy{
-		Default: "batch", Parameters: map[string]map[string]json.RawMessage{"batch": {"a": []byte("2"), "b": []byte("3")}},
+		Default: "batch", Parameters: map[string]scheduler.PluginParameters{"batch": {ParameterRules: scheduler.ParameterRules{Parameters: map[string]json.RawMessage{"a": []byte("2"), "b": []byte("3")}}}},
 	}, b)
 	if err != nil {
 		t.Fatal(err)
@@ -204,6 +204,30 @@ func TestConfiguredParameters(t *testing.T) {
 	}}
 	if c, answer = Validate(loaded).Candidate(registry, nil); c == nil || string(c.Attempt().Parameters) != `{"a":1,"b":4}` {
 		t.Errorf("%+v, %+v", c, answer)
+	}
+}
+
+// What an administrator's bounds forbid is named by its own field, before the application exists, too.
+func TestParametersBeyondBounds(t *testing.T) {
+	most := int64(5)
+	registry, err := scheduler.NewRegistryFor(scheduler.Policy{
+		Default: "batch", Parameters: map[string]scheduler.PluginParameters{"batch": {ParameterRules: scheduler.ParameterRules{Bounds: map[string]scheduler.Bound{"a": {Max: &most}}}}},
+	}, batch{admission: goes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	loaded := load(testutil.Pi(), lifecycle.Record{})
+	loaded.App.Scheduling.Parameters = []byte(`{"a":6}`)
+	const want = `spec.batchSchedulerOptions.parameters.a: 6: must be at most 5 (batchScheduler.plugins.batch of the operator's configuration)`
+	if c, answer := Validate(loaded).Candidate(registry, nil); c != nil || answer.Verdict != scheduler.Reject || answer.Reason != scheduler.ReasonInvalidParameters || answer.Message != want {
+		t.Errorf("%+v", answer)
+	}
+	var got []string
+	for _, e := range DryRun(loaded, registry).Errors {
+		got = append(got, e.Field+": "+e.Detail)
+	}
+	if diff := cmp.Diff([]string{want}, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"time"
@@ -62,9 +63,31 @@ type SchedulerPlugin struct {
 	// SchedulerNames are schedulers that the plugin serves as well. Applications choose each by its name.
 	SchedulerNames []string `json:"schedulerNames,omitempty"`
 	// DefaultQueue is the queue of applications that name none.
-	DefaultQueue string `json:"defaultQueue,omitempty"`
+	DefaultQueue   string `json:"defaultQueue,omitempty"`
+	ParameterRules `json:",inline"`
+	// Queues say more of some queues. The first of them that matches a queue wins over the above, each parameter by itself.
+	Queues []QueueParameters `json:"queues,omitempty"`
+}
+
+// QueueParameters is what holds in the queues of some names or patterns.
+type QueueParameters struct {
+	Queues         []string `json:"queues"`
+	ParameterRules `json:",inline"`
+}
+
+// ParameterRules are defaults and bounds of a plugin's own options.
+type ParameterRules struct {
 	// Parameters are those that applications get which leave them out: the plugin's own, as in batchSchedulerOptions.parameters.
 	Parameters map[string]json.RawMessage `json:"parameters,omitempty"`
+	// Bounds limit what applications may write, by parameter.
+	Bounds map[string]ParameterBound `json:"bounds,omitempty"`
+}
+
+// ParameterBound limits one parameter: a number, or the values that are allowed.
+type ParameterBound struct {
+	Min   *int64            `json:"min,omitempty"`
+	Max   *int64            `json:"max,omitempty"`
+	OneOf []json.RawMessage `json:"oneOf,omitempty"`
 }
 
 // QuotaMode is one of Off, Warn and Enforce.
@@ -122,6 +145,11 @@ func (b BatchScheduler) validate() []error {
 		field := fmt.Sprintf("batchScheduler.allowedQueues[%d]", i)
 		errs = append(errs, patterns(field+".namespaces", rule.Namespaces)...)
 		errs = append(errs, patterns(field+".queues", rule.Queues)...)
+	}
+	for _, name := range slices.Sorted(maps.Keys(b.Plugins)) {
+		for i, q := range b.Plugins[name].Queues {
+			errs = append(errs, patterns(fmt.Sprintf("batchScheduler.plugins.%s.queues[%d].queues", name, i), q.Queues)...)
+		}
 	}
 	return errs
 }

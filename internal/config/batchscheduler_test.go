@@ -29,7 +29,7 @@ batchScheduler:
 		Default: "volcano", Enabled: []string{"kube", "volcano"}, NamespaceDefaults: true,
 		AllowedQueues: []AllowedQueues{{Namespaces: []string{"team-*"}, Queues: []string{"shared", "root.team.*"}}},
 		Quota:         Quota{Mode: "Enforce", ElasticQuotaSchedulers: []string{"coscheduling"}, Order: StrictFIFO, AgingBound: seconds(5400)},
-		Plugins:       map[string]SchedulerPlugin{"volcano": {SchedulerName: "vc", DefaultQueue: "batch", Parameters: map[string]json.RawMessage{"afterStart": []byte(`"DriverOnly"`)}}},
+		Plugins:       map[string]SchedulerPlugin{"volcano": {SchedulerName: "vc", DefaultQueue: "batch", ParameterRules: ParameterRules{Parameters: map[string]json.RawMessage{"afterStart": []byte(`"DriverOnly"`)}}}},
 	}
 	if diff := cmp.Diff(want, c.BatchScheduler); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -10,12 +10,9 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	kjson "sigs.k8s.io/json"
-
-	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
 // DecodeParameters decodes a plugin's own options into the struct that options points to, which holds the defaults. Each
@@ -65,42 +62,6 @@ func WithDefaults(given json.RawMessage, defaults string) json.RawMessage {
 		return given
 	}
 	return text
-}
-
-// parameters are the configuration's for a plugin, as a Choice holds them.
-func (r *Registry) parameters(d Descriptor) string {
-	for _, name := range []string{d.Name, d.AliasOf} {
-		if given := r.policy.Parameters[name]; len(given) > 0 {
-			text, _ := json.Marshal(given) // checkParameters encoded it before
-			return string(text)
-		}
-	}
-	return ""
-}
-
-// checkParameters finds what a plugin would refuse of the configuration's parameters in any application.
-func (r *Registry) checkParameters() error {
-	names := slices.Sorted(maps.Keys(r.policy.Parameters))
-	if err := r.check("plugins", names...); err != nil {
-		return err
-	}
-	for _, name := range names {
-		path := "batchScheduler.plugins." + name + ".parameters"
-		text, err := json.Marshal(r.policy.Parameters[name])
-		if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
-		}
-		a := Attempt{Choice: Choice{Scheduler: name}, Parameters: text, Fields: spark.Fields{FieldParameters: path}}
-		findings, err := Validate(r.plugins[name], a)
-		if err != nil {
-			return err
-		}
-		findings = slices.DeleteFunc(findings, func(f *field.Error) bool { return !strings.HasPrefix(f.Field, path) })
-		if len(findings) > 0 {
-			return errors.New(sentence(findings))
-		}
-	}
-	return nil
 }
 
 // decodeParameter decodes one parameter and returns what is wrong with it.

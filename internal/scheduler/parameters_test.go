@@ -57,7 +57,7 @@ func parameters(text string) map[string]json.RawMessage {
 }
 
 func TestConfiguredParameters(t *testing.T) {
-	policy := Policy{Default: "batch", Enabled: []string{"batch", "other"}, Parameters: map[string]map[string]json.RawMessage{"batch": parameters(`{"gang":true}`), "other": nil}}
+	policy := Policy{Default: "batch", Enabled: []string{"batch", "other"}, Parameters: map[string]PluginParameters{"batch": {ParameterRules: ParameterRules{Parameters: parameters(`{"gang":true}`)}}, "other": {}}}
 	r, err := NewRegistryFor(policy, strict{stub{name: "batch"}}, stub{name: "other"}, stub{name: "profile", descriptor: Descriptor{AliasOf: "batch"}})
 	if err != nil {
 		t.Fatal(err)
@@ -89,7 +89,7 @@ func TestConfiguredParametersErrors(t *testing.T) {
 		"Plugin":  {reason: "no such plugin", plugin: "btach", given: `{}`, want: `batchScheduler.plugins: "btach" is not a known scheduler; known: batch`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := NewRegistryFor(Policy{Default: "batch", Parameters: map[string]map[string]json.RawMessage{tc.plugin: parameters(tc.given)}}, strict{stub{name: "batch"}})
+			_, err := NewRegistryFor(Policy{Default: "batch", Parameters: map[string]PluginParameters{tc.plugin: {ParameterRules: ParameterRules{Parameters: parameters(tc.given)}}}}, strict{stub{name: "batch"}})
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("%s: %v, want %s", tc.reason, err, tc.want)
 			}

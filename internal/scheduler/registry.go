@@ -4,12 +4,13 @@ package scheduler
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
@@ -40,8 +41,8 @@ type Policy struct {
 	NamespaceDefaults bool
 	// DefaultQueues are the queues of applications that name none, by plugin. They win over Descriptor.DefaultQueue.
 	DefaultQueues map[string]string
-	// Parameters are those that applications get which leave them out, by plugin.
-	Parameters map[string]map[string]json.RawMessage
+	// Parameters are defaults and bounds of the plugins' own options, by plugin.
+	Parameters map[string]PluginParameters
 	// AllowedQueues say which namespaces may use which queues; none for no restriction.
 	AllowedQueues []QueueRule
 	// Admissions are asked before every plugin, in their order, e.g. about quotas.
@@ -243,6 +244,8 @@ type Resolution struct {
 	UsableQueues []string
 	// QueueFrom is the operator's policy whose default the queue is; "" for anything else.
 	QueueFrom string
+	// Beyond are the application's parameters that the administrator's bounds do not allow.
+	Beyond field.ErrorList
 }
 
 // Resolve chooses the plugin and the queue: the application's, then a policy's, then its namespace's, then the cluster's. Without
@@ -263,10 +266,13 @@ func (r *Registry) Resolve(w SelectionRequest) (Resolution, Admission) {
 	choice.Scheduler = name
 	d := p.Describe()
 	choice.Queue = r.queue(w, choice, d)
+	var beyond field.ErrorList
 	if w.Recorded == nil {
-		choice.Parameters = r.parameters(d)
+		rules := r.rules(d, choice.Queue)
+		choice.Parameters = rules.encoded()
+		beyond = rules.beyond(w.Scheduling.Parameters, w.Fields.Path(FieldParameters), " (batchScheduler.plugins."+cmp.Or(d.AliasOf, d.Name)+" of the operator's configuration)")
 	}
-	resolution := Resolution{Choice: choice}
+	resolution := Resolution{Choice: choice, Beyond: beyond}
 	if choice.Queue == w.Scheduling.Queue {
 		resolution.QueueFrom = w.Scheduling.QueueFrom
 	}
@@ -275,6 +281,9 @@ func (r *Registry) Resolve(w SelectionRequest) (Resolution, Admission) {
 		if !mayUse(resolution.UsableQueues, choice.Queue) {
 			return resolution, queueForbidden(resolution, w)
 		}
+	}
+	if len(beyond) > 0 {
+		return resolution, Admission{Verdict: Reject, Reason: ReasonInvalidParameters, Message: sentence(beyond)}
 	}
 	resolution.Plugin = r.chained(p)
 	return resolution, Admission{}

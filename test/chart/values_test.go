@@ -3,6 +3,7 @@
 package chart
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -167,7 +168,8 @@ spark: {serviceAccount: {name: driver, annotations: {e: f}}, rbac: {annotations:
 	}},
 	"Quota": {reason: "rights to see quotas, and everything else of the section", values: `
 spark: {jobNamespaces: []}
-controller: {batchScheduler: {namespaceDefaults: true, quota: {mode: Enforce, elasticQuotaSchedulers: [coscheduling], order: StrictFIFO, agingBound: 90s}, allowedQueues: [{namespaces: ["a-*"], queues: [q]}]}}`, check: func(t *testing.T, all objects) {
+controller: {batchScheduler: {namespaceDefaults: true, quota: {mode: Enforce, elasticQuotaSchedulers: [coscheduling], order: StrictFIFO, agingBound: 90s}, allowedQueues: [{namespaces: ["a-*"], queues: [q]}],
+  plugins: {yunikorn: {parameters: {gangSchedulingStyle: Hard}, bounds: {placeholderTimeoutInSeconds: {min: 60, max: 900}}, queues: [{queues: ["root.*"], bounds: {gangSchedulingStyle: {oneOf: [Hard, None]}}}]}}}}`, check: func(t *testing.T, all objects) {
 		t.Helper()
 		if rules := as[rbacv1.ClusterRole](t, all, "ClusterRole spark-operator-controller").Rules; !grants(rules, "", "resourcequotas", "watch") {
 			t.Errorf("rules %+v", rules)
@@ -176,6 +178,14 @@ controller: {batchScheduler: {namespaceDefaults: true, quota: {mode: Enforce, el
 			Default: "kube", Enabled: []string{"kube"}, PlainNames: true, NamespaceDefaults: true,
 			AllowedQueues: []config.AllowedQueues{{Namespaces: []string{"a-*"}, Queues: []string{"q"}}},
 			Quota:         config.Quota{Mode: "Enforce", ElasticQuotaSchedulers: []string{"coscheduling"}, Order: config.StrictFIFO, AgingBound: metav1.Duration{Duration: 90 * time.Second}},
+			Plugins: map[string]config.SchedulerPlugin{"yunikorn": {
+				ParameterRules: config.ParameterRules{
+					Parameters: map[string]json.RawMessage{"gangSchedulingStyle": []byte(`"Hard"`)}, Bounds: map[string]config.ParameterBound{"placeholderTimeoutInSeconds": {Min: new(int64(60)), Max: new(int64(900))}},
+				},
+				Queues: []config.QueueParameters{{Queues: []string{"root.*"}, ParameterRules: config.ParameterRules{Bounds: map[string]config.ParameterBound{
+					"gangSchedulingStyle": {OneOf: []json.RawMessage{[]byte(`"Hard"`), []byte(`"None"`)}},
+				}}}},
+			}},
 		}
 		if diff := cmp.Diff(want, configOf(t, all, "ConfigMap ops/spark-operator-controller-config").BatchScheduler); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)

@@ -310,7 +310,7 @@ func TestPlaceholders(t *testing.T) {
 // The operator's configuration is checked in the same words as an application.
 func TestConfiguredParameters(t *testing.T) {
 	configured := func(value string) error {
-		_, err := scheduler.NewRegistryFor(scheduler.Policy{Default: Name, Parameters: map[string]map[string]json.RawMessage{Name: {"gangSchedulingStyle": []byte(value)}}}, Plugin{})
+		_, err := scheduler.NewRegistryFor(scheduler.Policy{Default: Name, Parameters: map[string]scheduler.PluginParameters{Name: {ParameterRules: scheduler.ParameterRules{Parameters: map[string]json.RawMessage{"gangSchedulingStyle": []byte(value)}}}}}, Plugin{})
 		return err
 	}
 	if err := configured(`"None"`); err != nil {

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scheduler
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// PluginParameters is what an administrator says of the options of one plugin.
+type PluginParameters struct {
+	ParameterRules
+	// Queues say more of some queues. The first of them that matches a queue wins over the above, each parameter by itself.
+	Queues []QueueParameters
+}
+
+// QueueParameters is what holds in some queues.
+type QueueParameters struct {
+	// Queues are patterns of names.
+	Queues []string
+	ParameterRules
+}
+
+// ParameterRules are defaults and bounds, by parameter.
+type ParameterRules struct {
+	// Parameters are those that applications get which leave them out.
+	Parameters map[string]json.RawMessage
+	// Bounds limit what applications may write.
+	Bounds map[string]Bound
+}
+
+// Bound limits one parameter. What it leaves out is not limited.
+type Bound struct {
+	Min, Max *int64
+	// OneOf are the values that are allowed.
+	OneOf []json.RawMessage
+}
+
+// over are the rules with those of a queue, which win.
+func (p ParameterRules) over(queue ParameterRules) ParameterRules {
+	return ParameterRules{Parameters: overlaid(p.Parameters, queue.Parameters), Bounds: overlaid(p.Bounds, queue.Bounds)}
+}
+
+func overlaid[V any](under, over map[string]V) map[string]V {
+	all := map[string]V{}
+	maps.Copy(all, under)
+	maps.Copy(all, over)
+	return all
+}
+
+// rules are those for a plugin and a queue.
+func (r *Registry) rules(d Descriptor, queue string) ParameterRules {
+	for _, name := range []string{d.Name, d.AliasOf} {
+		p, known := r.policy.Parameters[name]
+		if !known {
+			continue
+		}
+		for _, q := range p.Queues {
+			if matchesAny(q.Queues, queue) {
+				return p.over(q.ParameterRules)
+			}
+		}
+		return p.ParameterRules
+	}
+	return ParameterRules{}
+}
+
+// encoded are the defaults as a Choice holds them.
+func (p ParameterRules) encoded() string {
+	if len(p.Parameters) == 0 {
+		return ""
+	}
+	text, _ := json.Marshal(p.Parameters) // checkParameters encoded them before
+	return string(text)
+}
+
+// beyond returns what of an application's parameters the bounds do not allow. What is no object, or of another kind, is the plugin's to refuse.
+func (p ParameterRules) beyond(given json.RawMessage, path, whose string) field.ErrorList {
+	var own map[string]json.RawMessage
+	if len(p.Bounds) == 0 || json.Unmarshal(given, &own) != nil {
+		return nil
+	}
+	var findings field.ErrorList
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		if problem := p.Bounds[name].refuses(own[name]); problem != "" {
+			findings = append(findings, Invalid(path+"."+name, fmt.Sprintf("%s: %s%s", bytes.TrimSpace(own[name]), problem, whose)))
+		}
+	}
+	return findings
+}
+
+// refuses says what would be right instead of a value; "" for one that is.
+func (b Bound) refuses(value json.RawMessage) string {
+	value = bytes.TrimSpace(value)
+	if string(value) == "null" { // it is left out
+		return ""
+	}
+	if n, err := strconv.ParseInt(string(value), 10, 64); err == nil {
+		switch {
+		case b.Min != nil && n < *b.Min:
+			return fmt.Sprintf("must be at least %d", *b.Min)
+		case b.Max != nil && n > *b.Max:
+			return fmt.Sprintf("must be at most %d", *b.Max)
+		}
+	}
+	if len(b.OneOf) == 0 || slices.ContainsFunc(b.OneOf, func(v json.RawMessage) bool { return bytes.Equal(bytes.TrimSpace(v), value) }) {
+		return ""
+	}
+	return "must be " + b.values()
+}
+
+func (b Bound) values() string {
+	texts := make([]string, 0, len(b.OneOf))
+	for _, v := range b.OneOf {
+		texts = append(texts, string(bytes.TrimSpace(v)))
+	}
+	return strings.Join(texts, " or ")
+}
+
+// checkParameters finds what a plugin would refuse of the configuration in any application, and what contradicts itself.
+func (r *Registry) checkParameters() error {
+	names := slices.Sorted(maps.Keys(r.policy.Parameters))
+	if err := r.check("plugins", names...); err != nil {
+		return err
+	}
+	for _, name := range names {
+		path, p := "batchScheduler.plugins."+name, r.policy.Parameters[name]
+		if err := r.checkRules(name, path, p.ParameterRules, p.ParameterRules); err != nil {
+			return err
+		}
+		for i, q := range p.Queues {
+			if err := r.checkRules(name, fmt.Sprintf("%s.queues[%d]", path, i), q.ParameterRules, p.over(q.ParameterRules)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// checkRules checks what stands at a place, and whether the defaults that hold there keep to the bounds that do.
+func (r *Registry) checkRules(plugin, path string, rules, whole ParameterRules) error {
+	if err := r.tries(plugin, path+".parameters", rules.Parameters); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(rules.Bounds)) {
+		at, b := path+".bounds", rules.Bounds[name]
+		switch {
+		case b.Min == nil && b.Max == nil && len(b.OneOf) == 0:
+			return fmt.Errorf("%s.%s: write min, max or oneOf", at, name)
+		case b.Min != nil && b.Max != nil && *b.Min > *b.Max:
+			return fmt.Errorf("%s.%s: min %d is more than max %d", at, name, *b.Min, *b.Max)
+		}
+		values := slices.Clone(b.OneOf)
+		for _, n := range []*int64{b.Min, b.Max} {
+			if n != nil {
+				values = append(values, json.RawMessage(strconv.FormatInt(*n, 10)))
+			}
+		}
+		for _, v := range values {
+			if err := r.tries(plugin, at, map[string]json.RawMessage{name: v}); err != nil {
+				return err
+			}
+		}
+	}
+	text, err := json.Marshal(whole.Parameters)
+	if err != nil {
+		return fmt.Errorf("%s.parameters: %w", path, err)
+	}
+	if findings := whole.beyond(text, path+".parameters", ", as the bounds say"); len(findings) > 0 {
+		return errors.New(sentence(findings))
+	}
+	return nil
+}
+
+// tries finds what a plugin would refuse of parameters.
+func (r *Registry) tries(plugin, path string, parameters map[string]json.RawMessage) error {
+	text, err := json.Marshal(parameters)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	a := Attempt{Choice: Choice{Scheduler: plugin}, Parameters: text, Fields: spark.Fields{FieldParameters: path}}
+	findings, err := Validate(r.plugins[plugin], a)
+	if err != nil {
+		return err
+	}
+	findings = slices.DeleteFunc(findings, func(f *field.Error) bool { return !strings.HasPrefix(f.Field, path) })
+	if len(findings) > 0 {
+		return errors.New(sentence(findings))
+	}
+	return nil
+}
