@@ -128,6 +128,23 @@ func TestInjectedProperties(t *testing.T) {
 	if own["spark.authenticate"] != "false" || own["spark.kubernetes.driver.container.image"] != "a:4.1.4" || own["spark.image"] != "b:{{SPARK_VERSION}}" {
 		t.Errorf("%v", own)
 	}
+	ofCluster := conf(func(s *v1.SparkApplicationSpec) { s.SparkConf["spark.master"] = "spark://lab-master-svc:7077" })
+	if set, is := ofCluster["spark.authenticate"]; is || ofCluster["spark.master"] != "spark://lab-master-svc:7077" {
+		t.Errorf("a driver of a standalone cluster has no secret, and spark.authenticate %q: %v", set, ofCluster)
+	}
+}
+
+// Of a cluster the version is put into the image of its pods, and nowhere else.
+func TestImageOfCluster(t *testing.T) {
+	o := &v1.SparkCluster{}
+	o.Name, o.Spec.RuntimeVersions.SparkVersion = "lab", "4.1.4"
+	o.Spec.SparkConf = map[string]string{spark.ConfImage: "a:{{SPARK_VERSION}}", "spark.kubernetes.driver.container.image": "b:{{SPARK_VERSION}}"}
+	for _, r := range ClusterBuilt(o, nil).Roles {
+		d := r.Pod.Spec.Containers[0]
+		if d.Image != "a:4.1.4" || !strings.Contains(d.Env[len(d.Env)-1].Value, `-Dspark.kubernetes.driver.container.image="b:{{SPARK_VERSION}}"`) {
+			t.Errorf("%s: image %s, %v", r.Name, d.Image, d.Env)
+		}
+	}
 }
 
 // A driver of an earlier attempt that is still being deleted is waited for, and never taken for that of the next.

@@ -192,9 +192,11 @@ func injected(c conf, s *v1.SparkApplicationSpec) {
 	if !ok {
 		prefix = "k8s://"
 	}
+	if !strings.HasPrefix(c.values[spark.ConfMaster], "spark://") { // Spark makes no secret for a standalone cluster, and does not start without one
+		c.setDefault("spark.authenticate", "true", "")
+	}
 	for key, value := range map[string]string{
 		spark.ConfMaster:                                prefix + master,
-		"spark.authenticate":                            "true",
 		"spark.io.encryption.enabled":                   "true",
 		"spark.kubernetes.driver.annotateExitException": "true",
 		"spark.kubernetes.executor.useDriverPodIP":      "true",
