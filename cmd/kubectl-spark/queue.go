@@ -42,7 +42,8 @@ func newQueue(streams genericiooptions.IOStreams) *cobra.Command {
 		Long: "List the applications and the standalone clusters that wait: for their driver pod, or their master, to be created, or for its place on\n" +
 			"a node.\n\n" +
 			"SCHEDULER and QUEUE are what was chosen, SINCE is how long it has waited, REASON and WHY are what the\n" +
-			"operator and the scheduler say about it. POSITION is the place in the line for a quota, from 1; of several lines that in which most are ahead.\n\n" +
+			"operator and the scheduler say about it. POSITION is the place in the line for a quota, from 1; of several lines that in which most are ahead,\n" +
+			"and ? if it could not be computed, which -o json explains.\n\n" +
 			"A second table has the lines: how many wait, what they ask for together, and what the quota uses, guarantees and has lent. Positions are\n" +
 			"computed on this machine by the operator's own code. With -o json there is the position in each line.",
 		Example: "  kubectl spark queue\n\n  # one queue, everywhere\n  kubectl spark queue -A --queue root.team-a\n\n" +
@@ -73,6 +74,8 @@ type inLine struct {
 	why              lifecycle.Cause
 	object           found
 	positions        []scheduler.Position
+	// unknown says that it may have positions that could not be computed.
+	unknown bool
 }
 
 // inLines are the kinds whose objects wait in the lines of quotas.
@@ -102,10 +105,10 @@ func (q *queueing) run(ctx context.Context, c *connection, now time.Time) error 
 	var lines quotaLines
 	if quotas {
 		var doubt string
-		if lines, doubt = c.linesOf(ctx, q.operators, items, q.all, now); doubt != "" {
-			say(q.ErrOut, "%s", doubt)
+		lines, doubt = c.linesOf(ctx, q.operators, items, q.all, now)
+		if lines.enter(line, doubt != ""); doubt != "" && q.out.format != "" {
+			say(q.ErrOut, "%s", doubt) // the table has a mark instead: most tenants may not read what it takes, and look often
 		}
-		lines.enter(line)
 	}
 	slices.SortStableFunc(line, func(a, b inLine) int { return a.since.Compare(b.since) })
 	if q.out.format != "" {

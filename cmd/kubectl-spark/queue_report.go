@@ -88,11 +88,12 @@ func queueReportOf(line []inLine, lines []scheduler.LineState) queueReport {
 	return r
 }
 
-// enter gives those who wait their positions, and drops the lines that none of them waits in.
-func (q *quotaLines) enter(line []inLine) {
+// enter gives those who wait their positions, of which some may not be known, and drops the lines that none of them waits in.
+func (q *quotaLines) enter(line []inLine, doubt bool) {
 	shown := map[scheduler.Line]bool{}
 	for i := range line {
 		line[i].positions = q.positions[line[i].object.GetUID()]
+		line[i].unknown = doubt && len(line[i].positions) == 0 && slices.Contains(quotaReasons, line[i].why.Reason)
 		for _, p := range line[i].positions {
 			shown[p.Line] = true
 		}
@@ -102,7 +103,10 @@ func (q *quotaLines) enter(line []inLine) {
 
 // position is that in the line in which most are ahead: it starts when it has its turn in all of them.
 func (x inLine) position() string {
-	if len(x.positions) == 0 {
+	switch {
+	case x.unknown:
+		return "?"
+	case len(x.positions) == 0:
 		return "-"
 	}
 	last := slices.MaxFunc(x.positions, func(a, b scheduler.Position) int { return cmp.Compare(a.Position, b.Position) })

@@ -119,18 +119,18 @@ func nameTaken(d Descriptor) error {
 }
 
 // check returns an error for a name that no plugin has.
-func (r *Registry) check(field string, names ...string) error {
+func (r *Registry) check(section string, names ...string) error {
 	for _, name := range names {
 		if _, ok := r.plugins[name]; !ok {
-			return r.unknown(field, name)
+			return r.unknown(section, name)
 		}
 	}
 	return nil
 }
 
-func (r *Registry) unknown(field, name string) error {
+func (r *Registry) unknown(section, name string) error {
 	known := strings.Join(slices.Sorted(maps.Keys(r.plugins)), ", ")
-	return fmt.Errorf("batchScheduler.%s: %q is not a known scheduler; known: %s", field, name, known)
+	return fmt.Errorf("batchScheduler.%s: %q is not a known scheduler; known: %s", section, name, known)
 }
 
 // Names lists the enabled plugins in alphabetical order.

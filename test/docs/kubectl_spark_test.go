@@ -142,7 +142,12 @@ func kubectlSpark(w *harness) {
 	w.create("second", volcano("team-a"))
 	w.become(jobs, "second", v1beta2.ApplicationStateSubmitted, inQueue(37*time.Second, "WaitingForQuota",
 		"waiting for quota in queue team-a: cpu asked 200m, free 100m of 300m (volcano)"))
+	w.do("kubectl create namespace spark-operator --dry-run=client -o yaml | kubectl apply -f -")
+	w.do(`kubectl create configmap settings -n spark-operator --from-literal=config.yaml='{apiVersion: config.firesteel.dev/v1alpha1, kind: OperatorConfiguration}'`)
+	w.do("kubectl create deployment spark-operator-controller -n spark-operator --image=none")
+	w.do(`kubectl patch deployment spark-operator-controller -n spark-operator --type=merge -p '{"spec": {"template": {"spec": {"volumes": [{"name": "config", "configMap": {"name": "settings"}}]}}}}'`)
 	w.run("docs/kubectl-spark.md", "queue")
+	w.do("kubectl delete deployment,configmap -n spark-operator spark-operator-controller settings --ignore-not-found")
 	w.do("kubectl delete sparkapplications.sparkoperator.k8s.io --all")
 
 	w.create("etl")
