@@ -70,7 +70,7 @@ var _ = Describe("A batch scheduler", longest, Ordered, ContinueOnFailure, func(
 		if queue == "" {
 			queue = "-"
 		}
-		Expect(text).To(MatchRegexp(`(?m)^` + app.Namespace + ` +` + app.Name + ` +` + s.Scheduling.Scheduler + ` +` + queue + ` +\w+ +` + reason + ` +` + words + `$`))
+		Expect(text).To(MatchRegexp(`(?m)^` + app.Namespace + ` +` + app.Name + ` +` + s.Scheduling.Scheduler + ` +` + queue + ` +\S+ +\w+ +` + reason + ` +` + words + `$`))
 		text, code = plugin(ctx, "explain", app.Name, "-n", app.Namespace)
 		Expect(code).To(BeZero(), text)
 		Expect(text).To(And(MatchRegexp("waits for its driver: "+words), MatchRegexp("Decision   wait: "+words)))

@@ -100,7 +100,7 @@ func init() {
 		attack{
 			name: "ClusterOfBillions", reason: "numbers at their ends, and what they are multiplied with", by: tenant,
 			do: func(a *arena) error {
-				sizes := `workerSpec: {statefulSetSpec: {template: {spec: {containers: [{name: worker, resources: {requests: {cpu: 9E, memory: 9E}}}]}}}}
+				sizes := `workerSpec: {statefulSetSpec: {template: {spec: {containers: [{name: worker, securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}, resources: {requests: {cpu: 9E, memory: 9E}}}]}}}}
 clusterTolerations: {instanceConfig: {initWorkers: N, minWorkers: N, maxWorkers: M}}`
 				most, least := fmt.Sprint(math.MaxInt32), fmt.Sprint(math.MinInt32)
 				return errors.Join(
