@@ -3,7 +3,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -116,7 +115,7 @@ func (s *standings) compute(ctx context.Context, items []found) (quotaLines, err
 		}
 		all = append(all, waits)
 	}
-	slices.SortFunc(all, s.first)
+	slices.SortFunc(all, func(x, y contender) int { return s.order.Compare(x.Attempt, y.Attempt, s.now) })
 	ledger := scheduler.NewLedger(s.order)
 	if s.order.Fair { // who is first by shares is not known before all are asked
 		all = slices.Concat(all, all)
@@ -140,21 +139,6 @@ func (s *standings) compute(ctx context.Context, items []found) (quotaLines, err
 		out.positions[w.App.UID] = ledger.Positions(w.ID, s.now)
 	}
 	return out, nil
-}
-
-// first orders those who wait as the lines do.
-func (s *standings) first(x, y contender) int {
-	aged := func(w contender) bool { return !w.QueuedAt.After(s.now.Add(-s.order.AgingBound)) }
-	byAge := cmp.Or(x.QueuedAt.Compare(y.QueuedAt), cmp.Compare(x.ID, y.ID))
-	switch {
-	case aged(x) && aged(y):
-		return byAge
-	case aged(x):
-		return -1
-	case aged(y):
-		return 1
-	}
-	return cmp.Or(cmp.Compare(y.Priority, x.Priority), byAge)
 }
 
 // look reads what the plugin wants to see of an attempt, each object and list once.

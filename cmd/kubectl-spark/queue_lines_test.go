@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -153,24 +152,6 @@ func TestQueueShowsLines(t *testing.T) {
 		t.Error(errOut)
 	}
 	testutil.Golden(t, "testdata/queue-lines.golden", "# stdout\n"+columns.ReplaceAllString(ages.ReplaceAllString(out, "AGE"), "  ")+"# stderr\n"+errOut)
-}
-
-// Those who wait are asked in the order of the lines: what is ahead of one is known when it is asked.
-func TestStandingsOrder(t *testing.T) {
-	now := time.Date(2026, 11, 27, 9, 0, 0, 0, time.UTC)
-	s := &standings{order: scheduler.Order{AgingBound: 10 * time.Minute}, now: now}
-	waits := func(id string, priority int32, minutes int) contender {
-		return contender{Attempt: scheduler.Attempt{ID: id, Priority: priority, QueuedAt: now.Add(-time.Duration(minutes) * time.Minute)}}
-	}
-	all := []contender{waits("new", 0, 1), waits("old", 0, 9), waits("b-twin", 0, 1), waits("high", 9, 1), waits("aged", 0, 20), waits("aged-high", 9, 10)}
-	slices.SortFunc(all, s.first)
-	var got []string
-	for _, w := range all {
-		got = append(got, w.ID)
-	}
-	if diff := cmp.Diff([]string{"aged", "aged-high", "high", "old", "b-twin", "new"}, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
 }
 
 // restricted is a cluster in which a user sees some namespaces only.

@@ -110,7 +110,7 @@ func (m *QuotaMode) UnmarshalJSON(text []byte) error {
 // QuotaOrder is one of BestEffortFIFO, StrictFIFO and FairShare.
 type QuotaOrder string
 
-// Who may pass whom in the line for a quota.
+// The orders of lines for quotas.
 const (
 	BestEffortFIFO QuotaOrder = "BestEffortFIFO"
 	StrictFIFO     QuotaOrder = "StrictFIFO"

@@ -121,9 +121,9 @@ const (
 	runningLag = 3 * time.Second
 )
 
-// patience is how long a reservation without progress is kept: longer than it takes to create one pod. Dynamic
+// Patience is how long a reservation without progress is kept: longer than it takes to create one pod. Dynamic
 // allocation may want fewer executors than it began with before all of them were created.
-const patience = 5 * time.Minute
+const Patience = 5 * time.Minute
 
 // entry is a reservation with what was seen of its pods. Its own progress is what the quotas report for certain.
 type entry struct {
@@ -184,7 +184,7 @@ func (e *entry) expire(now time.Time) {
 	}
 	waits := e.Progress.DriverCreated && !e.Progress.DriverRunning
 	missing := e.PodSets.Initial - e.Progress.ExecutorsCreated
-	if now.Sub(e.changedAt) < patience || waits || e.Progress.DriverRunning && missing <= 0 {
+	if now.Sub(e.changedAt) < Patience || waits || e.Progress.DriverRunning && missing <= 0 {
 		return
 	}
 	e.Progress.DriverCreated, e.Progress.DriverRunning = true, true

@@ -178,7 +178,7 @@ func TestLedgerWaitsForReports(t *testing.T) {
 
 // What does not come is not waited for. The attempt has two executors.
 func TestLedgerLosesPatience(t *testing.T) {
-	const short = patience - time.Second
+	const short = Patience - time.Second
 	running, one := Progress{DriverCreated: true, DriverRunning: true}, Progress{DriverCreated: true, DriverRunning: true, ExecutorsCreated: 1, ExecutorsRunning: 1}
 	pending := Progress{DriverCreated: true, DriverRunning: true, ExecutorsCreated: 1, ExecutorsPending: 1}
 	cases := map[string]struct {
@@ -188,12 +188,12 @@ func TestLedgerLosesPatience(t *testing.T) {
 		want   *Progress
 	}{
 		"Early":     {reason: "its driver may still come", at: short, want: &Progress{}},
-		"NoDriver":  {reason: "no one creates it", at: patience},
+		"NoDriver":  {reason: "no one creates it", at: Patience},
 		"Queued":    {reason: "executors come after the driver, and that has no node", seen: map[time.Duration]Progress{0: {DriverCreated: true}}, at: 24 * time.Hour, want: &Progress{DriverCreated: true}},
 		"Running":   {reason: "Spark may still ask for them", seen: map[time.Duration]Progress{0: running}, at: short, want: &running},
-		"NoneCame":  {reason: "Spark asks for none", seen: map[time.Duration]Progress{0: running}, at: patience},
-		"OneCame":   {reason: "and each that comes gives the next one time", seen: map[time.Duration]Progress{0: running, time.Minute: one}, at: patience, want: &one},
-		"NoMore":    {reason: "dynamic allocation wants no more", seen: map[time.Duration]Progress{0: running, time.Minute: one, patience: one}, at: patience + time.Minute},
+		"NoneCame":  {reason: "Spark asks for none", seen: map[time.Duration]Progress{0: running}, at: Patience},
+		"OneCame":   {reason: "and each that comes gives the next one time", seen: map[time.Duration]Progress{0: running, time.Minute: one}, at: Patience, want: &one},
+		"NoMore":    {reason: "dynamic allocation wants no more", seen: map[time.Duration]Progress{0: running, time.Minute: one, Patience: one}, at: Patience + time.Minute},
 		"Waiting":   {reason: "what waits for a node still wants its room", seen: map[time.Duration]Progress{0: pending}, at: time.Hour, want: &Progress{DriverCreated: true, DriverRunning: true, ExecutorsCreated: 2, ExecutorsRunning: 1}},
 		"GotANode":  {reason: "until it has one", seen: map[time.Duration]Progress{0: pending, time.Hour: one}, at: time.Hour + runningLag},
 		"BothQueue": {reason: "as long as it takes", seen: map[time.Duration]Progress{0: {DriverRunning: true, ExecutorsCreated: 2, ExecutorsPending: 2}}, at: time.Hour, want: &Progress{DriverRunning: true, ExecutorsCreated: 2}},

@@ -42,6 +42,21 @@ func OrderNamed(name string, agingBound time.Duration) Order {
 	return Order{Strict: name == "StrictFIFO", Fair: name == "FairShare", AgingBound: agingBound}
 }
 
+// Compare says which of two attempts comes first in a line, but for the shares of their namespaces: a negative number for the first.
+func (o Order) Compare(x, y Attempt, now time.Time) int {
+	old := func(a Attempt) bool { return !a.QueuedAt.After(now.Add(-o.AgingBound)) }
+	switch one, other := waiterOf(x, nil).seat, waiterOf(y, nil).seat; {
+	case old(x) && old(y):
+		return byAge(one, other)
+	case old(x):
+		return -1
+	case old(y):
+		return 1
+	default:
+		return byPriority(one, other)
+	}
+}
+
 // Ahead is what one line says of an attempt.
 type Ahead struct {
 	// Count is how many are ahead of the attempt, and Least the least that one of them asks for.

@@ -109,6 +109,21 @@ func many(n int) []applicant {
 	return out
 }
 
+// Attempts are compared as a line has them.
+func TestOrderCompares(t *testing.T) {
+	all := []applicant{
+		{id: "new", minute: 19}, {id: "old", minute: 11}, {id: "b-twin", minute: 19}, {id: "high", minute: 19, priority: 9}, {id: "aged", minute: 0}, {id: "aged-high", minute: 10, priority: 9},
+	}
+	slices.SortFunc(all, func(x, y applicant) int { return usual.Compare(x.attempt(), y.attempt(), nine.Add(20*time.Minute)) })
+	var got []string
+	for _, w := range all {
+		got = append(got, w.id)
+	}
+	if diff := cmp.Diff([]string{"aged", "aged-high", "high", "old", "b-twin", "new"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestAheadBlocks(t *testing.T) {
 	cases := map[string]struct {
 		reason        string

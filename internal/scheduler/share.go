@@ -47,7 +47,9 @@ func SharesOf(p Plugin, a Attempt, s Snapshot) Shares {
 func (l *Ledger) OutstandingBy(a Attempt, now time.Time, shares func(Outstanding) Shares) Outstanding {
 	o := l.Outstanding(a, now)
 	if l.order.Fair {
-		l.shares = shares(o)
+		if s := shares(o); s != nil { // no quota of such a line binds the attempt otherwise
+			l.shares = s
+		}
 		o.Ahead = l.ahead(a, now)
 	}
 	return o

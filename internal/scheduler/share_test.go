@@ -95,6 +95,20 @@ func TestFairOrder(t *testing.T) {
 	}
 }
 
+// What is asked about an attempt that no quota of the line binds does not forget the shares of those that wait in it.
+func TestSharesAreKept(t *testing.T) {
+	shared := lineOf("", "cpu")
+	l := NewLedger(Order{Fair: true, AgingBound: time.Hour})
+	for _, a := range []Attempt{attemptAt("old", "x", 1), attemptAt("new", "y", 2)} {
+		l.Record(a, Admission{Verdict: Wait, Lines: []Place{{shared, cores(1)}}}, nine)
+	}
+	l.OutstandingBy(attemptAt("old", "x", 1), nine, func(Outstanding) Shares { return Shares{shared: {"x": 2, "y": 1}} })
+	l.OutstandingBy(attemptAt("plain", "z", 3), nine, func(Outstanding) Shares { return nil })
+	if got := names(l.Heads("z", nine)); !slices.Equal(got, []string{"new"}) {
+		t.Errorf("%v may start next, want that of the namespace which uses less", got)
+	}
+}
+
 // One that finds others ahead of it lets them be asked: their share may have become less without a start or an end.
 func TestFairHeadsAreAsked(t *testing.T) {
 	shared := lineOf("", "cpu")

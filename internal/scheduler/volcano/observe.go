@@ -71,9 +71,6 @@ func ended(p *scheduler.PodStatus) bool {
 	return p.Phase == corev1.PodSucceeded || p.Phase == corev1.PodFailed
 }
 
-// patience is how long the room of executors is held that do not come: as long as a quota's for them.
-const patience = 5 * time.Minute
-
 // started is whether the initial executors run, or did so before: a group that has been lowered stays so, or it would ask
 // for the room of executors that ended. They need not all run at one moment: dynamic allocation deletes those that are idle. It may
 // also want fewer before all of them were created, which shows in none having come for a while. The duration is how long it may take
@@ -94,7 +91,7 @@ func started(a scheduler.Attempt, f scheduler.PodStatuses, s scheduler.Snapshot)
 	case a.PodSets.Min == a.PodSets.Max: // without dynamic allocation all of them come
 		return false, 0
 	}
-	left := lastCreated(f).Add(patience).Sub(f.Now)
+	left := lastCreated(f).Add(scheduler.Patience).Sub(f.Now)
 	return left <= 0, max(0, left)
 }
 
