@@ -51,19 +51,23 @@ func TestBatchSchedulerErrors(t *testing.T) {
 		reason, text string
 		says         []string
 	}{
-		"Mode":       {reason: "a mode that does not exist would be Off", text: "quota: {mode: enforce}", says: []string{"batchScheduler.quota.mode", `"enforce"`, "Enforce"}},
-		"On":         {reason: "YAML takes it for true", text: "quota: {mode: On}", says: []string{"batchScheduler.quota.mode", "true", "Enforce"}},
-		"NoMode":     {reason: "an empty mode is none", text: `quota: {mode: ""}`, says: []string{"batchScheduler.quota.mode"}},
-		"Order":      {reason: "an order that does not exist would be another one", text: "quota: {order: strictFIFO}", says: []string{"batchScheduler.quota.order", `"strictFIFO"`, "[BestEffortFIFO StrictFIFO FairShare]"}},
-		"NoOrder":    {reason: "an empty order is none", text: `quota: {order: ""}`, says: []string{"batchScheduler.quota.order"}},
-		"Aging":      {reason: "no time to pass in is the other order", text: "quota: {agingBound: 0s}", says: []string{"batchScheduler.quota.agingBound", "0s", "order: StrictFIFO"}},
-		"Backwards":  {reason: "time does not go back", text: "quota: {agingBound: -5m}", says: []string{"batchScheduler.quota.agingBound", "-5m0s", "more than 0s"}},
-		"Nobody":     {reason: "a rule for nobody", text: "allowedQueues: [{queues: [a]}]", says: []string{"batchScheduler.allowedQueues[0].namespaces", `"*"`}},
-		"Nothing":    {reason: "a rule for nothing", text: "allowedQueues: [{namespaces: [a]}]", says: []string{"batchScheduler.allowedQueues[0].queues"}},
-		"Pattern":    {reason: "a pattern that never matches", text: `allowedQueues: [{namespaces: [a, "[b"], queues: [a]}]`, says: []string{"allowedQueues[0].namespaces[1]", `"[b"`}},
-		"NoPattern":  {reason: "a pattern that never matches", text: `allowedQueues: [{namespaces: [a], queues: [""]}]`, says: []string{"allowedQueues[0].queues[0]"}},
-		"Unknown":    {reason: "a setting that does not exist", text: "plugins: {volcano: {queue: a}}", says: []string{"queue"}},
-		"Everything": {reason: "all mistakes at once", text: `{default: "", quota: {mode: x}, allowedQueues: [{}]}`, says: []string{"default", "quota.mode", "namespaces", "queues"}},
+		"Mode":        {reason: "a mode that does not exist would be Off", text: "quota: {mode: enforce}", says: []string{"batchScheduler.quota.mode", `"enforce"`, "Enforce"}},
+		"On":          {reason: "YAML takes it for true", text: "quota: {mode: On}", says: []string{"batchScheduler.quota.mode", "true", "Enforce"}},
+		"NoMode":      {reason: "an empty mode is none", text: `quota: {mode: ""}`, says: []string{"batchScheduler.quota.mode"}},
+		"Order":       {reason: "an order that does not exist would be another one", text: "quota: {order: strictFIFO}", says: []string{"batchScheduler.quota.order", `"strictFIFO"`, "[BestEffortFIFO StrictFIFO FairShare]"}},
+		"NoOrder":     {reason: "an empty order is none", text: `quota: {order: ""}`, says: []string{"batchScheduler.quota.order"}},
+		"Aging":       {reason: "no time to pass in is the other order", text: "quota: {agingBound: 0s}", says: []string{"batchScheduler.quota.agingBound", "0s", "order: StrictFIFO"}},
+		"Backwards":   {reason: "time does not go back", text: "quota: {agingBound: -5m}", says: []string{"batchScheduler.quota.agingBound", "-5m0s", "more than 0s"}},
+		"Nobody":      {reason: "a rule for nobody", text: "allowedQueues: [{queues: [a]}]", says: []string{"batchScheduler.allowedQueues[0].namespaces", `"*"`}},
+		"Nothing":     {reason: "a rule for nothing", text: "allowedQueues: [{namespaces: [a]}]", says: []string{"batchScheduler.allowedQueues[0].queues"}},
+		"Pattern":     {reason: "a pattern that never matches", text: `allowedQueues: [{namespaces: [a, "[b"], queues: [a]}]`, says: []string{"allowedQueues[0].namespaces[1]", `"[b"`}},
+		"NoPattern":   {reason: "a pattern that never matches", text: `allowedQueues: [{namespaces: [a], queues: [""]}]`, says: []string{"allowedQueues[0].queues[0]"}},
+		"Unknown":     {reason: "a setting that does not exist", text: "plugins: {volcano: {queue: a}}", says: []string{"queue"}},
+		"BoundText":   {reason: "a number in quotes", text: `plugins: {volcano: {bounds: {afterStart: {max: "5"}}}}`, says: []string{"batchScheduler.plugins.bounds.max: a string: must be a whole number"}},
+		"Switch":      {reason: "a switch in quotes", text: `namespaceDefaults: "true"`, says: []string{"batchScheduler.namespaceDefaults: a string: must be true or false"}},
+		"BoundQueues": {reason: "a queue that has not the form of a list", text: "plugins: {volcano: {queues: [{queues: a}]}}", says: []string{"batchScheduler.plugins.queues.queues: a string: must be a list"}},
+		"BoundPlace":  {reason: "bounds for no queue", text: "plugins: {volcano: {queues: [{bounds: {afterStart: {max: 5}}}]}}", says: []string{"batchScheduler.plugins.volcano.queues[0].queues: name at least one"}},
+		"Everything":  {reason: "all mistakes at once", text: `{default: "", quota: {mode: x}, allowedQueues: [{}]}`, says: []string{"default", "quota.mode", "namespaces", "queues"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -6,10 +6,13 @@ package config
 
 import (
 	"bytes"
+	encodingjson "encoding/json"
 	"errors"
 	"fmt"
 	"net"
 	"path/filepath"
+	"reflect"
+	"regexp"
 	"time"
 
 	yamlv3 "go.yaml.in/yaml/v3"
@@ -87,10 +90,35 @@ func Parse(text []byte) (OperatorConfiguration, error) {
 		return OperatorConfiguration{}, fmt.Errorf("decode configuration: %w", err)
 	}
 	unknown, err := json.UnmarshalStrict(encoded, &c) // unlike encoding/json, it minds the case of names
-	if err := errors.Join(append(unknown, err)...); err != nil {
+	if err := errors.Join(append(unknown, inWords(err))...); err != nil {
 		return OperatorConfiguration{}, fmt.Errorf("decode configuration: %w", err)
 	}
 	return c, c.validate()
+}
+
+// embedded are Go structs in the path of a field, whose fields are those of the struct around them.
+var embedded = regexp.MustCompile(`\b[A-Z]\w*\.`)
+
+// inWords says of a value of a wrong kind what would be right, without the names of Go's types.
+func inWords(err error) error {
+	var mismatch *encodingjson.UnmarshalTypeError
+	if !errors.As(err, &mismatch) {
+		return err
+	}
+	right := "an object"
+	switch mismatch.Type.Kind() {
+	case reflect.Bool:
+		right = "true or false"
+	case reflect.String:
+		right = "text"
+	case reflect.Slice:
+		right = "a list"
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		right = "a whole number"
+	default:
+	}
+	path := embedded.ReplaceAllString(mismatch.Field, "")
+	return fmt.Errorf("%s: a %s: must be %s", path, mismatch.Value, right)
 }
 
 func (c OperatorConfiguration) validate() error {
