@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/firesteel-dev/firesteel/internal/admission"
+	"github.com/firesteel-dev/firesteel/internal/attempt"
 	"github.com/firesteel-dev/firesteel/internal/explain"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/observe"
@@ -21,8 +22,8 @@ import (
 
 // asking is what the batch scheduler knows and has of an attempt.
 type asking struct {
+	attempt.Asking
 	cluster observe.Reader
-	mapper  meta.RESTMapper
 	scope   resolve.Application
 	in      *explain.Input
 	// notOwned is an object of another owner that has the name of one of the attempt's.
@@ -37,16 +38,18 @@ func (c *connection) ask(ctx context.Context, cluster observe.Reader, registry *
 		return nil
 	}
 	unanswered := scheduler.Admission{Verdict: scheduler.Wait, Reason: s.Record.Cause.Reason, Message: s.Record.Cause.Message}
-	var annotations map[string]string
-	if registry.NamespaceDefaults() {
-		if annotations, err = cluster.NamespaceAnnotations(ctx, s.App.Namespace); err != nil {
-			if needsAdmission {
-				in.Admission = unanswered
-			}
-			return err
-		}
+	a := &asking{
+		Asking: attempt.Asking{Registry: registry, Reader: cluster, Reservations: unreserved{c.RESTMapper()}}, cluster: cluster, scope: s, in: in,
 	}
-	candidate, answer := admission.Validate(s).Candidate(registry, annotations)
+	candidate, answer, err := a.Candidate(ctx, s.App.Namespace, func(annotations map[string]string) (*admission.Candidate, admission.Result) {
+		return admission.Validate(s).Candidate(registry, annotations)
+	})
+	if err != nil {
+		if needsAdmission {
+			in.Admission = unanswered
+		}
+		return err
+	}
 	in.Reserved.Choice = answer.Choice
 	if candidate == nil {
 		if needsAdmission {
@@ -55,7 +58,6 @@ func (c *connection) ask(ctx context.Context, cluster observe.Reader, registry *
 		return nil
 	}
 	in.Reserved.Requested = candidate.Attempt().Total()
-	a := &asking{cluster: cluster, mapper: c.RESTMapper(), scope: s, in: in}
 	if needsAdmission {
 		in.Admission, err = a.admit(ctx, candidate)
 		if err != nil {
@@ -68,19 +70,16 @@ func (c *connection) ask(ctx context.Context, cluster observe.Reader, registry *
 	if d := in.Observed.Driver; d.Presence == lifecycle.Unknown || d.Is(lifecycle.NotOwned) || d.Phase == lifecycle.DriverSucceeded {
 		return nil // as a reconcile does not ask then
 	}
-	return a.observe(ctx, registry, candidate)
+	return a.observe(ctx, candidate)
 }
 
 // admit asks whether the driver may be created.
 func (a *asking) admit(ctx context.Context, candidate *admission.Candidate) (scheduler.Admission, error) {
-	if missing, ok := a.unready(candidate.Plugin()); ok {
-		return candidate.Unavailable(missing).Admission, nil
+	asked, seen, err := a.Admit(ctx, candidate)
+	answer := asked.Admission
+	if err != nil || seen == nil {
+		return answer, err
 	}
-	snapshot, err := a.cluster.Snapshot(ctx, candidate.Reads())
-	if err != nil {
-		return scheduler.Admission{}, err
-	}
-	answer := candidate.Admit(snapshot).Admission
 	var refs []scheduler.Ref
 	for _, u := range answer.Apply {
 		refs = append(refs, scheduler.Ref{GroupVersionKind: u.GroupVersionKind(), Namespace: u.GetNamespace(), Name: u.GetName()})
@@ -97,23 +96,17 @@ func (a *asking) admit(ctx context.Context, candidate *admission.Candidate) (sch
 }
 
 // observe asks about a driver that was submitted.
-func (a *asking) observe(ctx context.Context, registry *scheduler.Registry, candidate *admission.Candidate) error {
-	if _, missing := a.unready(candidate.Plugin()); missing {
+func (a *asking) observe(ctx context.Context, candidate *admission.Candidate) error {
+	if _, missing := a.Reservations.Unavailable(candidate.Plugin()); missing {
 		return nil
 	}
 	facts, err := a.cluster.PodStatuses(ctx, targetOf(a.scope), a.in.Now)
 	if err != nil {
 		return err
 	}
-	name := a.scope.Record.Scheduling.Scheduler
-	if plugin, observes := registry.Observer(name); observes {
-		seen, err := a.cluster.Snapshot(ctx, candidate.ObserveReads(facts))
-		if err != nil {
-			return err
-		}
-		if a.in.Observed.Scheduler, err = candidate.Observe(plugin, seen, facts); err != nil {
-			return err
-		}
+	said, err := a.Observe(ctx, candidate, a.scope.Record.Scheduling.Scheduler, facts)
+	if a.in.Observed.Scheduler = said.Observation; err != nil || said.Err != nil {
+		return cmp.Or(err, said.Err)
 	}
 	refs, err := scheduler.Release(candidate.Plugin(), candidate.Attempt())
 	if err != nil {
@@ -150,11 +143,22 @@ func (a *asking) group(ctx context.Context, refs []scheduler.Ref) (bool, error) 
 	return all, nil
 }
 
-// unready is the answer of a scheduler whose API is not installed. The operator's rights are not known here.
-func (a *asking) unready(plugin scheduler.Plugin) (scheduler.Admission, bool) {
+// unreserved knows no other attempts: what the operator keeps for them is not known here.
+type unreserved struct{ mapper meta.RESTMapper }
+
+// Unavailable is the answer of a scheduler whose API is not installed. The operator's rights are not known here.
+func (u unreserved) Unavailable(plugin scheduler.Plugin) (scheduler.Admission, bool) {
 	served := func(kind schema.GroupVersionKind) bool {
-		_, err := a.mapper.RESTMapping(kind.GroupKind(), kind.Version)
+		_, err := u.mapper.RESTMapping(kind.GroupKind(), kind.Version)
 		return !meta.IsNoMatchError(err)
 	}
 	return plugin.Describe().Unready(served, func(scheduler.Access) bool { return true })
+}
+
+// SetWaiting records nothing: no application is enqueued here.
+func (unreserved) SetWaiting(scheduler.Key, *admission.Candidate, scheduler.Admission) {}
+
+// Admit asks the scheduler, and reserves nothing.
+func (unreserved) Admit(_ context.Context, c *admission.Candidate, seen scheduler.Snapshot) (admission.Result, error) {
+	return c.Admit(seen), nil
 }

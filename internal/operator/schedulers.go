@@ -11,7 +11,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
-	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/firesteel-dev/firesteel/internal/admission"
 	"github.com/firesteel-dev/firesteel/internal/informers"
@@ -57,30 +56,6 @@ func (m *Schedulers) Unavailable(p scheduler.Plugin) (scheduler.Admission, bool)
 		return scheduler.Admission{}, false
 	}
 	return m.kinds.Unavailable(p.Describe())
-}
-
-// Ask asks the scheduler of an attempt that is to start, and shows it what it wants to see. The error is the cluster's, not the attempt's.
-func (m *Schedulers) Ask(ctx context.Context, c *admission.Candidate, read func(context.Context, []scheduler.Read) (scheduler.Snapshot, error)) (admission.Result, scheduler.Snapshot, error) {
-	key := c.Attempt().App.Key()
-	// before it reads: what changes while it reads must enqueue it
-	m.SetWaiting(key, c, scheduler.Admission{Verdict: scheduler.Wait})
-	if missing, ok := m.Unavailable(c.Plugin()); ok {
-		m.SetWaiting(key, c, missing)
-		return c.Unavailable(missing), nil, nil
-	}
-	seen, err := read(ctx, c.Reads())
-	if err != nil {
-		return admission.Result{}, nil, err
-	}
-	r, err := m.Admit(ctx, c, seen)
-	if err != nil {
-		return r, seen, err
-	}
-	if r.Err != nil {
-		ctrllog.FromContext(ctx).Error(r.Err, "a scheduler plugin cannot answer")
-	}
-	m.SetWaiting(key, c, r.Admission)
-	return r, seen, nil
 }
 
 // Admit asks the candidate's scheduler. Of two candidates for the same room one is checked after the other's answer was

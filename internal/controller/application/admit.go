@@ -11,34 +11,41 @@ import (
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/firesteel-dev/firesteel/internal/admission"
+	"github.com/firesteel-dev/firesteel/internal/attempt"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/observe"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// admit asks whether the attempt may start, and shows its scheduler what it wants to see. The error is the cluster's,
-// not the application's.
+// admit asks whether the attempt may start. The error is the cluster's, not the application's.
 func (e *Engine[T]) admit(ctx context.Context, s *scope[T]) error {
 	candidate, answer, err := e.candidate(ctx, s)
 	s.admission = answer
 	if err != nil || candidate == nil {
 		return err
 	}
-	s.admission, s.seen, err = e.Schedulers.Ask(ctx, candidate, e.Reader.Snapshot)
+	s.admission, s.seen, err = e.asking().Admit(ctx, candidate)
+	if s.admission.Err != nil {
+		ctrllog.FromContext(ctx).Error(s.admission.Err, "a scheduler plugin cannot answer")
+	}
 	return err
 }
 
-// candidate validates the attempt and chooses its scheduler. It is nil if the answer is known without that.
+func (e *Engine[T]) asking() attempt.Asking {
+	return attempt.Asking{Registry: e.Registry, Reader: e.Reader, Reservations: e.Schedulers}
+}
+
+// candidate validates the attempt and chooses its scheduler, once in a step. It is nil if the answer is known without that.
 func (e *Engine[T]) candidate(ctx context.Context, s *scope[T]) (*admission.Candidate, admission.Result, error) {
-	var annotations map[string]string
-	if e.Registry.NamespaceDefaults() {
-		var err error
-		if annotations, err = e.Reader.NamespaceAnnotations(ctx, s.App.Namespace); err != nil {
-			return nil, admission.Result{}, err
-		}
+	if s.validated {
+		return s.candidate, s.answer, nil
 	}
-	candidate, answer := admission.Validate(s.Application).Candidate(e.Registry, annotations)
-	return candidate, answer, nil
+	var err error
+	s.candidate, s.answer, err = e.asking().Candidate(ctx, s.App.Namespace, func(annotations map[string]string) (*admission.Candidate, admission.Result) {
+		return admission.Validate(s.Application).Candidate(e.Registry, annotations)
+	})
+	s.validated = err == nil
+	return s.candidate, s.answer, err
 }
 
 // observeScheduler asks the batch scheduler about an attempt that has a driver, and records in the ledger how far its
@@ -50,7 +57,7 @@ func (e *Engine[T]) observeScheduler(ctx context.Context, s *scope[T]) (schedule
 		d.Phase == lifecycle.DriverSucceeded {
 		return none, nil
 	}
-	plugin, observes := e.Registry.Observer(s.Record.Scheduling.Scheduler)
+	_, observes := e.Registry.Observer(s.Record.Scheduling.Scheduler)
 	if !observes && !e.Registry.Quotas() {
 		return none, nil
 	}
@@ -65,21 +72,17 @@ func (e *Engine[T]) observeScheduler(ctx context.Context, s *scope[T]) (schedule
 	if err != nil || candidate == nil {
 		return none, err
 	}
-	if _, missing := e.Schedulers.Unavailable(candidate.Plugin()); missing {
-		return none, nil
-	}
-	seen, err := e.Reader.Snapshot(ctx, candidate.ObserveReads(facts))
-	if err != nil {
+	o, err := e.asking().Observe(ctx, candidate, s.Record.Scheduling.Scheduler, facts)
+	if err != nil || o.Seen == nil {
 		return none, err
 	}
-	o, err := candidate.Observe(plugin, seen, facts)
-	if err != nil {
+	if err := o.Err; err != nil {
 		ctrllog.FromContext(ctx).Error(err, "a scheduler plugin cannot observe the attempt")
 		return none, nil
 	}
-	e.Schedulers.SetUnplaced(e.keyOf(s.obj), s.Record.Scheduling.Scheduler, s.Record.QueuedAt, o)
-	e.adjust(ctx, s, o, seen)
-	return o, nil
+	e.Schedulers.SetUnplaced(e.keyOf(s.obj), s.Record.Scheduling.Scheduler, s.Record.QueuedAt, o.Observation)
+	e.adjust(ctx, s, o.Observation, o.Seen)
+	return o.Observation, nil
 }
 
 // settle records in the ledger how far an attempt's pods have come. One that it does not know was started by an operator that
@@ -123,17 +126,17 @@ func (e *Engine[T]) adjust(ctx context.Context, s *scope[T], o scheduler.Observa
 }
 
 // release names the scheduler's objects of an attempt, and drops its reservation.
-func (e *Engine[T]) release(ctx context.Context, s *scope[T], attempt int32) []scheduler.Ref {
-	identity := e.Kind.Identity(s.obj, attempt, s.env.Now)
-	id := admission.AttemptID(identity, attempt)
+func (e *Engine[T]) release(ctx context.Context, s *scope[T], number int32) []scheduler.Ref {
+	identity := e.Kind.Identity(s.obj, number, s.env.Now)
+	id := admission.AttemptID(identity, number)
 	e.Schedulers.Release(id)
 	plugin, known := e.Registry.Compiled(s.Record.Scheduling.HeldBy) // it may have been disabled since
 	if !known {
 		return nil // its objects go with the application
 	}
-	refs, err := scheduler.Release(plugin, admission.AttemptOf(s.Application, id, attempt))
+	refs, err := scheduler.Release(plugin, admission.AttemptOf(s.Application, id, number))
 	if err != nil {
-		ctrllog.FromContext(ctx).Error(err, "a scheduler plugin cannot name its objects", "attempt", attempt)
+		ctrllog.FromContext(ctx).Error(err, "a scheduler plugin cannot name its objects", "attempt", number)
 	}
 	return refs
 }

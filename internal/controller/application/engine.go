@@ -138,6 +138,10 @@ type scope[T client.Object] struct {
 	// stored is the record without what is only kept in memory.
 	stored   lifecycle.Record
 	observed lifecycle.Observation
+	// candidate and answer are what Engine.candidate returns once validated: an attempt is built once.
+	validated bool
+	candidate *admission.Candidate
+	answer    admission.Result
 	// admission is whether the attempt may start, if that was asked, and seen what the scheduler's plugin was shown.
 	admission admission.Result
 	seen      scheduler.Snapshot

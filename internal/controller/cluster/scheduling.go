@@ -11,9 +11,11 @@ import (
 
 	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/internal/admission"
+	"github.com/firesteel-dev/firesteel/internal/attempt"
 	"github.com/firesteel-dev/firesteel/internal/convert/apache"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/observe"
+	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/standalone"
 )
@@ -55,23 +57,25 @@ func (e *Engine) start(o *v1.SparkCluster, r standalone.Record) admission.Cluste
 	return c
 }
 
+func (e *Engine) asking(config resolve.Operator) attempt.Asking {
+	return attempt.Asking{Registry: config.Registry, Reader: e.Reader, Reservations: e.Schedulers}
+}
+
 // admit asks whether the cluster may start.
 func (e *Engine) admit(ctx context.Context, o *v1.SparkCluster, r standalone.Record) (answer, error) {
 	config := e.Operator()
-	var annotations map[string]string
-	if config.Registry.NamespaceDefaults() {
-		var err error
-		if annotations, err = e.Reader.NamespaceAnnotations(ctx, o.Namespace); err != nil {
-			return answer{}, err
-		}
+	candidate, final, err := e.asking(config).Candidate(ctx, o.Namespace, func(annotations map[string]string) (*admission.Candidate, admission.Result) {
+		return e.start(o, r).Candidate(config, annotations)
+	})
+	if err != nil || candidate == nil {
+		return answer{Admission: final.Admission}, err
 	}
-	candidate, final := e.start(o, r).Candidate(config, annotations)
-	if candidate == nil {
-		return answer{Admission: final.Admission}, nil
-	}
-	asked, seen, err := e.Schedulers.Ask(ctx, candidate, e.Reader.Snapshot)
+	asked, seen, err := e.asking(config).Admit(ctx, candidate)
 	if err != nil {
 		return answer{}, err
+	}
+	if asked.Err != nil {
+		ctrllog.FromContext(ctx).Error(asked.Err, "a scheduler plugin cannot answer")
 	}
 	return decorated(candidate, answer{Admission: asked.Admission, seen: seen}), nil
 }
@@ -100,7 +104,7 @@ func (e *Engine) observe(ctx context.Context, o *v1.SparkCluster, r standalone.R
 	if a.Admission = (scheduler.Admission{}); a.problem.Reason != "" {
 		return a, nil
 	}
-	plugin, observes := config.Registry.Observer(r.Scheduling.Scheduler)
+	_, observes := config.Registry.Observer(r.Scheduling.Scheduler)
 	if !observes && !config.Registry.Quotas() {
 		return a, nil
 	}
@@ -109,18 +113,15 @@ func (e *Engine) observe(ctx context.Context, o *v1.SparkCluster, r standalone.R
 		return a, err
 	}
 	e.settle(config.Registry, candidate.Attempt(), facts)
-	if _, missing := e.Schedulers.Unavailable(candidate.Plugin()); missing || !observes {
-		return a, nil
-	}
-	if a.seen, err = e.Reader.Snapshot(ctx, candidate.ObserveReads(facts)); err != nil {
+	seen, err := e.asking(config).Observe(ctx, candidate, r.Scheduling.Scheduler, facts)
+	if a.seen = seen.Seen; err != nil || a.seen == nil {
 		return a, err
 	}
-	seen, err := candidate.Observe(plugin, a.seen, facts)
-	if err != nil {
+	if err := seen.Err; err != nil {
 		ctrllog.FromContext(ctx).Error(err, "a scheduler plugin cannot observe the cluster")
 		return a, nil
 	}
-	e.Schedulers.SetUnplaced(candidate.Attempt().App.Key(), r.Scheduling.Scheduler, candidate.Attempt().QueuedAt, seen)
+	e.Schedulers.SetUnplaced(candidate.Attempt().App.Key(), r.Scheduling.Scheduler, candidate.Attempt().QueuedAt, seen.Observation)
 	a.Apply, a.Delete, a.RetryAfter = seen.Apply, seen.Delete, seen.RetryAfter
 	if seen.Waits() {
 		a.placing = lifecycle.Cause{Reason: seen.Reason, Message: seen.Message}
