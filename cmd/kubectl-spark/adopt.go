@@ -21,6 +21,7 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/convert/sparksubmit"
+	"github.com/firesteel-dev/firesteel/internal/inspect"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 )
 
@@ -96,7 +97,7 @@ func (a *adoption) run(ctx context.Context, c *connection, name string, streams 
 			return err
 		}
 		if err := c.markDriver(ctx, pod, loaded, a.dry); err != nil {
-			return fmt.Errorf("pod %s: %w", pod.Name, forPeople(err))
+			return fmt.Errorf("pod %s: %w", pod.Name, inspect.ForPeople(err))
 		}
 	}
 	if err := a.report(app, pod, created, marked, streams); err != nil {
@@ -116,7 +117,7 @@ func (a *adoption) report(app *v1beta2.SparkApplication, pod *corev1.Pod, create
 		return a.out.print(streams.Out, app)
 	}
 	if created {
-		say(streams.Out, "%s/%s created%s", applications.qualified(), app.Name, a.dry.suffix())
+		say(streams.Out, "%s/%s created%s", inspect.Applications.Qualified(), app.Name, a.dry.suffix())
 	}
 	suffix := a.dry.suffix()
 	if metav1.GetControllerOfNoCopy(pod) != nil {
@@ -133,9 +134,9 @@ func (a *adoption) report(app *v1beta2.SparkApplication, pod *corev1.Pod, create
 // driverPod reads a driver that can be followed.
 func (c *connection) driverPod(ctx context.Context, name string) (*corev1.Pod, error) {
 	var pod corev1.Pod
-	err := c.Get(ctx, client.ObjectKey{Namespace: c.namespace, Name: name}, &pod)
+	err := c.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, &pod)
 	if apierrors.IsNotFound(err) {
-		return nil, fmt.Errorf("there is no pod %q in namespace %s; kubectl get pods -n %s -l spark-role=driver shows the drivers", name, c.namespace, c.namespace)
+		return nil, fmt.Errorf("there is no pod %q in namespace %s; kubectl get pods -n %s -l spark-role=driver shows the drivers", name, c.Namespace, c.Namespace)
 	}
 	if err != nil {
 		return nil, err
@@ -179,7 +180,7 @@ func (c *connection) follower(ctx context.Context, pod *corev1.Pod, name string)
 	case owner == "" && (stored.Annotations[v1beta2.AnnotationAdopts] != pod.Name || !kubeflow.FromStatus(&stored.Status).NeverRan() || stored.DeletionTimestamp != nil):
 		return nil, nil, fmt.Errorf("there is a SparkApplication %s that is not about pod %s; choose another name with --name", wanted, pod.Name)
 	}
-	stored.SetGroupVersionKind(applications.object("")) // a typed client drops it
+	stored.SetGroupVersionKind(inspect.Applications.ObjectKind("")) // a typed client drops it
 	return &stored, findings, nil
 }
 
@@ -189,7 +190,7 @@ func ownerOf(pod *corev1.Pod) (string, error) {
 		group, _, _ := strings.Cut(o.APIVersion, "/")
 		switch {
 		case o.Controller == nil || !*o.Controller:
-		case group == v1beta2.GroupVersion.Group && o.Kind == applications.Kind:
+		case group == v1beta2.GroupVersion.Group && o.Kind == inspect.Applications.Kind:
 			return o.Name, nil
 		default:
 			return "", fmt.Errorf("pod %s belongs to %s %s, which controls it", pod.Name, o.Kind, o.Name)

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/internal/convert/sparksubmit"
+	"github.com/firesteel-dev/firesteel/internal/inspect"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
@@ -68,7 +69,7 @@ func (c *connection) markExecutors(ctx context.Context, driver *corev1.Pod, app 
 			continue
 		}
 		if err != nil {
-			return marked, fmt.Errorf("pod %s: %w", pod.Name, forPeople(err))
+			return marked, fmt.Errorf("pod %s: %w", pod.Name, inspect.ForPeople(err))
 		}
 		marked++
 	}

@@ -70,7 +70,7 @@ func look(t *testing.T, name string) (lifecycle.Observation, lifecycle.Plan) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := c.application(t.Context(), name, "wait")
+	s, err := c.FindApplication(t.Context(), name, "wait")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/firesteel-dev/firesteel/internal/inspect"
 )
 
 // change is one observation of an object: nil if it does not exist. An error with again set is retried;
@@ -27,7 +29,7 @@ const pause = time.Second
 
 // changes reports an object now and whenever it changes, until the context is done. A watch that ends, as all do, is
 // begun again with a fresh look. list is an empty list of the object's kind.
-func changes(ctx context.Context, c reader, list client.ObjectList, key client.ObjectKey) <-chan change {
+func changes(ctx context.Context, c inspect.Reader, list client.ObjectList, key client.ObjectKey) <-chan change {
 	seen := make(chan change)
 	send := func(one change) {
 		select {
@@ -62,7 +64,7 @@ func lasting(err error) bool {
 }
 
 // watchOnce looks and follows until the watch ends.
-func watchOnce(ctx context.Context, c reader, kind client.ObjectList, key client.ObjectKey, send func(client.Object)) error {
+func watchOnce(ctx context.Context, c inspect.Reader, kind client.ObjectList, key client.ObjectKey, send func(client.Object)) error {
 	list, ok := kind.DeepCopyObject().(client.ObjectList)
 	if !ok {
 		return errors.New("not a list of objects")

@@ -13,20 +13,17 @@ import (
 	"github.com/spf13/cobra"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
-	"github.com/firesteel-dev/firesteel/internal/observe"
+	"github.com/firesteel-dev/firesteel/internal/inspect"
 	harmless "github.com/firesteel-dev/firesteel/internal/text"
 )
 
@@ -46,20 +43,11 @@ func addCluster(command *cobra.Command) cluster {
 	return c
 }
 
-// reader is what all commands may do to a cluster: look. What changes something is in write.go.
-type reader interface {
-	client.Reader
-	Watch(ctx context.Context, list client.ObjectList, opts ...client.ListOption) (watch.Interface, error)
-	RESTMapper() meta.RESTMapper
-}
-
 // connection is a cluster that can be read, and changed by the functions of write.go.
 type connection struct {
-	reader
-	writes    writer
-	pods      typedcorev1.PodsGetter
-	namespace string
-	config    *rest.Config
+	*inspect.Cluster
+	writes writer
+	config *rest.Config
 }
 
 // connect makes the clients. The cluster is asked by the first call.
@@ -90,7 +78,11 @@ func (c cluster) connect() (*connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &connection{reader: all, writes: all, pods: core, namespace: namespace, config: config}, nil
+	connected := &connection{&inspect.Cluster{Reader: all, Pods: core, Namespace: namespace}, all, config}
+	connected.Forward = func(ctx context.Context, pod string, port int32, opened func(string)) error {
+		return tunnel(ctx, connected, pod, port, opened)
+	}
+	return connected, nil
 }
 
 // complete offers the names of applications, or nothing if the cluster does not answer soon.
@@ -98,17 +90,17 @@ func (c cluster) complete(command *cobra.Command, args []string, _ string) ([]st
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return c.offer(command.Context(), args, families...), cobra.ShellCompDirectiveNoFileComp
+	return c.offer(command.Context(), args, inspect.Families...), cobra.ShellCompDirectiveNoFileComp
 }
 
 // completeObjects offers the names of several kinds, with their type if they are no applications, without those that are there already.
-func (c cluster) completeObjects(of ...kind) cobra.CompletionFunc {
+func (c cluster) completeObjects(of ...inspect.Type) cobra.CompletionFunc {
 	return func(command *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		return c.offer(command.Context(), args, of...), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
-func (c cluster) offer(ctx context.Context, args []string, of ...kind) []string {
+func (c cluster) offer(ctx context.Context, args []string, of ...inspect.Type) []string {
 	const patience = 3 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -118,10 +110,10 @@ func (c cluster) offer(ctx context.Context, args []string, of ...kind) []string 
 	}
 	var all []string
 	for _, k := range of {
-		names, _ := connected.names(ctx, k) // a shell has no place for an error
+		names, _ := connected.Names(ctx, k) // a shell has no place for an error
 		for _, name := range names {
-			if k != applications && len(of) > 1 {
-				name = k.typed(name)
+			if k != inspect.Applications && len(of) > 1 {
+				name = k.Typed(name)
 			}
 			if !slices.Contains(args, name) {
 				all = append(all, name)
@@ -129,19 +121,6 @@ func (c cluster) offer(ctx context.Context, args []string, of ...kind) []string 
 		}
 	}
 	return all
-}
-
-// tail returns the last lines of a log, at most limit bytes.
-func (c *connection) tail(ctx context.Context, namespace, pod, container string, limit int64) (string, error) {
-	const patience = 5 * time.Second
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	options := &corev1.PodLogOptions{Container: container, TailLines: ptr.To[int64](observe.LogLines), LimitBytes: &limit}
-	text, err := c.pods.Pods(namespace).GetLogs(pod, options).DoRaw(ctx)
-	if err != nil {
-		return "", fmt.Errorf("read log of %s/%s: %w", namespace, pod, err)
-	}
-	return string(text), nil
 }
 
 // say writes what is not the output itself: notes and progress.

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
+	"github.com/firesteel-dev/firesteel/internal/inspect"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
@@ -67,7 +68,7 @@ func newConnect(streams genericiooptions.IOStreams) *cobra.Command {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveDefault
 		}
-		return clusters.offer(command.Context(), args, servers), cobra.ShellCompDirectiveNoFileComp
+		return clusters.offer(command.Context(), args, inspect.Servers), cobra.ShellCompDirectiveNoFileComp
 	}
 	command.Flags().IntVar(&k.port, "port", 0, "the port on this machine; by default 15002 if it is free, or any")
 	command.Flags().DurationVar(&k.timeout, "timeout", defaultReadyTimeout, "how long to wait until the server takes clients")
@@ -150,7 +151,7 @@ func (k *connecting) run(ctx context.Context, c *connection, name string, comman
 	}
 	go func() {
 		if err := <-over; err != nil && life.Err() == nil {
-			say(k.streams.ErrOut, "error: %v", forPeople(err))
+			say(k.streams.ErrOut, "error: %v", inspect.ForPeople(err))
 			end() // the command's connections are refused from now on
 		}
 	}()
@@ -171,7 +172,7 @@ func (k *connecting) await(s *session, opened <-chan *v1alpha1.SparkConnect, ove
 		if err := <-over; err != nil && !errors.Is(err, context.Canceled) {
 			return nil, err
 		}
-		return nil, &exitError{codeTimeout, fmt.Errorf("timed out after %s: %s; kubectl spark explain %s/%s says why", k.timeout, s.said, servers.Short, s.name)}
+		return nil, &exitError{codeTimeout, fmt.Errorf("timed out after %s: %s; kubectl spark explain %s/%s says why", k.timeout, s.said, inspect.Servers.Short, s.name)}
 	}
 }
 
@@ -237,7 +238,7 @@ func (s *session) remote(ctx context.Context, o *v1alpha1.SparkConnect, port int
 	if err != nil {
 		return bare, fmt.Errorf("the server asks for a token, and Secret %s cannot be read: %w; who may read it gets the token with\n"+
 			"  kubectl get secret %s -n %s -o jsonpath='{.data.token}' | base64 -d\nand the URL is this one with /;token=TOKEN behind it",
-			name, forPeople(err), name, o.Namespace)
+			name, inspect.ForPeople(err), name, o.Namespace)
 	}
 	return remoteURL(port, string(secret.Data[spark.TokenKey])), nil
 }

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
+	"github.com/firesteel-dev/firesteel/internal/inspect"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/observe"
 	"github.com/firesteel-dev/firesteel/internal/spark"
@@ -55,9 +56,9 @@ func newSession(c *connection, name string, streams genericiooptions.IOStreams, 
 // server reads one server, and suggests others if it does not exist.
 func (c *connection) server(ctx context.Context, name string) (*v1alpha1.SparkConnect, error) {
 	var o v1alpha1.SparkConnect
-	err := c.Get(ctx, client.ObjectKey{Namespace: c.namespace, Name: name}, &o)
-	if isMissing(err, servers) {
-		return nil, c.nothing(ctx, name, servers)
+	err := c.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, &o)
+	if inspect.IsMissing(err, inspect.Servers) {
+		return nil, c.NotFound(ctx, name, inspect.Servers)
 	}
 	if err != nil {
 		return nil, err
@@ -83,7 +84,7 @@ func (s *session) follow(ctx context.Context, opened chan<- *v1alpha1.SparkConne
 		case ended:
 			s.progress("server pod %s has ended; waiting for the next one", pod.Name)
 		case err != nil:
-			s.progress("no tunnel to server pod %s: %v; trying again", pod.Name, forPeople(err))
+			s.progress("no tunnel to server pod %s: %v; trying again", pod.Name, inspect.ForPeople(err))
 		default:
 			s.progress("the tunnel to server pod %s was lost; opening another", pod.Name)
 		}
@@ -147,7 +148,7 @@ func (s *session) progress(format string, args ...any) {
 func (s *session) await(ctx context.Context) (*v1alpha1.SparkConnect, *corev1.Pod, error) {
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
-	key := client.ObjectKey{Namespace: s.namespace, Name: s.name}
+	key := client.ObjectKey{Namespace: s.Namespace, Name: s.name}
 	seen := changes(watching, s, &v1alpha1.SparkConnectList{}, key)
 	again := time.NewTicker(s.recheck)
 	defer again.Stop()
@@ -165,7 +166,7 @@ func (s *session) await(ctx context.Context) (*v1alpha1.SparkConnect, *corev1.Po
 				continue
 			}
 			if o, _ = one.object.(*v1alpha1.SparkConnect); o == nil {
-				return nil, nil, fmt.Errorf("%s/%s was deleted", s.namespace, s.name)
+				return nil, nil, fmt.Errorf("%s/%s was deleted", s.Namespace, s.name)
 			}
 		case <-again.C:
 		case <-s.relay.demand:
@@ -242,9 +243,9 @@ func unavailable(o *v1alpha1.SparkConnect) error {
 	case o.DeletionTimestamp != nil:
 		return fmt.Errorf("server %s/%s is being deleted", o.Namespace, o.Name)
 	case o.Spec.Suspend != nil && *o.Spec.Suspend:
-		return fmt.Errorf("server %s/%s is suspended; kubectl spark resume %s/%s starts it", o.Namespace, o.Name, servers.Short, o.Name)
+		return fmt.Errorf("server %s/%s is suspended; kubectl spark resume %s/%s starts it", o.Namespace, o.Name, inspect.Servers.Short, o.Name)
 	case o.Status.State == v1alpha1.SparkConnectStateFailed && o.Status.ObservedGeneration == o.Generation:
-		return fmt.Errorf("server %s/%s has failed%s; kubectl spark explain %s/%s says more", o.Namespace, o.Name, serverTrouble(o, ": "), servers.Short, o.Name)
+		return fmt.Errorf("server %s/%s has failed%s; kubectl spark explain %s/%s says more", o.Namespace, o.Name, serverTrouble(o, ": "), inspect.Servers.Short, o.Name)
 	}
 	return nil
 }
@@ -264,7 +265,7 @@ func takesClients(o *v1alpha1.SparkConnect, pod *corev1.Pod) bool {
 
 // describeServer is the state of a server and its reason.
 func describeServer(o *v1alpha1.SparkConnect) string {
-	text := stateName(string(o.Status.State))
+	text := inspect.StateName(string(o.Status.State))
 	if trouble := serverTrouble(o, ""); trouble != "" {
 		text += " (" + trouble + ")"
 	}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/inspect"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 )
@@ -33,16 +34,16 @@ func newDelete(streams genericiooptions.IOStreams) *cobra.Command {
 			"  # the schedule alone\n" +
 			"  kubectl spark delete scheduledsparkapp/nightly --keep-runs",
 	}, verb{
-		past: "deleted", kinds: allKinds(), whole: true,
-		do: func(ctx context.Context, c *connection, o found, dry dryRun, _ time.Time) (bool, []string, error) {
+		past: "deleted", kinds: inspect.Types(), whole: true,
+		do: func(ctx context.Context, c *connection, o inspect.Object, dry dryRun, _ time.Time) (bool, []string, error) {
 			switch {
-			case o.kind != schedules && keep:
-				return false, nil, fmt.Errorf("--keep-runs: only for a %s", schedules.Kind)
-			case o.kind == servers:
+			case o.Type != inspect.Schedules && keep:
+				return false, nil, fmt.Errorf("--keep-runs: only for a %s", inspect.Schedules.Kind)
+			case o.Type == inspect.Servers:
 				return true, serverGoes(o), c.remove(ctx, o, false, dry)
-			case o.kind == standalones:
+			case o.Type == inspect.Clusters:
 				return true, clusterGoes(o), c.remove(ctx, o, false, dry)
-			case slices.Contains(families, o.kind):
+			case slices.Contains(inspect.Families, o.Type):
 				return true, applicationGoes(o), c.remove(ctx, o, false, dry)
 			}
 			notes := c.scheduleGoes(ctx, o, keep)
@@ -54,8 +55,8 @@ func newDelete(streams genericiooptions.IOStreams) *cobra.Command {
 }
 
 // applicationGoes says what is deleted with an application.
-func applicationGoes(o found) []string {
-	a, err := o.application(o.Object, resolve.Operator{}, time.Time{})
+func applicationGoes(o inspect.Object) []string {
+	a, err := o.Load(o.Object, resolve.Operator{}, time.Time{})
 	if err != nil || a.Record.State == lifecycle.New || a.Record.State.Final() {
 		return nil
 	}
@@ -63,8 +64,8 @@ func applicationGoes(o found) []string {
 }
 
 // serverGoes says what is deleted with a server.
-func serverGoes(o found) []string {
-	state := stateName(nested(o.Object, "status", "state"))
+func serverGoes(o inspect.Object) []string {
+	state := inspect.StateName(nested(o.Object, "status", "state"))
 	if state == "NEW" {
 		return nil
 	}
@@ -72,7 +73,7 @@ func serverGoes(o found) []string {
 }
 
 // clusterGoes says what is deleted with a cluster.
-func clusterGoes(o found) []string {
+func clusterGoes(o inspect.Object) []string {
 	state := clusterState(o.Unstructured)
 	if state == "NEW" {
 		return nil
@@ -81,10 +82,10 @@ func clusterGoes(o found) []string {
 }
 
 // scheduleGoes says what becomes of the runs of a schedule.
-func (c *connection) scheduleGoes(ctx context.Context, o found, keep bool) []string {
-	all, err := c.selected(ctx, applications, labels.SelectorFromSet(labels.Set{v1beta2.LabelScheduledAppName: o.GetName()}))
+func (c *connection) scheduleGoes(ctx context.Context, o inspect.Object, keep bool) []string {
+	all, err := c.Select(ctx, inspect.Applications, labels.SelectorFromSet(labels.Set{v1beta2.LabelScheduledAppName: o.GetName()}))
 	if err != nil {
-		return []string{"which runs belong to it is not known: " + forPeople(err).Error()}
+		return []string{"which runs belong to it is not known: " + inspect.ForPeople(err).Error()}
 	}
 	var runs, active []string
 	for _, run := range all {

@@ -12,25 +12,21 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/cli-runtime/pkg/printers"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/internal/explain"
+	"github.com/firesteel-dev/firesteel/internal/inspect"
 	"github.com/firesteel-dev/firesteel/internal/kinds"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 )
 
-// chunk is how many applications are read at once.
-const chunk = 500
-
 // listing is what the flags of list say.
 type listing struct {
-	kinds  []kind
+	kinds  []inspect.Type
 	all    bool
 	states []string
 	out    output
@@ -74,26 +70,18 @@ func newList(streams genericiooptions.IOStreams) *cobra.Command {
 	command.Flags().BoolVarP(&l.all, "all-namespaces", "A", false, "list those of all namespaces")
 	command.Flags().StringSliceVar(&l.states, "state", nil, "only those in these states, such as running,failed")
 	l.out.addFormat(command, "", "format of the output: wide, name, json or yaml; a table by default", "wide", "name", "json", "yaml")
-	_ = command.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(slices.Concat(statesOf(applications), statesOf(apache)), cobra.ShellCompDirectiveNoFileComp))
+	_ = command.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(slices.Concat(statesOf(inspect.Applications), statesOf(inspect.ApacheApplications)), cobra.ShellCompDirectiveNoFileComp))
 	return command
 }
 
 // statesOf are the states of a kind as the table calls them.
-func statesOf(k kind) []string {
+func statesOf(k inspect.Type) []string {
 	var names []string
 	for _, s := range append([]string{""}, k.States...) {
-		names = append(names, stateName(s))
+		names = append(names, inspect.StateName(s))
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
-}
-
-// stateName makes the state of a new application visible.
-func stateName(s string) string {
-	if s == "" {
-		return "NEW"
-	}
-	return s
 }
 
 // known are the states of the kinds that are listed; two families have some of the same words.
@@ -111,17 +99,17 @@ func (l *listing) known() []string {
 
 // check checks arguments and flags.
 func (l *listing) check(args []string) error {
-	l.kinds = families
-	if len(args) > 0 && args[0] != applications.Many {
-		k, err := kindOf(args[0])
+	l.kinds = inspect.Families
+	if len(args) > 0 && args[0] != inspect.Applications.Many {
+		k, err := inspect.TypeOf(args[0])
 		if err != nil {
-			at := slices.IndexFunc(allKinds(), func(k kind) bool { return k.Many == args[0] })
+			at := slices.IndexFunc(inspect.Types(), func(k inspect.Type) bool { return k.Many == args[0] })
 			if at < 0 {
 				return fmt.Errorf("%w; write applications, schedules, servers or clusters", err)
 			}
-			k = allKinds()[at]
+			k = inspect.Types()[at]
 		}
-		l.kinds = []kind{k}
+		l.kinds = []inspect.Type{k}
 	}
 	known := l.known()
 	for _, state := range l.states {
@@ -149,12 +137,12 @@ func (l *listing) run(ctx context.Context, c *connection, streams genericiooptio
 		return l.out.print(streams.Out, map[string]any{"apiVersion": "v1", "kind": "List", "items": objects})
 	case "name":
 		for _, o := range items {
-			say(streams.Out, "%s/%s", o.qualified(), o.GetName())
+			say(streams.Out, "%s/%s", o.Qualified(), o.GetName())
 		}
 		return nil
 	}
 	if len(items) == 0 {
-		where := "in namespace " + c.namespace
+		where := "in namespace " + c.Namespace
 		if l.all {
 			where = "in any namespace"
 		}
@@ -164,56 +152,14 @@ func (l *listing) run(ctx context.Context, c *connection, streams genericiooptio
 	return l.table(streams.Out, items, now)
 }
 
-// read lists the objects as they are stored, so that programs get all of it, by name. One of two families need not be there, or be readable;
-// where there is nothing else, the first is missed.
-func (l *listing) read(ctx context.Context, c *connection) ([]found, error) {
-	items := []found{}
-	var missed error
-	for i, k := range l.kinds {
-		all, err := l.readKind(ctx, c, k)
-		switch {
-		case err == nil:
-		case !apierrors.IsForbidden(err) && !isMissingKind(err):
-			return nil, err
-		case i == 0:
-			missed = err
-		}
-		items = append(items, all...)
-	}
-	if len(items) == 0 && missed != nil {
-		return nil, missed
-	}
-	slices.SortStableFunc(items, func(a, b found) int {
-		return strings.Compare(a.GetNamespace()+"/"+a.GetName(), b.GetNamespace()+"/"+b.GetName())
-	})
-	return items, nil
-}
-
 // wants reports whether objects in a state are listed.
 func (l *listing) wants(state string) bool {
 	return len(l.states) == 0 || slices.ContainsFunc(l.states, func(s string) bool { return strings.EqualFold(s, state) })
 }
 
-func (l *listing) readKind(ctx context.Context, c *connection, k kind) ([]found, error) {
-	options := &client.ListOptions{Namespace: c.namespace, Limit: chunk}
-	if l.all {
-		options.Namespace = ""
-	}
-	var items []found
-	for {
-		list := k.list()
-		if err := c.List(ctx, list, options); err != nil {
-			return nil, err
-		}
-		for i := range list.Items {
-			if o := &list.Items[i]; l.wants(tables[k].state(o)) {
-				items = append(items, found{k, o})
-			}
-		}
-		if options.Continue = list.GetContinue(); options.Continue == "" {
-			return items, nil
-		}
-	}
+// read lists the objects that the flags choose.
+func (l *listing) read(ctx context.Context, c *connection) ([]inspect.Object, error) {
+	return c.ListObjects(ctx, l.kinds, l.all, func(o inspect.Object) bool { return l.wants(tables[o.Type].state(o.Unstructured)) })
 }
 
 // table is how the objects of a kind are listed.
@@ -223,7 +169,7 @@ type table struct {
 	// states are all that there are, and state is that of an object.
 	states []string
 	state  func(*unstructured.Unstructured) string
-	row    func(o found, now time.Time, wide bool) ([]string, error)
+	row    func(o inspect.Object, now time.Time, wide bool) ([]string, error)
 }
 
 var (
@@ -231,22 +177,22 @@ var (
 	more   = []string{"SPARK", "SCHEDULER", "QUEUE", "MESSAGE"}
 )
 
-var tables = map[kind]table{
-	applications: {header: header, more: more, states: statesOf(applications), state: stateAt("status", "applicationState", "state"), row: row},
-	apache:       {header: header, more: more, states: statesOf(apache), state: stateAt("status", "currentState", "currentStateSummary"), row: row},
-	schedules:    {header: scheduleHeader, more: scheduleMore, states: scheduleStates, state: scheduleState, row: rowOf(scheduleRow)},
-	servers:      {header: serverHeader, more: serverMore, states: serverStates, state: stateAt("status", "state"), row: serverRow},
-	standalones:  {header: clusterHeader, more: clusterMore, states: clusterStates, state: clusterState, row: rowOf(clusterRow)},
+var tables = map[inspect.Type]table{
+	inspect.Applications:       {header: header, more: more, states: statesOf(inspect.Applications), state: stateAt("status", "applicationState", "state"), row: row},
+	inspect.ApacheApplications: {header: header, more: more, states: statesOf(inspect.ApacheApplications), state: stateAt("status", "currentState", "currentStateSummary"), row: row},
+	inspect.Schedules:          {header: scheduleHeader, more: scheduleMore, states: scheduleStates, state: scheduleState, row: rowOf(scheduleRow)},
+	inspect.Servers:            {header: serverHeader, more: serverMore, states: serverStates, state: stateAt("status", "state"), row: serverRow},
+	inspect.Clusters:           {header: clusterHeader, more: clusterMore, states: clusterStates, state: clusterState, row: rowOf(clusterRow)},
 }
 
 func stateAt(path ...string) func(*unstructured.Unstructured) string {
-	return func(o *unstructured.Unstructured) string { return stateName(nested(o.Object, path...)) }
+	return func(o *unstructured.Unstructured) string { return inspect.StateName(nested(o.Object, path...)) }
 }
 
 // rowOf is the line of an object by its type.
-func rowOf[T kinds.Object](row func(T, time.Time, bool) []string) func(found, time.Time, bool) ([]string, error) {
-	return func(o found, now time.Time, wide bool) ([]string, error) {
-		decoded, err := o.decoded(o.Object)
+func rowOf[T kinds.Object](row func(T, time.Time, bool) []string) func(inspect.Object, time.Time, bool) ([]string, error) {
+	return func(o inspect.Object, now time.Time, wide bool) ([]string, error) {
+		decoded, err := o.Decoded(o.Object)
 		if err != nil {
 			return nil, err
 		}
@@ -260,7 +206,7 @@ func nested(o map[string]any, path ...string) string {
 }
 
 // table prints one line for each object.
-func (l *listing) table(out io.Writer, items []found, now time.Time) error {
+func (l *listing) table(out io.Writer, items []inspect.Object, now time.Time) error {
 	w := printers.GetNewTabWriter(out)
 	wide := l.out.format == "wide"
 	columns := tables[l.kinds[0]].header
@@ -272,7 +218,7 @@ func (l *listing) table(out io.Writer, items []found, now time.Time) error {
 	}
 	say(w, "%s", strings.Join(columns, "\t"))
 	for _, item := range items {
-		cells, err := tables[item.kind].row(item, now, wide)
+		cells, err := tables[item.Type].row(item, now, wide)
 		if err != nil {
 			return err
 		}
@@ -285,8 +231,8 @@ func (l *listing) table(out io.Writer, items []found, now time.Time) error {
 }
 
 // row is the line of an application.
-func row(o found, now time.Time, wide bool) ([]string, error) {
-	a, err := o.application(o.Object, resolve.Operator{}, now)
+func row(o inspect.Object, now time.Time, wide bool) ([]string, error) {
+	a, err := o.Load(o.Object, resolve.Operator{}, now)
 	if err != nil {
 		return nil, err
 	}
@@ -297,7 +243,7 @@ func row(o found, now time.Time, wide bool) ([]string, error) {
 		executors = "-"
 	}
 	cells := []string{
-		a.GetName(), stateName(a.State), strconv.Itoa(int(record.Attempt)), dash(record.DriverName), executors,
+		a.GetName(), inspect.StateName(a.State), strconv.Itoa(int(record.Attempt)), dash(record.DriverName), executors,
 		dash(string(cause.Reason)), duration.HumanDuration(now.Sub(a.GetCreationTimestamp().Time)), dash(ran(record, now)),
 	}
 	if !wide {

@@ -9,6 +9,7 @@ import (
 
 	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/internal/explain"
+	"github.com/firesteel-dev/firesteel/internal/inspect"
 )
 
 // clusterStates are the states of clusters.
@@ -34,7 +35,7 @@ func clusterRow(o *v1.SparkCluster, now time.Time, wide bool) []string {
 	cause := explain.ClusterCause(o.Status.Conditions)
 	master, workers := explain.ClusterReady(o.Status.Conditions)
 	cells := []string{
-		o.Name, stateName(string(state)), dash(master), dash(workers), dash(string(cause.Reason)), duration.HumanDuration(now.Sub(o.CreationTimestamp.Time)),
+		o.Name, inspect.StateName(string(state)), dash(master), dash(workers), dash(string(cause.Reason)), duration.HumanDuration(now.Sub(o.CreationTimestamp.Time)),
 	}
 	if !wide {
 		return cells

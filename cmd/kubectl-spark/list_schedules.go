@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/inspect"
 	"github.com/firesteel-dev/firesteel/internal/schedule"
 )
 
@@ -26,7 +27,7 @@ var (
 
 // scheduleState is the state of a schedule as it is stored.
 func scheduleState(o *unstructured.Unstructured) string {
-	state := stateName(nested(o.Object, "status", "scheduleState"))
+	state := inspect.StateName(nested(o.Object, "status", "scheduleState"))
 	if suspended(o) && state == string(v1beta2.ScheduleStateScheduled) {
 		return "Suspended"
 	}
@@ -35,7 +36,7 @@ func scheduleState(o *unstructured.Unstructured) string {
 
 // scheduleRow is the line of a schedule.
 func scheduleRow(o *v1beta2.ScheduledSparkApplication, now time.Time, wide bool) []string {
-	state := stateName(string(o.Status.ScheduleState))
+	state := inspect.StateName(string(o.Status.ScheduleState))
 	stopped := o.Spec.Suspend != nil && *o.Spec.Suspend
 	if stopped && o.Status.ScheduleState == v1beta2.ScheduleStateScheduled {
 		state = "Suspended"

@@ -11,6 +11,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/internal/explain"
+	"github.com/firesteel-dev/firesteel/internal/inspect"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 )
 
@@ -26,8 +27,8 @@ var (
 )
 
 // serverRow is the line of a server.
-func serverRow(o found, now time.Time, wide bool) ([]string, error) {
-	a, err := o.application(o.Object, resolve.Operator{}, now)
+func serverRow(o inspect.Object, now time.Time, wide bool) ([]string, error) {
+	a, err := o.Load(o.Object, resolve.Operator{}, now)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +40,7 @@ func serverRow(o found, now time.Time, wide bool) ([]string, error) {
 		pod, executors = "", "-"
 	}
 	cells := []string{
-		a.GetName(), stateName(a.State), strconv.Itoa(int(record.Attempt)), dash(pod), executors,
+		a.GetName(), inspect.StateName(a.State), strconv.Itoa(int(record.Attempt)), dash(pod), executors,
 		dash(string(cause.Reason)), duration.HumanDuration(now.Sub(a.GetCreationTimestamp().Time)), dash(ran(record, now)),
 	}
 	if !wide {

@@ -16,6 +16,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/utils/ptr"
 
+	"github.com/firesteel-dev/firesteel/internal/inspect"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
@@ -59,7 +60,7 @@ func newLogs(streams genericiooptions.IOStreams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			o, err := connected.application(command.Context(), args[0], "logs")
+			o, err := connected.FindApplication(command.Context(), args[0], "logs")
 			if err != nil {
 				return err
 			}
@@ -120,19 +121,19 @@ func (l *logging) options(container string) *corev1.PodLogOptions {
 }
 
 // attemptBefore prints what the status keeps of the attempt before the current one.
-func (l *logging) attemptBefore(o application) error {
+func (l *logging) attemptBefore(o inspect.Application) error {
 	for _, a := range slices.Backward(o.Record.Attempts) {
 		if a.Number < o.Record.Attempt {
 			return l.kept(o, a, "")
 		}
 	}
-	return fmt.Errorf("%s has had no attempt before attempt %d", o.key(), o.Record.Attempt)
+	return fmt.Errorf("%s has had no attempt before attempt %d", o.Key(), o.Record.Attempt)
 }
 
 // kept prints the log tail of an attempt, after a header that says what it is. why begins the header.
-func (l *logging) kept(o application, a lifecycle.Attempt, why string) error {
+func (l *logging) kept(o inspect.Application, a lifecycle.Attempt, why string) error {
 	if a.LogTail == "" {
-		return fmt.Errorf("%s%s of %s, and no log of it is kept: the status keeps the end of the logs of failed attempts only", why, ending(a), o.key())
+		return fmt.Errorf("%s%s of %s, and no log of it is kept: the status keeps the end of the logs of failed attempts only", why, ending(a), o.Key())
 	}
 	say(l.streams.ErrOut, "%s%s. The last lines of its log, as the status keeps them:", why, ending(a))
 	say(l.streams.Out, "%s", strings.TrimRight(lastLines(a.LogTail, l.tail), "\n"))
@@ -161,12 +162,12 @@ func lastLines(text string, n int64) string {
 }
 
 // gone is for a driver pod that does not exist: what the status keeps of the current attempt is printed.
-func (l *logging) gone(o application, pod string) error {
+func (l *logging) gone(o inspect.Application, pod string) error {
 	r := o.Record
 	if a := r.Current(); a != nil {
 		return l.kept(o, *a, "driver pod "+pod+" is gone; ")
 	}
-	text := fmt.Sprintf("driver pod %s of attempt %d does not exist yet: %s is %s", pod, max(1, r.Attempt), o.key(), stateName(o.State))
+	text := fmt.Sprintf("driver pod %s of attempt %d does not exist yet: %s is %s", pod, max(1, r.Attempt), o.Key(), inspect.StateName(o.State))
 	if r.Cause.Message != "" {
 		text += " (" + firstLine(r.Cause.Message) + ")"
 	}
@@ -177,7 +178,7 @@ func (l *logging) gone(o application, pod string) error {
 }
 
 // driverPod returns the pod if it is the driver of the application's current attempt, or else nil.
-func driverPod(pod *corev1.Pod, o application) *corev1.Pod {
+func driverPod(pod *corev1.Pod, o inspect.Application) *corev1.Pod {
 	if pod == nil || o.Owner.Of(pod) != lifecycle.Current {
 		return nil
 	}
@@ -221,5 +222,5 @@ func (l *logging) containerOf(pod *corev1.Pod, usual string) (string, error) {
 
 // pod reads one pod.
 func (c *connection) pod(ctx context.Context, name string) (*corev1.Pod, error) {
-	return c.pods.Pods(c.namespace).Get(ctx, name, metav1.GetOptions{})
+	return c.Pods.Pods(c.Namespace).Get(ctx, name, metav1.GetOptions{})
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/firesteel-dev/firesteel/internal/inspect"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 	"github.com/firesteel-dev/firesteel/internal/version"
 )
@@ -55,7 +56,7 @@ func run(args []string, streams genericiooptions.IOStreams) int {
 		say(streams.ErrOut, "error: %v", exit)
 		return exit.code
 	}
-	say(streams.ErrOut, "error: %v", forPeople(err))
+	say(streams.ErrOut, "error: %v", inspect.ForPeople(err))
 	return 1
 }
 

@@ -5,13 +5,13 @@ package main
 import (
 	"cmp"
 	"io"
-	"slices"
 	"strconv"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/cli-runtime/pkg/printers"
 
+	"github.com/firesteel-dev/firesteel/internal/inspect"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
@@ -70,14 +70,14 @@ func placeOf(l scheduler.Line) queuePlace {
 	return queuePlace{Namespace: cmp.Or(l.Namespace, "*"), Quota: l.Quota, Resource: string(l.Resource)}
 }
 
-func queueReportOf(line []inLine, lines []scheduler.LineState) queueReport {
+func queueReportOf(line []inspect.Waiting, lines []scheduler.LineState) queueReport {
 	r := queueReport{Items: []queueItem{}, Lines: []queueLine{}}
 	for _, x := range line {
 		item := queueItem{
-			APIVersion: x.object.GetAPIVersion(), Kind: x.object.GetKind(), Namespace: x.namespace, Name: x.object.GetName(), Scheduler: x.scheduler, Queue: x.queue,
-			Since: x.since.UTC(), Reason: string(x.why.Reason), Message: x.why.Message,
+			APIVersion: x.Object.GetAPIVersion(), Kind: x.Object.GetKind(), Namespace: x.Namespace, Name: x.Object.GetName(), Scheduler: x.Scheduler, Queue: x.Queue,
+			Since: x.Since.UTC(), Reason: string(x.Why.Reason), Message: x.Why.Message,
 		}
-		for _, p := range x.positions {
+		for _, p := range x.Positions {
 			item.Positions = append(item.Positions, queuePosition{placeOf(p.Line), p.Position, p.Asked})
 		}
 		r.Items = append(r.Items, item)
@@ -86,31 +86,6 @@ func queueReportOf(line []inLine, lines []scheduler.LineState) queueReport {
 		r.Lines = append(r.Lines, queueLine{placeOf(l.Line), l.Waiting, int64(l.Longest.Seconds()), l.Asked, l.Used, l.Limit, l.Guaranteed, l.Borrowed})
 	}
 	return r
-}
-
-// enter gives those who wait their positions, of which some may not be known, and drops the lines that none of them waits in.
-func (q *quotaLines) enter(line []inLine, doubt bool) {
-	shown := map[scheduler.Line]bool{}
-	for i := range line {
-		line[i].positions = q.positions[line[i].object.GetUID()]
-		line[i].unknown = doubt && len(line[i].positions) == 0 && slices.Contains(quotaReasons, line[i].why.Reason)
-		for _, p := range line[i].positions {
-			shown[p.Line] = true
-		}
-	}
-	q.drop(func(l scheduler.Line) bool { return !shown[l] })
-}
-
-// position is that in the line in which most are ahead: it starts when it has its turn in all of them.
-func (x inLine) position() string {
-	switch {
-	case x.unknown:
-		return "?"
-	case len(x.positions) == 0:
-		return "-"
-	}
-	last := slices.MaxFunc(x.positions, func(a, b scheduler.Position) int { return cmp.Compare(a.Position, b.Position) })
-	return strconv.Itoa(last.Position)
 }
 
 func printLines(out io.Writer, lines []scheduler.LineState) error {

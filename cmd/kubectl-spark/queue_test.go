@@ -20,49 +20,6 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
-func TestWaitingOf(t *testing.T) {
-	created := metav1.NewTime(time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC))
-	queued := metav1.NewTime(created.Add(time.Minute))
-	submitted := metav1.NewTime(created.Add(2 * time.Minute))
-	condition := func(kind, status, reason, message string) metav1.Condition {
-		return metav1.Condition{Type: kind, Status: metav1.ConditionStatus(status), Reason: reason, Message: message}
-	}
-	cases := map[string]struct {
-		reason string
-		status v1beta2.SparkApplicationStatus
-		waits  bool
-		since  time.Time
-		why    lifecycle.Cause
-	}{
-		"New": {reason: "the operator may be down", waits: true, since: created.Time, why: lifecycle.Cause{Message: "the operator has not reconciled it yet"}},
-		"Queued": {
-			reason: "the scheduler's sentence, since the attempt was queued", waits: true, since: queued.Time, why: lifecycle.Cause{Reason: "WaitingForQuota", Message: "waiting for quota in queue team-a"},
-			status: v1beta2.SparkApplicationStatus{
-				Attempt: 1, AppState: v1beta2.ApplicationState{State: v1beta2.ApplicationStateSubmitted}, Scheduling: &v1beta2.SchedulingStatus{QueuedAt: &queued},
-				Cause: &v1beta2.CauseStatus{Reason: "WaitingForQuota", Message: "waiting for quota in queue team-a"},
-			},
-		},
-		"Pending": {
-			reason: "a driver pod without a node waits, too", waits: true, since: submitted.Time, why: lifecycle.Cause{Reason: "Unschedulable", Message: "0/3 nodes are available"},
-			status: v1beta2.SparkApplicationStatus{
-				Attempt: 1, ExecutionAttempts: 1, LastSubmissionAttemptTime: submitted, AppState: v1beta2.ApplicationState{State: v1beta2.ApplicationStateSubmitted},
-				Conditions: []metav1.Condition{condition("Submitted", "True", "DriverCreated", ""), condition("DriverReady", "False", "Unschedulable", "0/3 nodes are available")},
-			},
-		},
-		"Running": {reason: "it has what it waited for", status: v1beta2.SparkApplicationStatus{Attempt: 1, ExecutionAttempts: 1, AppState: v1beta2.ApplicationState{State: v1beta2.ApplicationStateRunning}}},
-		"Failed":  {reason: "it is over", status: v1beta2.SparkApplicationStatus{Attempt: 1, ExecutionAttempts: 1, AppState: v1beta2.ApplicationState{State: v1beta2.ApplicationStateFailed}}},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			o := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: created}, Status: tc.status}
-			got, waits := waitingOf(asRead(o))
-			if waits != tc.waits || waits && (!got.since.Equal(tc.since) || got.why != tc.why) {
-				t.Errorf("%s: waits %v since %s: %+v; want %v since %s: %+v", tc.reason, waits, got.since, got.why, tc.waits, tc.since, tc.why)
-			}
-		})
-	}
-}
-
 // inQueue is an application that its scheduler lets wait.
 func inQueue(scheduler, queue string, since time.Duration, reason, message string) func(*v1beta2.SparkApplication) {
 	return func(o *v1beta2.SparkApplication) {

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/firesteel-dev/firesteel/internal/inspect"
 	"github.com/firesteel-dev/firesteel/internal/kinds"
 	"github.com/firesteel-dev/firesteel/internal/manifest"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
@@ -20,7 +21,7 @@ type render struct {
 	genericiooptions.IOStreams
 	files      filenames
 	output     output
-	config     configured
+	config     inspect.Configuration
 	namespace  string
 	uid        string
 	submitTime string
@@ -45,7 +46,7 @@ func newRender(streams genericiooptions.IOStreams) *cobra.Command {
 	}
 	r.files.addTo(command)
 	r.output.addTo(command)
-	r.config.addTo(command)
+	configurationFlag(&r.config, command)
 	command.Flags().StringVarP(&r.namespace, "namespace", "n", kinds.DefaultNamespace, "namespace of manifests that name none")
 	command.Flags().StringVar(&r.uid, "uid", "", "UID of the application")
 	command.Flags().StringVar(&r.submitTime, "submit-time", kinds.DefaultSubmitTime.Format(time.RFC3339), "time of the submission")
@@ -57,12 +58,12 @@ func (r *render) run(timed bool) error {
 	if err != nil {
 		return fmt.Errorf("--submit-time: %q: not a time; write it as 2006-01-02T15:04:05Z", r.submitTime)
 	}
-	operator, known, err := r.config.operator()
+	operator, known, err := r.config.Operator()
 	if err != nil {
 		return err
 	}
 	if !known {
-		r.say("without --config, %s", notConsidered)
+		r.say("without --config, %s", inspect.NotConsidered)
 	}
 	assumed := kinds.Assumed{Namespace: r.namespace, UID: types.UID(r.uid), SubmitTime: at, Now: at}
 	if !timed {

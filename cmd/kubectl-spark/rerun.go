@@ -10,6 +10,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/inspect"
 )
 
 func newRerun(streams genericiooptions.IOStreams) *cobra.Command {
@@ -24,20 +25,20 @@ func newRerun(streams genericiooptions.IOStreams) *cobra.Command {
 			"  # the same without this program\n" +
 			"  kubectl annotate sparkapplications.sparkoperator.k8s.io spark-pi --overwrite " + v1beta2.AnnotationRerunAt + "=$(date -u +%Y-%m-%dT%H:%M:%SZ)",
 	}, verb{
-		past: "rerun", kinds: []kind{applications, servers},
-		wrong: func(k kind) string {
+		past: "rerun", kinds: []inspect.Type{inspect.Applications, inspect.Servers},
+		wrong: func(k inspect.Type) string {
 			switch k {
-			case apache:
+			case inspect.ApacheApplications:
 				return appliedAgain
-			case standalones:
+			case inspect.Clusters:
 				return startedAgain
 			}
 			return "kubectl spark trigger NAME starts a run of it"
 		},
-		do: func(ctx context.Context, c *connection, o found, dry dryRun, now time.Time) (bool, []string, error) {
+		do: func(ctx context.Context, c *connection, o inspect.Object, dry dryRun, now time.Time) (bool, []string, error) {
 			var notes []string
 			if suspended(o.Unstructured) {
-				notes = append(notes, "it is suspended, and runs after kubectl spark resume "+o.plain())
+				notes = append(notes, "it is suspended, and runs after kubectl spark resume "+o.Plain())
 			}
 			return true, notes, c.setTime(ctx, o, v1beta2.AnnotationRerunAt, laterThan(o, v1beta2.AnnotationRerunAt, now), dry)
 		},
@@ -52,7 +53,7 @@ const startedAgain = "it starts again after kubectl spark suspend NAME and kubec
 
 // laterThan is the present time, or one that is later than that of an annotation: clocks differ, and two requests within
 // a second are two.
-func laterThan(o found, annotation string, now time.Time) time.Time {
+func laterThan(o inspect.Object, annotation string, now time.Time) time.Time {
 	now = now.Truncate(time.Second)
 	before, err := time.Parse(time.RFC3339, o.GetAnnotations()[annotation])
 	if err == nil && !now.After(before) {

@@ -3,27 +3,17 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
-	"github.com/firesteel-dev/firesteel/internal/lifecycle"
-	"github.com/firesteel-dev/firesteel/internal/observe"
-	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
@@ -200,35 +190,5 @@ func TestExplainServer(t *testing.T) {
 	}
 	if err := json.Unmarshal([]byte(out), &report); err != nil || report.State != "Ready" || !report.Server.Ready {
 		t.Errorf("%v: %s", err, out)
-	}
-}
-
-// The page of Spark's UI is read through a tunnel.
-func TestSessionsAreAskedFor(t *testing.T) {
-	now := time.Now().UTC().Truncate(time.Second)
-	page := fmt.Sprintf(`<strong>Started at: </strong> %s <h4>2 session(s) are online, running 1 Request(s)</h4> Request Statistics (0)`, now.Format("2006/01/02 15:04:05"))
-	ui := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, page) }))
-	defer ui.Close()
-	o := served("nb", remembered)
-	newAPI(t, o)
-	c, err := addCluster(&cobra.Command{}).connect()
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := lifecycle.Driver{Name: "nb-server", PodIP: "10.0.0.1", StartedAt: now}
-	through := func(ctx context.Context, _ *connection, pod string, port int32, opened func(string)) error {
-		if pod != "nb-server" || port != 4040 {
-			t.Errorf("a tunnel to %s:%d", pod, port)
-		}
-		opened(strings.TrimPrefix(ui.URL, "http://"))
-		return ctx.Err()
-	}
-	s := servers.Read(o, resolve.Operator{}, now).Application
-	if got := c.sessions(t.Context(), observe.Reader{}, s, d, through); !got.Known || got.Open != 2 || got.Executing != 1 {
-		t.Errorf("%+v", got)
-	}
-	refused := func(context.Context, *connection, string, int32, func(string)) error { return errors.New("no way") }
-	if got := c.sessions(t.Context(), observe.Reader{}, s, d, refused); got.Known || got.Problem != "no tunnel to the server pod: no way" {
-		t.Errorf("%+v", got)
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/firesteel-dev/firesteel/internal/inspect"
 	"github.com/firesteel-dev/firesteel/internal/observe"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
@@ -28,7 +29,7 @@ import (
 const maxStreams = 50
 
 // driver prints what there is of the driver's log.
-func (l *logging) driver(ctx context.Context, c *connection, o application) error {
+func (l *logging) driver(ctx context.Context, c *connection, o inspect.Application) error {
 	name := o.DriverName()
 	pod, err := c.pod(ctx, name)
 	if err != nil && !apierrors.IsNotFound(err) {
@@ -49,7 +50,7 @@ func (l *logging) driver(ctx context.Context, c *connection, o application) erro
 
 // copy streams one container's log.
 func (l *logging) copy(ctx context.Context, c *connection, pod, container string, out io.Writer) error {
-	stream, err := c.pods.Pods(c.namespace).GetLogs(pod, l.options(container)).Stream(ctx)
+	stream, err := c.Pods.Pods(c.Namespace).GetLogs(pod, l.options(container)).Stream(ctx)
 	if err != nil {
 		return err
 	}
@@ -58,7 +59,7 @@ func (l *logging) copy(ctx context.Context, c *connection, pod, container string
 }
 
 // followDriver prints the driver's log to its end, from wherever the application is now.
-func (l *logging) followDriver(ctx context.Context, c *connection, o application) error {
+func (l *logging) followDriver(ctx context.Context, c *connection, o inspect.Application) error {
 	pod, container, err := l.awaitDriver(ctx, c, o)
 	if pod == nil || err != nil {
 		return err
@@ -94,11 +95,11 @@ func (l *logging) endsSoon(ctx context.Context, c *connection, pod *corev1.Pod, 
 }
 
 // awaitDriver returns the driver pod once its container has begun. Without a pod and an error everything was said.
-func (l *logging) awaitDriver(ctx context.Context, c *connection, o application) (*corev1.Pod, string, error) {
+func (l *logging) awaitDriver(ctx context.Context, c *connection, o inspect.Application) (*corev1.Pod, string, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.podTimeout)
 	defer cancel()
 	name := o.DriverName()
-	apps := changes(ctx, c, o.list(), client.ObjectKey{Namespace: o.GetNamespace(), Name: o.GetName()})
+	apps := changes(ctx, c, o.NewList(), client.ObjectKey{Namespace: o.GetNamespace(), Name: o.GetName()})
 	pods := changes(ctx, c, &corev1.PodList{}, client.ObjectKey{Namespace: o.GetNamespace(), Name: name})
 	var pod *corev1.Pod
 	looked, said := false, ""
@@ -121,9 +122,9 @@ func (l *logging) awaitDriver(ctx context.Context, c *connection, o application)
 			pod, _ = seen.object.(*corev1.Pod)
 			looked = true
 		case seen.object == nil:
-			return nil, "", fmt.Errorf("%s was deleted", o.key())
+			return nil, "", fmt.Errorf("%s was deleted", o.Key())
 		default:
-			now, err := o.read(seen.object)
+			now, err := o.LoadWatched(seen.object)
 			if err != nil {
 				return nil, "", err
 			}
@@ -141,8 +142,8 @@ func (l *logging) awaitDriver(ctx context.Context, c *connection, o application)
 }
 
 // progress says what is waited for, once.
-func (l *logging) progress(o application, pod, said string) string {
-	text := fmt.Sprintf("waiting for driver pod %s: %s", pod, o.describe())
+func (l *logging) progress(o inspect.Application, pod, said string) string {
+	text := fmt.Sprintf("waiting for driver pod %s: %s", pod, describe(o))
 	if text != said {
 		say(l.streams.ErrOut, "%s", text)
 	}
@@ -150,7 +151,7 @@ func (l *logging) progress(o application, pod, said string) string {
 }
 
 // executors prints the log of one executor of the current attempt, or of all, each line with its executor.
-func (l *logging) executors(ctx context.Context, c *connection, o application) error {
+func (l *logging) executors(ctx context.Context, c *connection, o inspect.Application) error {
 	wanted := labels.Set{o.Family.Labels.Submission: o.Identity.SubmissionID, spark.LabelRole: spark.RoleExecutor}
 	var list corev1.PodList
 	if err := c.List(ctx, &list, client.InNamespace(o.GetNamespace()), client.MatchingLabels(wanted)); err != nil {
@@ -180,16 +181,16 @@ func (l *logging) executors(ctx context.Context, c *connection, o application) e
 		return noExecutors(o)
 	}
 	return fmt.Errorf("%s has no executor %s now; it has %s (Spark deletes the pods of executors that have ended)",
-		o.key(), l.executor, strings.Join(known, ", "))
+		o.Key(), l.executor, strings.Join(known, ", "))
 }
 
-func noExecutors(o application) error {
-	return fmt.Errorf("%s has no executors now: it is %s (Spark deletes the pods of executors that have ended)", o.key(), o.describe())
+func noExecutors(o inspect.Application) error {
+	return fmt.Errorf("%s has no executors now: it is %s (Spark deletes the pods of executors that have ended)", o.Key(), describe(o))
 }
 
 // allExecutors prints the logs one after the other, or, to follow them, line by line as they come. A log that cannot be
 // read does not keep the others back.
-func (l *logging) allExecutors(ctx context.Context, c *connection, o application, pods []corev1.Pod) error {
+func (l *logging) allExecutors(ctx context.Context, c *connection, o inspect.Application, pods []corev1.Pod) error {
 	if len(pods) == 0 {
 		return noExecutors(o)
 	}
@@ -209,7 +210,7 @@ func (l *logging) allExecutors(ctx context.Context, c *connection, o application
 			lock.Lock()
 			defer lock.Unlock()
 			failed = true
-			say(l.streams.ErrOut, "%s%v", out.prefix, forPeople(err))
+			say(l.streams.ErrOut, "%s%v", out.prefix, inspect.ForPeople(err))
 		}
 	}
 	var following sync.WaitGroup

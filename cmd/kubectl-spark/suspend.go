@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/firesteel-dev/firesteel/internal/inspect"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 )
 
@@ -45,8 +46,8 @@ func newResume(streams genericiooptions.IOStreams) *cobra.Command {
 // suspending sets spec.suspend.
 func suspending(past string, to bool) verb {
 	return verb{
-		past: past, kinds: allKinds(),
-		do: func(ctx context.Context, c *connection, o found, dry dryRun, _ time.Time) (bool, []string, error) {
+		past: past, kinds: inspect.Types(),
+		do: func(ctx context.Context, c *connection, o inspect.Object, dry dryRun, _ time.Time) (bool, []string, error) {
 			if suspended(o.Unstructured) == to {
 				return false, asleep(o, to), nil
 			}
@@ -61,14 +62,14 @@ func suspended(o *unstructured.Unstructured) bool {
 }
 
 // suspendNotes say what else follows from a change of spec.suspend.
-func suspendNotes(o found, to bool) []string {
+func suspendNotes(o inspect.Object, to bool) []string {
 	switch {
-	case o.kind == schedules && to:
+	case o.Type == inspect.Schedules && to:
 		if runs := activeRuns(o); len(runs) > 0 {
 			return []string{fmt.Sprintf("%s still running: %s", isAre(runs), listed(runs))}
 		}
-	case slices.Contains(families, o.kind):
-		if a, err := o.application(o.Object, resolve.Operator{}, time.Time{}); err == nil && a.Record.State.Final() {
+	case slices.Contains(inspect.Families, o.Type):
+		if a, err := o.Load(o.Object, resolve.Operator{}, time.Time{}); err == nil && a.Record.State.Final() {
 			return []string{fmt.Sprintf("it is %s; this matters when it runs again", a.State)}
 		}
 	}
@@ -76,18 +77,18 @@ func suspendNotes(o found, to bool) []string {
 }
 
 // asleep says of a server that is to go on, and is not suspended, what starts it.
-func asleep(o found, to bool) []string {
-	if o.kind != servers || to || nested(o.Object, "status", "idle", "stoppedAt") == "" {
+func asleep(o inspect.Object, to bool) []string {
+	if o.Type != inspect.Servers || to || nested(o.Object, "status", "idle", "stoppedAt") == "" {
 		return nil
 	}
 	return []string{"it was stopped because it was idle: kubectl spark connect " + o.GetName() + " starts it"}
 }
 
 // stateOf is the state of an application as it is stored.
-func stateOf(o found) string { return nested(o.Object, "status", "applicationState", "state") }
+func stateOf(o inspect.Object) string { return nested(o.Object, "status", "applicationState", "state") }
 
 // activeRuns are the runs of a schedule that have not finished, as it is stored.
-func activeRuns(o found) []string {
+func activeRuns(o inspect.Object) []string {
 	runs, _, _ := unstructured.NestedStringSlice(o.Object, "status", "active")
 	return runs
 }

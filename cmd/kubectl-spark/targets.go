@@ -13,20 +13,26 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/firesteel-dev/firesteel/internal/inspect"
 )
+
+// withoutType is the help about names without a type.
+const withoutType = "A name without a type is that of an application, or else of a schedule,\n" +
+	"a server or a cluster; what is of spark.apache.org, or a server, and shares its name with another object has to be named with its type."
 
 // verb is what is done to each of some objects.
 type verb struct {
 	// past is what is said of an object to which it was done.
 	past string
 	// kinds are those that it takes, the one of a name without a type first.
-	kinds []kind
+	kinds []inspect.Type
 	// wrong says what to do with an object of another kind instead.
-	wrong func(kind) string
+	wrong func(inspect.Type) string
 	// whole does it to all objects that are named or to none: "delete pods pi" is not to delete pi.
 	whole bool
 	// do does it, and returns whether there was anything to do, and what else there is to say.
-	do func(ctx context.Context, c *connection, o found, dry dryRun, now time.Time) (changed bool, notes []string, err error)
+	do func(ctx context.Context, c *connection, o inspect.Object, dry dryRun, now time.Time) (changed bool, notes []string, err error)
 }
 
 // targets are the flags that say to which objects something is done, and how.
@@ -78,15 +84,15 @@ func (t *targets) run(ctx context.Context, c *connection, args []string, v verb,
 		for _, o := range objects {
 			say(streams.ErrOut, "%s would be %s", t.line(o), v.past)
 		}
-		return fmt.Errorf("--all: these are all objects of the type in namespace %s; with --yes they are %s", c.namespace, v.past)
+		return fmt.Errorf("--all: these are all objects of the type in namespace %s; with --yes they are %s", c.Namespace, v.past)
 	}
 	if len(objects) == 0 && len(errs) == 0 {
-		say(streams.ErrOut, "No resources found in namespace %s.", c.namespace)
+		say(streams.ErrOut, "No resources found in namespace %s.", c.Namespace)
 	}
 	for _, o := range objects {
 		changed, notes, err := v.do(ctx, c, o, t.dry, time.Now())
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", t.line(o), forPeople(err)))
+			errs = append(errs, fmt.Errorf("%s: %w", t.line(o), inspect.ForPeople(err)))
 			continue
 		}
 		suffix := ""
@@ -102,7 +108,7 @@ func (t *targets) run(ctx context.Context, c *connection, args []string, v verb,
 		return errs[0]
 	}
 	for _, err := range errs {
-		say(streams.ErrOut, "error: %v", forPeople(err))
+		say(streams.ErrOut, "error: %v", inspect.ForPeople(err))
 	}
 	if len(errs) > 0 {
 		return errFound
@@ -111,10 +117,10 @@ func (t *targets) run(ctx context.Context, c *connection, args []string, v verb,
 }
 
 // line is how kubectl names an object.
-func (t *targets) line(o found) string { return o.qualified() + "/" + o.GetName() }
+func (t *targets) line(o inspect.Object) string { return o.Qualified() + "/" + o.GetName() }
 
 // choose returns the objects that arguments and flags name.
-func (t *targets) choose(ctx context.Context, c *connection, args []string, v verb) ([]found, []error) {
+func (t *targets) choose(ctx context.Context, c *connection, args []string, v verb) ([]inspect.Object, []error) {
 	if t.all || t.selector != "" {
 		objects, err := t.list(ctx, c, args, v)
 		if err != nil {
@@ -122,7 +128,7 @@ func (t *targets) choose(ctx context.Context, c *connection, args []string, v ve
 		}
 		return objects, nil
 	}
-	if _, err := kindOf(args[0]); err == nil && len(args) > 1 {
+	if _, err := inspect.TypeOf(args[0]); err == nil && len(args) > 1 {
 		// TYPE NAME..., as kubectl has it.
 		var typed []string
 		for _, name := range args[1:] {
@@ -130,12 +136,12 @@ func (t *targets) choose(ctx context.Context, c *connection, args []string, v ve
 		}
 		args = typed
 	}
-	var objects []found
+	var objects []inspect.Object
 	var errs []error
 	for _, arg := range args {
-		o, err := c.find(ctx, arg, v.kinds...)
-		if err == nil && !slices.Contains(v.kinds, o.kind) {
-			err = fmt.Errorf("%s is a %s: %s", o.GetName(), o.Kind, strings.ReplaceAll(v.wrong(o.kind), "NAME", o.plain()))
+		o, err := c.Find(ctx, arg, v.kinds...)
+		if err == nil && !slices.Contains(v.kinds, o.Type) {
+			err = fmt.Errorf("%s is a %s: %s", o.GetName(), o.Kind, strings.ReplaceAll(v.wrong(o.Type), "NAME", o.Plain()))
 		}
 		if err != nil {
 			errs = append(errs, err)
@@ -149,11 +155,11 @@ func (t *targets) choose(ctx context.Context, c *connection, args []string, v ve
 	return objects, errs
 }
 
-func (t *targets) list(ctx context.Context, c *connection, args []string, v verb) ([]found, error) {
+func (t *targets) list(ctx context.Context, c *connection, args []string, v verb) ([]inspect.Object, error) {
 	k := v.kinds[0]
 	if len(args) > 0 {
 		var err error
-		if k, err = kindOf(args[0]); err != nil {
+		if k, err = inspect.TypeOf(args[0]); err != nil {
 			return nil, fmt.Errorf("with --all and --selector there is a type and no name: %w", err)
 		}
 	}
@@ -164,5 +170,5 @@ func (t *targets) list(ctx context.Context, c *connection, args []string, v verb
 	if err != nil {
 		return nil, fmt.Errorf("--selector: %w", err)
 	}
-	return c.selected(ctx, k, which)
+	return c.Select(ctx, k, which)
 }

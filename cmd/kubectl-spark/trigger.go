@@ -14,6 +14,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/inspect"
 )
 
 // trigger are the flags of the command of that name.
@@ -41,12 +42,12 @@ func (b backfill) fields() map[string]any {
 func newTrigger(streams genericiooptions.IOStreams) *cobra.Command {
 	var t trigger
 	v := verb{
-		past: "triggered", kinds: []kind{schedules}, do: t.do,
-		wrong: func(k kind) string {
+		past: "triggered", kinds: []inspect.Type{inspect.Schedules}, do: t.do,
+		wrong: func(k inspect.Type) string {
 			switch k {
-			case apache:
+			case inspect.ApacheApplications:
 				return appliedAgain
-			case standalones:
+			case inspect.Clusters:
 				return "only schedules have runs to start; " + startedAgain
 			}
 			return "kubectl spark rerun NAME runs it again"
@@ -84,7 +85,7 @@ func (t *trigger) check() error {
 	return nil
 }
 
-func (t *trigger) do(ctx context.Context, c *connection, o found, dry dryRun, now time.Time) (bool, []string, error) {
+func (t *trigger) do(ctx context.Context, c *connection, o inspect.Object, dry dryRun, now time.Time) (bool, []string, error) {
 	if t.from != "" {
 		return t.backfill(ctx, c, o, dry)
 	}
@@ -99,7 +100,7 @@ func (t *trigger) do(ctx context.Context, c *connection, o found, dry dryRun, no
 	return true, notes, c.setTime(ctx, o, v1beta2.AnnotationTriggerAt, laterThan(o, v1beta2.AnnotationTriggerAt, now), dry)
 }
 
-func (t *trigger) backfill(ctx context.Context, c *connection, o found, dry dryRun) (bool, []string, error) {
+func (t *trigger) backfill(ctx context.Context, c *connection, o inspect.Object, dry dryRun) (bool, []string, error) {
 	zone, err := zoneOf(o)
 	if err != nil {
 		return false, nil, err
@@ -124,7 +125,7 @@ func (t *trigger) backfill(ctx context.Context, c *connection, o found, dry dryR
 }
 
 // matches reports whether a schedule has the backfill already.
-func (b backfill) matches(o found) bool {
+func (b backfill) matches(o inspect.Object) bool {
 	stored, _, _ := unstructured.NestedMap(o.Object, "spec", "backfill")
 	if stored == nil {
 		return false
@@ -153,7 +154,7 @@ func parseDate(text string, zone *time.Location) (time.Time, error) {
 }
 
 // zoneOf is the time zone of a schedule. The operator's, which is its default, is not known here: it is UTC in its image.
-func zoneOf(o found) (*time.Location, error) {
+func zoneOf(o inspect.Object) (*time.Location, error) {
 	name := nested(o.Object, "spec", "timeZone")
 	if prefix, _, ok := strings.Cut(nested(o.Object, "spec", "schedule"), " "); ok {
 		for _, key := range []string{"CRON_TZ=", "TZ="} {

@@ -21,6 +21,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/firesteel-dev/firesteel/internal/inspect"
 	"github.com/firesteel-dev/firesteel/internal/observe"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
@@ -55,7 +56,7 @@ func newUI(streams genericiooptions.IOStreams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			o, err := connected.application(command.Context(), args[0], "ui")
+			o, err := connected.FindApplication(command.Context(), args[0], "ui")
 			if err != nil {
 				return err
 			}
@@ -79,10 +80,10 @@ func (v *viewing) check() error {
 }
 
 // view finds the driver, and shows its UI until it ends.
-func (v *viewing) view(ctx context.Context, c *connection, o application) error {
+func (v *viewing) view(ctx context.Context, c *connection, o inspect.Application) error {
 	port := spark.UIPort(o.App)
 	if port == 0 {
-		return fmt.Errorf("%s has no UI: spark.ui.enabled is false, or spark.ui.port is no fixed port", o.key())
+		return fmt.Errorf("%s has no UI: spark.ui.enabled is false, or spark.ui.port is no fixed port", o.Key())
 	}
 	pod, err := v.driver(ctx, c, o)
 	if err != nil {
@@ -120,7 +121,7 @@ func (c *connection) awaitEnd(ctx context.Context, pod *corev1.Pod) {
 }
 
 // driver returns the driver pod once it runs.
-func (v *viewing) driver(ctx context.Context, c *connection, o application) (*corev1.Pod, error) {
+func (v *viewing) driver(ctx context.Context, c *connection, o inspect.Application) (*corev1.Pod, error) {
 	name := o.DriverName()
 	pod, err := c.pod(ctx, name)
 	if err != nil && !apierrors.IsNotFound(err) {
@@ -137,7 +138,7 @@ func (v *viewing) driver(ctx context.Context, c *connection, o application) (*co
 		return nil, over(o)
 	}
 	if v.wait == 0 {
-		return nil, fmt.Errorf("the driver of %s does not run yet: %s; --wait 10m waits for it, and kubectl spark explain %s says why", o.key(), o.describe(), o.GetName())
+		return nil, fmt.Errorf("the driver of %s does not run yet: %s; --wait 10m waits for it, and kubectl spark explain %s says why", o.Key(), describe(o), o.GetName())
 	}
 	l := logging{podTimeout: v.wait, streams: v.streams}
 	current, _, err := l.awaitDriver(ctx, c, o)
@@ -148,8 +149,8 @@ func (v *viewing) driver(ctx context.Context, c *connection, o application) (*co
 }
 
 // over says where to look when there is no UI any more.
-func over(o application) error {
-	text := fmt.Sprintf("the driver of %s has ended, and its UI with it", o.key())
+func over(o inspect.Application) error {
+	text := fmt.Sprintf("the driver of %s has ended, and its UI with it", o.Key())
 	if link := o.Record.Exposure.HistoryURL; link != "" {
 		return fmt.Errorf("%s; the history server shows it at %s", text, link)
 	}
@@ -157,7 +158,7 @@ func over(o application) error {
 }
 
 // basePath is the path that the UI believes to be read below, because an Ingress or a route has one.
-func basePath(o application) string {
+func basePath(o inspect.Application) string {
 	if base, ok := o.App.Conf[spark.ConfUIProxyBase]; ok {
 		return strings.TrimRight(base, "/")
 	}

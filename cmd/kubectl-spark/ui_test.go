@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/inspect"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
@@ -212,7 +213,7 @@ func TestTunnelIsRefused(t *testing.T) {
 		_, _ = io.WriteString(w, `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden", "code": 403, "message": "User \"eve\" cannot create pods/portforward"}`)
 	}))
 	defer server.Close()
-	c := &connection{namespace: "jobs", config: &rest.Config{Host: server.URL}}
+	c := &connection{Cluster: &inspect.Cluster{Namespace: "jobs"}, config: &rest.Config{Host: server.URL}}
 	err := tunnel(t.Context(), c, "pi-driver", 4040, func(string) { t.Error("it is said to be open") })
 	if err == nil || !strings.Contains(err.Error(), "cannot create pods/portforward") {
 		t.Errorf("%v", err)
@@ -232,6 +233,6 @@ func TestTunnelIsRefused(t *testing.T) {
 }
 
 // asRead is an application as a command reads it.
-func asRead(o *v1beta2.SparkApplication) application {
-	return application{applications, o, applications.Read(o, resolve.Operator{}, time.Time{})}
+func asRead(o *v1beta2.SparkApplication) inspect.Application {
+	return inspect.Application{Type: inspect.Applications, Object: o, Reading: inspect.Applications.Read(o, resolve.Operator{}, time.Time{})}
 }

@@ -63,7 +63,7 @@ func dialerTo(c *connection, pod string) (httpstream.Dialer, error) {
 	if err != nil {
 		return nil, err
 	}
-	where := core.RESTClient().Post().Resource("pods").Namespace(c.namespace).Name(pod).SubResource("portforward").URL()
+	where := core.RESTClient().Post().Resource("pods").Namespace(c.Namespace).Name(pod).SubResource("portforward").URL()
 	transport, upgrader, err := spdy.RoundTripperFor(c.config)
 	if err != nil {
 		return nil, err

@@ -10,13 +10,14 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/firesteel-dev/firesteel/internal/inspect"
 	"github.com/firesteel-dev/firesteel/internal/kinds"
 	"github.com/firesteel-dev/firesteel/internal/manifest"
 )
 
 func newValidate(streams genericiooptions.IOStreams) *cobra.Command {
 	var files filenames
-	var config configured
+	var config inspect.Configuration
 	var namespace string
 	command := &cobra.Command{
 		Use:   "validate -f FILE",
@@ -32,18 +33,18 @@ func newValidate(streams genericiooptions.IOStreams) *cobra.Command {
 		RunE: func(*cobra.Command, []string) error { return validate(files, config, namespace, streams) },
 	}
 	files.addTo(command)
-	config.addTo(command)
+	configurationFlag(&config, command)
 	command.Flags().StringVarP(&namespace, "namespace", "n", kinds.DefaultNamespace, "namespace of manifests that name none")
 	return command
 }
 
-func validate(files filenames, config configured, namespace string, streams genericiooptions.IOStreams) error {
-	operator, known, err := config.operator()
+func validate(files filenames, config inspect.Configuration, namespace string, streams genericiooptions.IOStreams) error {
+	operator, known, err := config.Operator()
 	if err != nil {
 		return err
 	}
 	if !known {
-		say(streams.ErrOut, "without --config, %s", notConsidered)
+		say(streams.ErrOut, "without --config, %s", inspect.NotConsidered)
 	}
 	found, all := false, 0
 	err = files.read(streams, func(name string, documents []manifest.Document) error {

@@ -17,6 +17,8 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/firesteel-dev/firesteel/internal/explain"
+	"github.com/firesteel-dev/firesteel/internal/inspect"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
@@ -67,11 +69,11 @@ func newWait(streams genericiooptions.IOStreams) *cobra.Command {
 }
 
 // goal says whether an application is where one waits for it to be.
-type goal func(application) bool
+type goal func(inspect.Application) bool
 
 // on reports whether an application has come to one of the states.
 func on(states ...lifecycle.State) goal {
-	return func(o application) bool { return slices.Contains(states, o.Record.State) }
+	return func(o inspect.Application) bool { return slices.Contains(states, o.Record.State) }
 }
 
 func goalOf(text string) (goal, error) {
@@ -97,7 +99,7 @@ func goalOf(text string) (goal, error) {
 	if i < 0 {
 		return nil, fmt.Errorf("--for: invalid value %q: must be completed, running, submitted, or one of the conditions %s", kind, strings.Join(types, ", "))
 	}
-	return func(o application) bool {
+	return func(o inspect.Application) bool {
 		c := meta.FindStatusCondition(o.Conditions, types[i])
 		return c != nil && strings.EqualFold(string(c.Status), status)
 	}, nil
@@ -105,14 +107,14 @@ func goalOf(text string) (goal, error) {
 
 // wait follows the application until its end, the goal or the timeout.
 func (c *connection) wait(ctx context.Context, name string, target goal, timeout time.Duration, streams genericiooptions.IOStreams) error {
-	first, err := c.application(ctx, name, "wait")
+	first, err := c.FindApplication(ctx, name, "wait")
 	if err != nil {
 		return err
 	}
 	timed, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	last := ""
-	for seen := range changes(timed, c, first.list(), client.ObjectKey{Namespace: c.namespace, Name: first.GetName()}) {
+	for seen := range changes(timed, c, first.NewList(), client.ObjectKey{Namespace: c.Namespace, Name: first.GetName()}) {
 		if seen.err != nil {
 			if !seen.again {
 				return seen.err
@@ -121,9 +123,9 @@ func (c *connection) wait(ctx context.Context, name string, target goal, timeout
 			continue
 		}
 		if seen.object == nil {
-			return fmt.Errorf("%s was deleted", first.key())
+			return fmt.Errorf("%s was deleted", first.Key())
 		}
-		o, err := first.read(seen.object)
+		o, err := first.LoadWatched(seen.object)
 		if err != nil {
 			return err
 		}
@@ -135,12 +137,12 @@ func (c *connection) wait(ctx context.Context, name string, target goal, timeout
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return &exitError{codeTimeout, fmt.Errorf("timed out after %s: %s is %s", timeout, first.key(), last)}
+	return &exitError{codeTimeout, fmt.Errorf("timed out after %s: %s is %s", timeout, first.Key(), last)}
 }
 
 // report prints the state and its reason if they are not the last that were printed, and returns them.
-func report(w io.Writer, o application, last string) string {
-	text := o.describe()
+func report(w io.Writer, o inspect.Application, last string) string {
+	text := describe(o)
 	if text != last {
 		say(w, "%s  %s", time.Now().UTC().Format(time.RFC3339), text)
 	}
@@ -148,7 +150,7 @@ func report(w io.Writer, o application, last string) string {
 }
 
 // evaluate says whether there is nothing more to wait for, and whether that is a failure.
-func evaluate(o application, target goal) (bool, error) {
+func evaluate(o inspect.Application, target goal) (bool, error) {
 	if g := o.ObservedGeneration; g != 0 && g != o.GetGeneration() {
 		return false, nil // the status is about an older spec
 	}
@@ -156,9 +158,18 @@ func evaluate(o application, target goal) (bool, error) {
 	case target(o):
 		return true, nil
 	case o.Record.State == lifecycle.Failed:
-		return true, fmt.Errorf("%s failed: %s", o.key(), dash(o.Record.Cause.Message))
+		return true, fmt.Errorf("%s failed: %s", o.Key(), dash(o.Record.Cause.Message))
 	case o.Record.State == lifecycle.Succeeded:
-		return true, fmt.Errorf("%s has completed without reaching the goal", o.key())
+		return true, fmt.Errorf("%s has completed without reaching the goal", o.Key())
 	}
 	return false, nil
+}
+
+// describe is the state and its reason.
+func describe(a inspect.Application) string {
+	text := inspect.StateName(a.State)
+	if c := explain.Cause(a.Record, a.Conditions); c.Reason != "" {
+		text += " (" + string(c.Reason) + ": " + firstLine(c.Message) + ")"
+	}
+	return text
 }

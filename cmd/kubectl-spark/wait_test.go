@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/inspect"
 )
 
 // patience bounds what a test waits for.
@@ -139,7 +140,7 @@ func TestWaitForTheDeleted(t *testing.T) {
 
 // flaky fails to list after the first time, n times.
 type flaky struct {
-	reader
+	inspect.Reader
 	lists, fails int
 }
 
@@ -148,7 +149,7 @@ func (f *flaky) List(ctx context.Context, list client.ObjectList, opts ...client
 	if f.lists > 1 && f.lists <= f.fails+1 {
 		return errors.New("etcd leader changed")
 	}
-	return f.reader.List(ctx, list, opts...)
+	return f.Reader.List(ctx, list, opts...)
 }
 
 // Errors in between are reported and survived.
@@ -161,7 +162,7 @@ func TestChangesSurviveTrouble(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	seen := changes(ctx, &flaky{reader: c, fails: 1}, &v1beta2.SparkApplicationList{}, client.ObjectKeyFromObject(o))
+	seen := changes(ctx, &flaky{Reader: c, fails: 1}, &v1beta2.SparkApplicationList{}, client.ObjectKeyFromObject(o))
 	if got := <-seen; got.object == nil {
 		t.Fatalf("%+v", seen)
 	}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/inspect"
 )
 
 // This file has all that the program writes to a cluster, with the rights of the user: spec.suspend, the annotations that
@@ -72,12 +73,12 @@ func (d dryRun) suffix() string {
 }
 
 // setSuspend writes spec.suspend.
-func (c *connection) setSuspend(ctx context.Context, o found, to bool, dry dryRun) error {
+func (c *connection) setSuspend(ctx context.Context, o inspect.Object, to bool, dry dryRun) error {
 	return c.patch(ctx, o, dry, map[string]any{"spec": map[string]any{"suspend": to}})
 }
 
 // setTime writes an annotation that asks for a run: a later time than the one before asks for another.
-func (c *connection) setTime(ctx context.Context, o found, annotation string, at time.Time, dry dryRun) error {
+func (c *connection) setTime(ctx context.Context, o inspect.Object, annotation string, at time.Time, dry dryRun) error {
 	return c.patch(ctx, o, dry, map[string]any{"metadata": map[string]any{"annotations": map[string]any{annotation: stamp(at)}}})
 }
 
@@ -85,15 +86,15 @@ func (c *connection) setTime(ctx context.Context, o found, annotation string, at
 // for an operator whose clock is behind this machine's.
 func (c *connection) setWake(ctx context.Context, o *v1alpha1.SparkConnect, stopped time.Time) error {
 	which := &unstructured.Unstructured{}
-	which.SetGroupVersionKind(servers.object(""))
+	which.SetGroupVersionKind(inspect.Servers.ObjectKind(""))
 	which.SetNamespace(o.Namespace)
 	which.SetName(o.Name)
 	which.SetUID(o.UID)
-	return c.setTime(ctx, found{servers, which}, v1alpha1.AnnotationWakeAt, stopped.Truncate(time.Second).Add(time.Second), dryRunNone)
+	return c.setTime(ctx, inspect.Object{Type: inspect.Servers, Unstructured: which}, v1alpha1.AnnotationWakeAt, stopped.Truncate(time.Second).Add(time.Second), dryRunNone)
 }
 
 // setBackfill writes spec.backfill of a schedule.
-func (c *connection) setBackfill(ctx context.Context, o found, b backfill, dry dryRun) error {
+func (c *connection) setBackfill(ctx context.Context, o inspect.Object, b backfill, dry dryRun) error {
 	return c.patch(ctx, o, dry, map[string]any{"spec": map[string]any{"backfill": b.fields()}})
 }
 
@@ -137,11 +138,11 @@ func (c *connection) mark(ctx context.Context, pod *corev1.Pod, labels map[strin
 	if len(owners) > 0 {
 		metadata["ownerReferences"] = slices.Concat(pod.OwnerReferences, owners)
 	}
-	return c.patch(ctx, found{Unstructured: o}, dry, map[string]any{"metadata": metadata})
+	return c.patch(ctx, inspect.Object{Unstructured: o}, dry, map[string]any{"metadata": metadata})
 }
 
 // patch changes some fields. The UID keeps it from an object that has the name by now.
-func (c *connection) patch(ctx context.Context, o found, dry dryRun, fields map[string]any) error {
+func (c *connection) patch(ctx context.Context, o inspect.Object, dry dryRun, fields map[string]any) error {
 	if dry == dryRunClient {
 		return nil
 	}
@@ -163,7 +164,7 @@ func (c *connection) patch(ctx context.Context, o found, dry dryRun, fields map[
 }
 
 // remove deletes an object, and what it owns unless that is to stay.
-func (c *connection) remove(ctx context.Context, o found, orphan bool, dry dryRun) error {
+func (c *connection) remove(ctx context.Context, o inspect.Object, orphan bool, dry dryRun) error {
 	if dry == dryRunClient {
 		return nil
 	}

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/inspect"
 	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
@@ -287,11 +288,11 @@ func TestSchedulesAreCompleted(t *testing.T) {
 }
 
 // stored is an object as the program reads it.
-func stored(t *testing.T, o *v1beta2.ScheduledSparkApplication) found {
+func stored(t *testing.T, o *v1beta2.ScheduledSparkApplication) inspect.Object {
 	t.Helper()
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return found{schedules, &unstructured.Unstructured{Object: fields}}
+	return inspect.Object{Type: inspect.Schedules, Unstructured: &unstructured.Unstructured{Object: fields}}
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package inspect
 
 import (
 	"cmp"
@@ -19,22 +19,11 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 )
 
-// exitError ends the program with a code of its own.
-type exitError struct {
-	code int
-	err  error
-}
-
-// Error returns the words of the error inside.
-func (e *exitError) Error() string { return e.err.Error() }
-
-func (e *exitError) Unwrap() error { return e.err }
-
 // denied matches what the API server's authorizer says.
 var denied = regexp.MustCompile(`cannot (\S+) resource "(\S+)" in API group "(\S*)"(?: in the namespace "(\S+)")?`)
 
-// forPeople says what is the matter and what to do about it, where the error of a library does not.
-func forPeople(err error) error {
+// ForPeople says what is the matter and what to do about it, where the error of a library does not.
+func ForPeople(err error) error {
 	var unreachable *url.Error
 	var network net.Error
 	switch {
@@ -43,7 +32,7 @@ func forPeople(err error) error {
 	case isMissingKind(err):
 		missing, version := "the cluster does not know SparkApplications", v1beta2.GroupVersion
 		if none, ok := errors.AsType[*meta.NoKindMatchError](err); ok {
-			for _, k := range allKinds() {
+			for _, k := range Types() {
 				if k.GroupKind() == none.GroupKind {
 					missing, version = "the cluster does not know "+k.Kind+"s", k.GroupVersion()
 				}

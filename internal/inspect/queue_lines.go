@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package inspect
 
 import (
 	"context"
@@ -51,10 +51,10 @@ type standings struct {
 
 // linesOf computes the lines of quotas in which some objects wait. The operator does not write positions to statuses, which it would have to
 // write for all that wait with each start. The doubt is what could not be found out; "" for nothing.
-func (c *connection) linesOf(ctx context.Context, operators installed, items []found, all bool, now time.Time) (lines quotaLines, doubt string) {
+func (c *Cluster) linesOf(ctx context.Context, operators Installation, items []Object, all bool, now time.Time) (lines quotaLines, doubt string) {
 	s, err := c.standings(ctx, operators, now)
 	if err != nil {
-		return quotaLines{}, fmt.Sprintf("positions in the lines of quotas are not known: %v", forPeople(err))
+		return quotaLines{}, fmt.Sprintf("positions in the lines of quotas are not known: %v", ForPeople(err))
 	}
 	if s == nil {
 		return quotaLines{}, ""
@@ -63,16 +63,16 @@ func (c *connection) linesOf(ctx context.Context, operators installed, items []f
 	const unknownShared = "positions in lines that namespaces share are not known: "
 	shared := func(l scheduler.Line) bool { return l.Namespace == "" }
 	if err == nil && !all && slices.ContainsFunc(lines.lines, func(l scheduler.LineState) bool { return shared(l.Line) }) {
-		everywhere, unread := (&listing{kinds: inLines, all: true}).read(ctx, c)
+		everywhere, unread := c.ListObjects(ctx, waitingTypes, true, everything)
 		if unread != nil { // what the namespace has for itself is known all the same
 			lines.drop(shared)
-			return lines, unknownShared + forPeople(unread).Error()
+			return lines, unknownShared + ForPeople(unread).Error()
 		}
 		lines, err = s.compute(ctx, everywhere)
 	}
 	switch {
 	case err != nil:
-		return quotaLines{}, fmt.Sprintf("positions in the lines of quotas are not known: %v", forPeople(err))
+		return quotaLines{}, fmt.Sprintf("positions in the lines of quotas are not known: %v", ForPeople(err))
 	case s.hidden:
 		return lines, unknownShared + "you may not list the quotas of all namespaces"
 	}
@@ -80,12 +80,12 @@ func (c *connection) linesOf(ctx context.Context, operators installed, items []f
 }
 
 // standings is nil if the operator enforces no quota.
-func (c *connection) standings(ctx context.Context, operators installed, now time.Time) (*standings, error) {
+func (c *Cluster) standings(ctx context.Context, operators Installation, now time.Time) (*standings, error) {
 	configuration, err := operators.configuration(ctx, c)
 	if err != nil {
-		return nil, fmt.Errorf("configuration of the operator %s: %w", operators.deployment, err)
+		return nil, fmt.Errorf("configuration of the operator %s: %w", operators.Deployment, err)
 	}
-	operator, err := operatorOf(configuration)
+	operator, err := operators.Plugins.operatorOf(configuration)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (c *connection) standings(ctx context.Context, operators installed, now tim
 }
 
 // compute asks the operator's quota plugin about all that wait, the first in line first: so all that are ahead of one are known when it is asked.
-func (s *standings) compute(ctx context.Context, items []found) (quotaLines, error) {
+func (s *standings) compute(ctx context.Context, items []Object) (quotaLines, error) {
 	var all []contender
 	for _, item := range items {
 		waits, ok, err := s.contender(item)
@@ -167,9 +167,9 @@ func (s *standings) look(ctx context.Context, w *contender) error {
 }
 
 // contender is an object that waits for its start and that the operator has seen; ok is false for all others.
-func (s *standings) contender(o found) (w contender, ok bool, err error) {
+func (s *standings) contender(o Object) (w contender, ok bool, err error) {
 	var candidate *admission.Candidate
-	if o.kind == standalones {
+	if o.Type == Clusters {
 		candidate, w.reason, err = s.cluster(o)
 	} else {
 		candidate, w.reason, err = s.application(o)
@@ -182,8 +182,8 @@ func (s *standings) contender(o found) (w contender, ok bool, err error) {
 }
 
 // application is what waits of an application; nil if it does not, or if the answer to it is final.
-func (s *standings) application(o found) (*admission.Candidate, scheduler.Reason, error) {
-	a, err := o.application(o.Object, s.operator, s.now)
+func (s *standings) application(o Object) (*admission.Candidate, scheduler.Reason, error) {
+	a, err := o.Load(o.Object, s.operator, s.now)
 	if err != nil {
 		return nil, "", err
 	}
@@ -197,8 +197,8 @@ func (s *standings) application(o found) (*admission.Candidate, scheduler.Reason
 }
 
 // cluster is what waits of a standalone cluster; nil if it does not, or if the answer to it is final.
-func (s *standings) cluster(o found) (*admission.Candidate, scheduler.Reason, error) {
-	decoded, err := o.decoded(o.Object)
+func (s *standings) cluster(o Object) (*admission.Candidate, scheduler.Reason, error) {
+	decoded, err := o.Decoded(o.Object)
 	if err != nil {
 		return nil, "", err
 	}
@@ -227,4 +227,17 @@ func (q *quotaLines) drop(which func(scheduler.Line) bool) {
 	for uid, positions := range q.positions {
 		q.positions[uid] = slices.DeleteFunc(positions, func(p scheduler.Position) bool { return which(p.Line) })
 	}
+}
+
+// enter gives those who wait their positions, of which some may not be known, and drops the lines that none of them waits in.
+func (q *quotaLines) enter(line []Waiting, doubt bool) {
+	shown := map[scheduler.Line]bool{}
+	for i := range line {
+		line[i].Positions = q.positions[line[i].Object.GetUID()]
+		line[i].unknown = doubt && len(line[i].Positions) == 0 && slices.Contains(quotaReasons, line[i].Why.Reason)
+		for _, p := range line[i].Positions {
+			shown[p.Line] = true
+		}
+	}
+	q.drop(func(l scheduler.Line) bool { return !shown[l] })
 }

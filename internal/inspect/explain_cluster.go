@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package inspect
 
 import (
 	"context"
@@ -26,8 +26,8 @@ import (
 )
 
 // explainCluster reads what the operator would read of a cluster, and decides as it would.
-func (c *connection) explainCluster(ctx context.Context, stored found, operators installed, now time.Time) (explanation, error) {
-	decoded, err := stored.decoded(stored.Object)
+func (c *Cluster) explainCluster(ctx context.Context, stored Object, operators Installation, now time.Time) (Explanation, error) {
+	decoded, err := stored.Decoded(stored.Object)
 	if err != nil {
 		return nil, err
 	}
@@ -64,8 +64,8 @@ var partKinds = map[string]schema.GroupVersion{
 }
 
 // observeCluster reads the objects and the pods of a cluster. What cannot be read is reported.
-func (c *connection) observeCluster(ctx context.Context, o *v1.SparkCluster, in *explain.ClusterInput) {
-	unreadable := func(what string, err error) { in.Unreadable = append(in.Unreadable, what+": "+forPeople(err).Error()) }
+func (c *Cluster) observeCluster(ctx context.Context, o *v1.SparkCluster, in *explain.ClusterInput) {
+	unreadable := func(what string, err error) { in.Unreadable = append(in.Unreadable, what+": "+ForPeople(err).Error()) }
 	target := observe.ClusterTarget{
 		Owner: family.ClusterFamily.Owner(o, ""), Namespace: o.Namespace, Name: o.Name, Parts: in.Desired.Parts, Optional: in.Desired.Optional,
 		Empty: func(kind string) client.Object {

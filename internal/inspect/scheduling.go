@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package inspect
 
 import (
 	"cmp"
@@ -32,7 +32,7 @@ type asking struct {
 
 // ask completes the input with the scheduler's side: its verdict if the driver may be created now, else what it says of the
 // driver. The error is about what could not be read; what was said last is the best that is known then.
-func (c *connection) ask(ctx context.Context, cluster observe.Reader, registry *scheduler.Registry, s resolve.Application, in *explain.Input) (err error) {
+func (c *Cluster) ask(ctx context.Context, cluster observe.Reader, registry *scheduler.Registry, s resolve.Application, in *explain.Input) (err error) {
 	needsAdmission := lifecycle.NeedsAdmission(s.Desired, s.Record, in.Observed.Driver, lifecycle.Env{Now: in.Now})
 	if !needsAdmission && !s.Record.State.HasDriver() {
 		return nil

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package inspect
 
 import (
 	"context"
@@ -23,7 +23,7 @@ import (
 )
 
 // decoded is a schedule, also one whose spec cannot be decoded.
-func decoded(o found) (*v1beta2.ScheduledSparkApplication, error) {
+func decoded(o Object) (*v1beta2.ScheduledSparkApplication, error) {
 	text, err := o.MarshalJSON()
 	if err != nil {
 		return nil, err
@@ -33,7 +33,7 @@ func decoded(o found) (*v1beta2.ScheduledSparkApplication, error) {
 }
 
 // explainSchedule reads what the operator would read of a schedule, and decides as it would.
-func (c *connection) explainSchedule(ctx context.Context, o *v1beta2.ScheduledSparkApplication, operators installed, now time.Time) (explanation, error) {
+func (c *Cluster) explainSchedule(ctx context.Context, o *v1beta2.ScheduledSparkApplication, operators Installation, now time.Time) (Explanation, error) {
 	operator, unread, err := operators.operator(ctx, c)
 	if err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func (c *connection) explainSchedule(ctx context.Context, o *v1beta2.ScheduledSp
 		in.Unreadable = append(in.Unreadable, unread)
 	}
 	if err := c.runs(ctx, o, &in); err != nil {
-		in.Unreadable = append(in.Unreadable, "runs: "+forPeople(err).Error())
+		in.Unreadable = append(in.Unreadable, "runs: "+ForPeople(err).Error())
 		in.Observed.Runs = nil
 	}
 	in.Template = templateErrors(o, in, operator)
@@ -56,7 +56,7 @@ func (c *connection) explainSchedule(ctx context.Context, o *v1beta2.ScheduledSp
 }
 
 // runs reads the runs of a schedule, and which of those that are gone still have a driver.
-func (c *connection) runs(ctx context.Context, o *v1beta2.ScheduledSparkApplication, in *explain.ScheduleInput) error {
+func (c *Cluster) runs(ctx context.Context, o *v1beta2.ScheduledSparkApplication, in *explain.ScheduleInput) error {
 	var list v1beta2.SparkApplicationList
 	labels := client.MatchingLabels{v1beta2.LabelScheduledAppName: o.Name}
 	if err := c.List(ctx, &list, client.InNamespace(o.Namespace), labels); err != nil {
@@ -68,7 +68,7 @@ func (c *connection) runs(ctx context.Context, o *v1beta2.ScheduledSparkApplicat
 			continue
 		}
 		in.Observed.Runs = append(in.Observed.Runs, kubeflow.RunOf(run))
-		in.States[run.Name] = stateName(string(run.Status.AppState.State))
+		in.States[run.Name] = StateName(string(run.Status.AppState.State))
 	}
 	pods := observe.Reader{Labels: kubeflow.SparkApplications{}.Family().Labels, Cache: c, Live: c}
 	for _, name := range in.Record.Active {
@@ -77,7 +77,7 @@ func (c *connection) runs(ctx context.Context, o *v1beta2.ScheduledSparkApplicat
 		}
 		switch has, err := pods.HasDriver(ctx, o.Namespace, name); {
 		case err != nil:
-			in.Unreadable = append(in.Unreadable, "pods: "+forPeople(err).Error())
+			in.Unreadable = append(in.Unreadable, "pods: "+ForPeople(err).Error())
 			return nil
 		case has:
 			in.Observed.Stopping = append(in.Observed.Stopping, name)
@@ -101,11 +101,11 @@ func templateErrors(o *v1beta2.ScheduledSparkApplication, in explain.ScheduleInp
 }
 
 // precision is the unit in the names of runs, empty if the operator's configuration cannot be read, which has been said already.
-func (i installed) precision(ctx context.Context, c *connection) schedule.Precision {
+func (i Installation) precision(ctx context.Context, c *Cluster) schedule.Precision {
 	var found config.OperatorConfiguration
 	var err error
-	if i.file != "" {
-		found, err = config.Load(i.file)
+	if i.File != "" {
+		found, err = config.Load(i.File)
 	} else {
 		var text string
 		if text, err = i.read(ctx, c); err == nil {

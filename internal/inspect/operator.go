@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package inspect
 
 import (
 	"context"
@@ -8,92 +8,89 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/spf13/cobra"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/firesteel-dev/firesteel/cmd/plugins"
 	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// notConsidered is what is not known without the operator's configuration.
-const notConsidered = "the operator's policies and default scheduler are not considered"
+// NotConsidered is what is not known without the operator's configuration.
+const NotConsidered = "the operator's policies and default scheduler are not considered"
 
-// configured is the flag for the operator's configuration file.
-type configured struct{ file string }
-
-func (c *configured) addTo(command *cobra.Command) {
-	command.Flags().StringVar(&c.file, "config", "", "the operator's configuration file: its policies, schedulers and URL formats")
-	_ = command.MarkFlagFilename("config", "yaml", "yml")
+// Plugins are the scheduler plugins of a program.
+type Plugins struct {
+	// Every has all of them enabled, and Configured those that a configuration enables.
+	Every      func() (*scheduler.Registry, error)
+	Configured func(config.BatchScheduler) (*scheduler.Registry, error)
 }
 
-// operator is what the file says. Without one nothing is configured but that all schedulers may be chosen, which is no
+// Configuration is the operator's configuration file; none for "".
+type Configuration struct {
+	File    string
+	Plugins Plugins
+}
+
+// Operator is what the file says. Without one nothing is configured but that all schedulers may be chosen, which is no
 // error, and known is false.
-func (c configured) operator() (operator resolve.Operator, known bool, err error) {
-	if c.file == "" {
-		registry, err := plugins.Every()
+func (c Configuration) Operator() (operator resolve.Operator, known bool, err error) {
+	if c.File == "" {
+		registry, err := c.Plugins.Every()
 		return resolve.Operator{Registry: registry}, false, err
 	}
-	file, err := config.Load(c.file)
+	file, err := config.Load(c.File)
 	if err != nil {
 		return resolve.Operator{}, false, err
 	}
-	operator, err = operatorOf(file)
+	operator, err = c.Plugins.operatorOf(file)
 	return operator, true, err
 }
 
 // operatorOf is what the operator makes of its configuration.
-func operatorOf(c config.OperatorConfiguration) (resolve.Operator, error) {
-	registry, err := plugins.Registry(c.BatchScheduler)
+func (p Plugins) operatorOf(c config.OperatorConfiguration) (resolve.Operator, error) {
+	registry, err := p.Configured(c.BatchScheduler)
 	if err != nil {
 		return resolve.Operator{}, fmt.Errorf("configuration: %w", err)
 	}
 	return resolve.Operator{Registry: registry, Policies: c.Policies, Exposure: c.Exposure(), Submitters: c.Submitter.From}, nil
 }
 
-// installed is where the operator runs in a cluster.
-type installed struct {
-	configured
-	deployment string
-}
-
-const operatorDeployment = "spark-operator/spark-operator-controller"
-
-func (i *installed) addTo(command *cobra.Command) {
-	i.configured.addTo(command)
-	command.Flags().StringVar(&i.deployment, "operator", operatorDeployment,
-		"namespace/name of the operator's Deployment, whose configuration is read if --config names none")
+// Installation is where the operator runs in a cluster.
+type Installation struct {
+	Configuration
+	// Deployment is namespace/name of its Deployment.
+	Deployment string
 }
 
 // operator is what the file says, else what the operator's ConfigMap says. What cannot be read is reported: most users
 // may not look into the operator's namespace.
-func (i installed) operator(ctx context.Context, c *connection) (operator resolve.Operator, doubt string, err error) {
-	operator, known, err := i.configured.operator()
+func (i Installation) operator(ctx context.Context, c *Cluster) (operator resolve.Operator, doubt string, err error) {
+	operator, known, err := i.Operator()
 	if err != nil || known {
 		return operator, "", err
 	}
 	found, err := i.find(ctx, c)
 	if err != nil {
-		return operator, fmt.Sprintf("configuration of the operator %s: %v; %s", i.deployment, forPeople(err), notConsidered), nil
+		return operator, fmt.Sprintf("configuration of the operator %s: %v; %s", i.Deployment, ForPeople(err), NotConsidered), nil
 	}
 	return found, "", nil
 }
 
 // find is what the operator's ConfigMap says.
-func (i installed) find(ctx context.Context, c *connection) (resolve.Operator, error) {
+func (i Installation) find(ctx context.Context, c *Cluster) (resolve.Operator, error) {
 	found, err := i.configuration(ctx, c)
 	if err != nil {
 		return resolve.Operator{}, err
 	}
-	return operatorOf(found)
+	return i.Plugins.operatorOf(found)
 }
 
 // configuration is that of the file, else that of the operator's ConfigMap.
-func (i installed) configuration(ctx context.Context, c *connection) (config.OperatorConfiguration, error) {
-	if i.file != "" {
-		return config.Load(i.file)
+func (i Installation) configuration(ctx context.Context, c *Cluster) (config.OperatorConfiguration, error) {
+	if i.File != "" {
+		return config.Load(i.File)
 	}
 	text, err := i.read(ctx, c)
 	if err != nil {
@@ -109,8 +106,8 @@ const (
 )
 
 // read returns the configuration that the operator's Deployment mounts. The ConfigMap's name may change with its content.
-func (i installed) read(ctx context.Context, c *connection) (string, error) {
-	namespace, name, ok := strings.Cut(i.deployment, "/")
+func (i Installation) read(ctx context.Context, c *Cluster) (string, error) {
+	namespace, name, ok := strings.Cut(i.Deployment, "/")
 	if !ok {
 		return "", errors.New("--operator: write namespace/name")
 	}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package inspect is the read path of people: it finds the objects that they name, loads them, reads what the operator would read of them,
+// asks their schedulers, decides as the operator would, and finds the positions of those that wait. It writes nothing to a cluster and prints
+// nothing; its errors name the commands and flags of kubectl spark.
+package inspect
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/watch"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/firesteel-dev/firesteel/internal/observe"
+)
+
+// Reader is what may be done to a cluster here: look.
+type Reader interface {
+	client.Reader
+	Watch(ctx context.Context, list client.ObjectList, opts ...client.ListOption) (watch.Interface, error)
+	RESTMapper() meta.RESTMapper
+}
+
+// Cluster is a cluster as a user may read it, in one namespace or in all.
+type Cluster struct {
+	Reader
+	// Pods reads logs, and Forward makes a tunnel to a port of a pod: it calls opened with the local address, and returns when the tunnel ends.
+	Pods    typedcorev1.PodsGetter
+	Forward func(ctx context.Context, pod string, port int32, opened func(address string)) error
+	// Namespace is that of objects that are named without one.
+	Namespace string
+}
+
+// tail returns the last lines of a log, at most limit bytes.
+func (c *Cluster) tail(ctx context.Context, namespace, pod, container string, limit int64) (string, error) {
+	const patience = 5 * time.Second
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	options := &corev1.PodLogOptions{Container: container, TailLines: ptr.To[int64](observe.LogLines), LimitBytes: &limit}
+	text, err := c.Pods.Pods(namespace).GetLogs(pod, options).DoRaw(ctx)
+	if err != nil {
+		return "", fmt.Errorf("read log of %s/%s: %w", namespace, pod, err)
+	}
+	return string(text), nil
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inspect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/observe"
+	"github.com/firesteel-dev/firesteel/internal/resolve"
+)
+
+// The page of Spark's UI is read through a tunnel.
+func TestSessionsAreAskedFor(t *testing.T) {
+	now := time.Now().UTC().Truncate(time.Second)
+	page := fmt.Sprintf(`<strong>Started at: </strong> %s <h4>2 session(s) are online, running 1 Request(s)</h4> Request Statistics (0)`, now.Format("2006/01/02 15:04:05"))
+	ui := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, page) }))
+	defer ui.Close()
+	o := &v1alpha1.SparkConnect{ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "nb"}, Spec: v1alpha1.SparkConnectSpec{SparkVersion: "4.1.4", Image: ptr.To("spark:4.1.4")}}
+	c := &Cluster{Namespace: "jobs"}
+	d := lifecycle.Driver{Name: "nb-server", PodIP: "10.0.0.1", StartedAt: now}
+	c.Forward = func(ctx context.Context, pod string, port int32, opened func(string)) error {
+		if pod != "nb-server" || port != 4040 {
+			t.Errorf("a tunnel to %s:%d", pod, port)
+		}
+		opened(strings.TrimPrefix(ui.URL, "http://"))
+		return ctx.Err()
+	}
+	s := Servers.Read(o, resolve.Operator{}, now).Application
+	if got := c.sessions(t.Context(), observe.Reader{}, s, d); !got.Known || got.Open != 2 || got.Executing != 1 {
+		t.Errorf("%+v", got)
+	}
+	c.Forward = func(context.Context, string, int32, func(string)) error { return errors.New("no way") }
+	if got := c.sessions(t.Context(), observe.Reader{}, s, d); got.Known || got.Problem != "no tunnel to the server pod: no way" {
+		t.Errorf("%+v", got)
+	}
+}

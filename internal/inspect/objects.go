@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/firesteel-dev/firesteel/internal/kinds"
+)
+
+// chunk is how many objects are read at once.
+const chunk = 500
+
+// Type is one of the kinds of objects that commands take.
+type Type struct{ *kinds.Row }
+
+// The types of objects.
+var (
+	Applications       = Type{kinds.SparkApplication}
+	Schedules          = Type{kinds.ScheduledSparkApplication}
+	Servers            = Type{kinds.SparkConnect}
+	ApacheApplications = Type{kinds.ApacheSparkApplication}
+	Clusters           = Type{kinds.ApacheSparkCluster}
+)
+
+// Families are the kinds of applications.
+var Families = []Type{Applications, ApacheApplications}
+
+// Types are those that commands act on, in the order in which a name without a type is searched.
+func Types() []Type {
+	var all []Type
+	for _, row := range kinds.All() {
+		all = append(all, Type{row})
+	}
+	return all
+}
+
+// Typed is the name of an object with its type.
+func (k Type) Typed(name string) string { return k.arg() + "/" + name }
+
+// arg is the type as one writes it: its short name, unless another kind has that, too.
+func (k Type) arg() string {
+	if first, err := TypeOf(k.Short); err != nil || first != k {
+		return k.Plural + "." + k.Group
+	}
+	return k.Short
+}
+
+// ObjectKind is the type of one object, or of a list.
+func (k Type) ObjectKind(suffix string) schema.GroupVersionKind {
+	return k.GroupVersion().WithKind(k.Kind + suffix)
+}
+
+// Qualified is the singular with the group, as kubectl prints objects.
+func (k Type) Qualified() string { return k.Singular() + "." + k.Group }
+
+// TypeOf finds a kind by what kubectl takes: its name, plural or short name, also with the group.
+func TypeOf(text string) (Type, error) {
+	name, group, _ := strings.Cut(strings.ToLower(text), ".")
+	for _, k := range Types() {
+		own := strings.TrimPrefix(group, k.Version+".")
+		if slices.Contains([]string{k.Singular(), k.Plural, k.Short}, name) && (own == "" || own == k.Group) {
+			return k, nil
+		}
+	}
+	return Type{}, fmt.Errorf("there is no type %q here; the types are %s, %s, %s, %s and %s", text, Applications.arg(), Schedules.arg(), Servers.arg(), ApacheApplications.arg(), Clusters.arg())
+}
+
+// ParseName splits TYPE/NAME. The type is empty if there is only a name.
+func ParseName(arg string) (Type, string, error) {
+	resource, name, typed := strings.Cut(arg, "/")
+	if !typed {
+		return Type{}, arg, nil
+	}
+	if name == "" || strings.Contains(name, "/") {
+		return Type{}, "", fmt.Errorf("%q is no TYPE/NAME; write for example %s/%s", arg, Schedules.Short, cmp.Or(strings.Trim(name, "/"), "nightly"))
+	}
+	k, err := TypeOf(resource)
+	return k, name, err
+}
+
+// Object is an object as it is stored.
+type Object struct {
+	Type
+	*unstructured.Unstructured
+}
+
+// Plain is the name as a command takes it: that of a server or a cluster with its type.
+func (o Object) Plain() string {
+	if o.Type == Servers || o.Type == Clusters {
+		return o.Typed(o.GetName())
+	}
+	return o.GetName()
+}
+
+// Find reads the object that an argument names. Without a type it is of the first kind that has the name, the wanted ones
+// first. A server or a cluster beside another object of its name has to be named with its type, and so has the other, and the same is true of
+// applications of two families. The error suggests other names of the wanted kinds.
+func (c *Cluster) Find(ctx context.Context, arg string, wanted ...Type) (Object, error) {
+	k, name, err := ParseName(arg)
+	if err != nil {
+		return Object{}, err
+	}
+	if k.Row != nil {
+		o, err := c.object(ctx, k, name)
+		if IsMissing(err, k) {
+			err = c.NotFound(ctx, name, k)
+		}
+		return Object{k, o}, err
+	}
+	first, err := c.among(ctx, name, inOrder(wanted))
+	if first.Unstructured == nil && err == nil {
+		err = c.NotFound(ctx, name, wanted...)
+	}
+	return first, err
+}
+
+// among reads the object of a name, of the first of some kinds that has one; its object is nil if none has.
+func (c *Cluster) among(ctx context.Context, name string, of []Type) (Object, error) {
+	first := Object{}
+	var refused error // of a kind that this user may not read, or that this cluster does not have
+	for i, k := range of {
+		if first.Unstructured != nil && !k.apart() && !first.apart() {
+			continue
+		}
+		switch o, err := c.object(ctx, k, name); {
+		case err == nil && first.Unstructured != nil:
+			return Object{}, fmt.Errorf("%q is the name of %s and of %s: write the one that is meant", name, first.Typed(name), k.Typed(name))
+		case err == nil:
+			first = Object{k, o}
+		case IsMissing(err, k):
+		case apierrors.IsForbidden(err) || isMissingKind(err):
+			if i == 0 {
+				refused = err
+			}
+		default:
+			return Object{}, err
+		}
+	}
+	if first.Unstructured == nil {
+		return first, refused
+	}
+	return first, nil
+}
+
+// apart reports whether an object of the kind has to be named with its type beside another of its name, unlike an application and its schedule.
+func (k Type) apart() bool { return k == Servers || k == ApacheApplications || k == Clusters }
+
+// inOrder are all kinds, some of them first.
+func inOrder(wanted []Type) []Type {
+	return append(slices.Clone(wanted), slices.DeleteFunc(Types(), func(k Type) bool { return slices.Contains(wanted, k) })...)
+}
+
+func (c *Cluster) object(ctx context.Context, k Type, name string) (*unstructured.Unstructured, error) {
+	o := &unstructured.Unstructured{}
+	o.SetGroupVersionKind(k.ObjectKind(""))
+	return o, c.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, o)
+}
+
+// ListObjects lists the objects of some kinds as they are stored, so that programs get all of it, by name. One of two families need not be there, or be readable;
+// where there is nothing else, the first is missed.
+func (c *Cluster) ListObjects(ctx context.Context, of []Type, all bool, wants func(Object) bool) ([]Object, error) {
+	items := []Object{}
+	var missed error
+	for i, k := range of {
+		ofKind, err := c.listedOf(ctx, k, all, wants)
+		switch {
+		case err == nil:
+		case !apierrors.IsForbidden(err) && !isMissingKind(err):
+			return nil, err
+		case i == 0:
+			missed = err
+		}
+		items = append(items, ofKind...)
+	}
+	if len(items) == 0 && missed != nil {
+		return nil, missed
+	}
+	slices.SortStableFunc(items, func(a, b Object) int {
+		return strings.Compare(a.GetNamespace()+"/"+a.GetName(), b.GetNamespace()+"/"+b.GetName())
+	})
+	return items, nil
+}
+
+func (c *Cluster) listedOf(ctx context.Context, k Type, all bool, wants func(Object) bool) ([]Object, error) {
+	options := &client.ListOptions{Namespace: c.Namespace, Limit: chunk}
+	if all {
+		options.Namespace = ""
+	}
+	var items []Object
+	for {
+		list := k.NewList()
+		if err := c.List(ctx, list, options); err != nil {
+			return nil, err
+		}
+		for i := range list.Items {
+			if o := (Object{k, &list.Items[i]}); wants(o) {
+				items = append(items, o)
+			}
+		}
+		if options.Continue = list.GetContinue(); options.Continue == "" {
+			return items, nil
+		}
+	}
+}
+
+// Select lists the objects of a kind with some labels, by name.
+func (c *Cluster) Select(ctx context.Context, k Type, which labels.Selector) ([]Object, error) {
+	options := &client.ListOptions{Namespace: c.Namespace, LabelSelector: which, Limit: chunk}
+	var all []Object
+	for {
+		var list unstructured.UnstructuredList
+		list.SetGroupVersionKind(k.ObjectKind("List"))
+		if err := c.List(ctx, &list, options); err != nil {
+			return nil, err
+		}
+		for i := range list.Items {
+			all = append(all, Object{k, &list.Items[i]})
+		}
+		if options.Continue = list.GetContinue(); options.Continue == "" {
+			return all, nil
+		}
+	}
+}
+
+// Names lists the objects of a kind in the namespace, up to a readable number.
+func (c *Cluster) Names(ctx context.Context, k Type) ([]string, error) {
+	const enough = 500
+	list := metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(k.ObjectKind("List"))
+	if err := c.List(ctx, &list, client.InNamespace(c.Namespace), client.Limit(enough)); err != nil {
+		return nil, err
+	}
+	names := make([]string, 0, len(list.Items))
+	for i := range list.Items {
+		names = append(names, list.Items[i].Name)
+	}
+	return names, nil
+}
+
+// NotFound says that no object of the first kind has a name, and which others of all kinds it may be. What is beside applications has its type before it.
+func (c *Cluster) NotFound(ctx context.Context, name string, of ...Type) error {
+	var all []candidate
+	for _, k := range of {
+		names, _ := c.Names(ctx, k) // for the suggestion only
+		for _, near := range similar(name, names) {
+			if k != Applications && len(of) > 1 {
+				near.name = k.Typed(near.name)
+			}
+			all = append(all, near)
+		}
+	}
+	text := fmt.Sprintf("there is no %s %q in namespace %s", of[0].Kind, name, c.Namespace)
+	if len(all) == 0 {
+		hint := "kubectl spark list -A"
+		if of[0] != Applications {
+			hint = "kubectl spark list " + of[0].arg() + " -A"
+		}
+		return fmt.Errorf("%s; %s shows all", text, hint)
+	}
+	near := make([]string, 0, shownNames)
+	for _, one := range nearest(all) {
+		near = append(near, one.name)
+	}
+	return fmt.Errorf("%s; did you mean %s?", text, strings.Join(near, ", "))
+}
+
+// IsMissing reports whether an error is about one object that does not exist, and not about the kind as a whole.
+func IsMissing(err error, k Type) bool {
+	var status apierrors.APIStatus
+	return apierrors.IsNotFound(err) && errors.As(err, &status) && status.Status().Details != nil &&
+		status.Status().Details.Kind == k.Plural && status.Status().Details.Name != ""
+}
+
+// isMissingKind reports whether the cluster lacks our definitions: discovery finds none, or it found them and they went.
+func isMissingKind(err error) bool {
+	if meta.IsNoMatchError(err) {
+		return true
+	}
+	return apierrors.IsNotFound(err) && !slices.ContainsFunc(Types(), func(k Type) bool { return IsMissing(err, k) }) &&
+		strings.Contains(err.Error(), "could not find the requested resource")
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
+	family "github.com/firesteel-dev/firesteel/internal/convert/apache"
+	"github.com/firesteel-dev/firesteel/internal/explain"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/resolve"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/standalone"
+)
+
+// Waiting is an application or a cluster that waits.
+type Waiting struct {
+	Namespace, Name  string
+	Scheduler, Queue string
+	Since            time.Time
+	Why              lifecycle.Cause
+	Object           Object
+	Positions        []scheduler.Position
+	// unknown says that it may have positions that could not be computed.
+	unknown bool
+}
+
+// waitingTypes are the kinds whose objects wait in the lines of quotas.
+var waitingTypes = append(slices.Clone(Families), Clusters, Servers)
+
+// everything takes all objects.
+func everything(Object) bool { return true }
+
+// Queue returns what waits in a namespace, or in all, in one queue or in all for "", the longest wait first; the lines in which it waits; and
+// what could not be found out of positions.
+func (c *Cluster) Queue(ctx context.Context, operators Installation, all bool, name string, now time.Time) (line []Waiting, lines []scheduler.LineState, doubt string, err error) {
+	items, err := c.ListObjects(ctx, waitingTypes, all, everything)
+	if err != nil {
+		return nil, nil, "", err
+	}
+	quotas := false
+	for _, item := range items {
+		if item.Type == Servers { // they are listed elsewhere, and count only for the positions of others
+			continue
+		}
+		w, waits, err := inLineOf(item)
+		if err != nil {
+			return nil, nil, "", err
+		}
+		if waits && (name == "" || w.Queue == name) {
+			w.Object = item
+			line = append(line, w)
+			quotas = quotas || slices.Contains(quotaReasons, w.Why.Reason)
+		}
+	}
+	var q quotaLines
+	if quotas {
+		q, doubt = c.linesOf(ctx, operators, items, all, now)
+		q.enter(line, doubt != "")
+	}
+	slices.SortStableFunc(line, func(a, b Waiting) int { return a.Since.Compare(b.Since) })
+	return line, q.lines, doubt, nil
+}
+
+// inLineOf says since when an object waits and why; waits is false if it does not.
+func inLineOf(o Object) (w Waiting, waits bool, err error) {
+	if o.Type == Clusters {
+		decoded, err := o.Decoded(o.Object)
+		if err != nil {
+			return w, false, err
+		}
+		w, waits = waitingCluster(decoded.(*v1.SparkCluster))
+		return w, waits, nil
+	}
+	a, err := o.Load(o.Object, resolve.Operator{}, time.Time{})
+	if err != nil {
+		return w, false, err
+	}
+	w, waits = waitingOf(a)
+	return w, waits, nil
+}
+
+// waitingCluster says since when a cluster waits and why: for its start, or for its master to run.
+func waitingCluster(o *v1.SparkCluster) (Waiting, bool) {
+	r := family.ClusterRecord(o)
+	w := Waiting{
+		Namespace: o.Namespace, Name: Clusters.Typed(o.Name), Since: family.ClusterQueuedAt(o), Why: explain.ClusterCause(o.Status.Conditions),
+		Scheduler: r.Scheduling.Scheduler, Queue: r.Scheduling.Queue,
+	}
+	master, _ := explain.ClusterReady(o.Status.Conditions)
+	switch {
+	case family.ClusterProbe(o) || o.Spec.Suspend:
+		return w, false
+	case r.State == standalone.New && len(o.Status.Conditions) == 0:
+		w.Why.Message = "the operator has not reconciled it yet"
+	case r.State.Starts():
+	case r.State == standalone.Running && strings.HasPrefix(master, "0/") && w.Why.Reason != standalone.ReasonPodsNotReady:
+		w.Since = family.ClusterSince(o)
+	default:
+		return w, false
+	}
+	return w, true
+}
+
+// waitingOf says since when an application waits and why. One that was never reconciled waits for the operator.
+func waitingOf(a Application) (Waiting, bool) {
+	r, wanted := a.Record, a.App
+	w := Waiting{
+		Namespace: a.GetNamespace(), Name: a.GetName(), Since: a.GetCreationTimestamp().Time, Why: explain.Cause(r, a.Conditions),
+		Scheduler: cmp.Or(r.Scheduling.Scheduler, wanted.Scheduling.Scheduler), Queue: cmp.Or(r.Scheduling.Queue, wanted.Scheduling.Queue),
+	}
+	switch {
+	case r.State == lifecycle.New:
+		w.Why.Message = "the operator has not reconciled it yet"
+	case r.State.Starting():
+		if !r.QueuedAt.IsZero() {
+			w.Since = r.QueuedAt
+		}
+	case r.State == lifecycle.Submitted:
+		w.Since = r.SubmittedAt
+	default:
+		return w, false
+	}
+	return w, true
+}
+
+// Position is that in the line in which most are ahead: it starts when it has its turn in all of them.
+func (x Waiting) Position() string {
+	switch {
+	case x.unknown:
+		return "?"
+	case len(x.Positions) == 0:
+		return "-"
+	}
+	last := slices.MaxFunc(x.Positions, func(a, b scheduler.Position) int { return cmp.Compare(a.Position, b.Position) })
+	return strconv.Itoa(last.Position)
+}
