@@ -147,6 +147,18 @@ func TestValidate(t *testing.T) {
 			`policies[0].limits.executor.memory: "16g": write a positive Kubernetes quantity such as "500m", "4" or "16Gi"`,
 			`policies[0].limits.executors: "-1": must not be negative`,
 		}},
+		"Properties": {reason: "an application would be refused for each, and a cluster run without it", text: `[{name: x, namespaces: [a], defaults: {sparkConf: {spark.driver.memory: 2gb, spark.driver.cores: "1.5", spark.executor.memory: 2gbb,
+			spark.executor.cores: "0", spark.executor.memoryOverhead: 1Gi, spark.kubernetes.executor.limit.cores: many, spark.memory.offHeap.size: "${spark.x}", spark.executor.memoryOverheadFactor: "-1"}}},
+			{name: y, namespaces: [a], defaults: {sparkConf: {spark.executor.memory: "0", spark.driver.memory: 2g, spark.executor.cores: "2", spark.driver.memoryOverhead: 1g}}}]`, want: []string{
+			`policies[0].defaults.sparkConf["spark.driver.memory"]: "2gb": not a heap size that a JVM takes; write a whole number and one of k, m, g, t, such as "512m" or "2g"`,
+			`policies[0].defaults.sparkConf["spark.executor.memory"]: "2gbb": not a size; write a whole number and one of k, m, g, t, such as "512m" or "2g"`,
+			`policies[0].defaults.sparkConf["spark.executor.memoryOverhead"]: "1Gi": a Kubernetes quantity, where Spark expects its own size format; write "1g"`,
+			`policies[0].defaults.sparkConf["spark.executor.memoryOverheadFactor"]: "-1": not a factor; write a number that is not negative, such as "0.1"`,
+			`policies[0].defaults.sparkConf["spark.kubernetes.executor.limit.cores"]: "many": not a number of cores; write a positive Kubernetes quantity such as "500m" or "2"`,
+			`policies[0].defaults.sparkConf["spark.driver.cores"]: "1.5": not a positive whole number; write e.g. "2"`,
+			`policies[0].defaults.sparkConf["spark.executor.cores"]: "0": not a positive whole number; write e.g. "2"`,
+			`policies[1].defaults.sparkConf["spark.executor.memory"]: "0": not a size: a positive whole number with one of the suffixes k, m, g, t and p; write e.g. "2g"`,
+		}},
 		"Words": {reason: "each would fail in every application", text: `[{name: x, namespaces: [a], defaults: {imagePullPolicy: Sometimes, serviceAccount: "A b", sparkConf: {executor.memory: 1g}, labels: {"a b": c, spark-role: x}, timeToLiveSeconds: -1, deadlines: {queued: 0s, driverScheduled: soon, driverReady: 60, firstExecutors: -1m, run: 1h}}, limits: {requiredLabels: [" "], images: [""], serviceTypes: [clusterip], hosts: [""], timeToLiveSeconds: 9999999999}}]`, want: []string{
 			`policies[0].defaults.imagePullPolicy: "Sometimes": must be "Always", "Never" or "IfNotPresent"`,
 			`policies[0].defaults.serviceAccount: "A b": not the name of a service account`,

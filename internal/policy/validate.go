@@ -67,6 +67,9 @@ func (v *validator) defaults(field string, d Defaults) {
 			v.fail(field+".sparkConf", key, "not a Spark property; those begin with spark.")
 		}
 	}
+	for _, e := range spark.DefaultErrors(d.SparkConf) {
+		v.fail(fmt.Sprintf("%s.sparkConf[%q]", field, e.Key), e.Value, e.Problem)
+	}
 	for _, name := range slices.Sorted(maps.Keys(d.Labels)) {
 		value := d.Labels[name]
 		if len(utilvalidation.IsQualifiedName(name)) > 0 || len(utilvalidation.IsValidLabelValue(value)) > 0 || spark.IsReservedLabel(name) {

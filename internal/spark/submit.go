@@ -166,24 +166,12 @@ func checkMain(app *Application, values map[string]string, profile Profile) erro
 // checkSizes makes spark-submit's checks of the values that have flags. They check the text unchanged, so a
 // reference such as ${spark.x} does not pass.
 func checkSizes(_ *Application, values map[string]string, _ Profile) error {
-	for _, key := range []string{ConfDriverMemory, ConfExecutorMemory} {
-		if value, ok := values[key]; ok {
-			if size, valid := ParseSize(value, 1); !valid || size <= 0 {
-				return &ConfError{Key: key, Value: value, Problem: "not a size: a positive whole number with one of " +
-					`the suffixes k, m, g, t and p; write e.g. "2g"`}
-			}
-		}
-	}
 	counts := []string{ConfDriverCores, ConfExecutorCores}
 	if !strings.EqualFold(values[ConfDynamicAllocation], "true") {
 		counts = append(counts, ConfExecutorInstances)
 	}
-	for _, key := range counts {
-		if value, ok := values[key]; ok {
-			if count, err := strconv.ParseInt(value, 10, 32); err != nil || count <= 0 {
-				return &ConfError{Key: key, Value: value, Problem: `not a positive whole number; write e.g. "2"`}
-			}
-		}
+	if found := append(memoryErrors(values), countErrors(values, counts...)...); len(found) > 0 {
+		return found[0]
 	}
 	return nil
 }

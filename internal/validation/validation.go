@@ -21,10 +21,7 @@ import (
 var checks = []func(spark.Application) []*spark.ConfError{
 	checkVersion,
 	checkDeniedKeys,
-	checkHeap,
-	checkSizes,
-	checkFactors,
-	checkQuantities,
+	func(app spark.Application) []*spark.ConfError { return spark.SizeErrors(app.Conf) },
 	checkScaling,
 	checkDriverName,
 	checkNames,
