@@ -90,6 +90,7 @@ const (
 	ConfExecutorRequestCores    = "spark.kubernetes.executor.request.cores"
 	ConfExecutorLimitCores      = "spark.kubernetes.executor.limit.cores"
 	ConfMemoryOverheadFactor    = "spark.kubernetes.memoryOverheadFactor"
+	ConfExecutorGrace           = "spark.kubernetes.executor.terminationGracePeriodSeconds"
 	ConfDriverServiceAccount    = "spark.kubernetes.authenticate.driver.serviceAccountName"
 	ConfExecutorServiceAccount  = "spark.kubernetes.authenticate.executor.serviceAccountName"
 	ConfSchedulerName           = "spark.kubernetes.scheduler.name"

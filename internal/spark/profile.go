@@ -50,6 +50,8 @@ type Profile struct {
 	ConnectPort bool
 	// ExcludedFeatureSteps honors spark.kubernetes.driver.pod.excludedFeatureSteps.
 	ExcludedFeatureSteps bool
+	// ExecutorGraceConf overwrites the grace period of the executors' template by a property.
+	ExecutorGraceConf bool
 	// StrictHadoopText refuses files of HADOOP_CONF_DIR that are not UTF-8 instead of replacing bytes.
 	StrictHadoopText bool
 	// GRPCAppProtocol marks the Spark Connect port of the service as gRPC.
@@ -100,6 +102,7 @@ var profiles = func() map[string]Profile {
 	v41.ImagePlaceholder = true
 	v41.ConnectPort = true
 	v41.ExcludedFeatureSteps = true
+	v41.ExecutorGraceConf = true
 	v41.StrictHadoopText = true
 
 	v42 := v41

@@ -22,6 +22,7 @@ func warnings(o *v1.SparkApplication, app *spark.Application) []*spark.ConfError
 	all := unread(o)
 	all = append(all, restartWarnings(s)...)
 	all = append(all, thresholdWarnings(s, spark.InitialExecutors(*app))...)
+	all = append(all, graceWarnings(s, app)...)
 	for i := range s.DriverServiceIngressList {
 		spec := s.DriverServiceIngressList[i].IngressSpec
 		if spec != nil && len(spec.Rules) == 0 && (spec.IngressClassName != nil || len(spec.TLS) > 0 || spec.DefaultBackend != nil) {
@@ -82,6 +83,23 @@ func restartWarnings(s *v1.SparkApplicationSpec) []*spark.ConfError {
 		warn("resourceRetainDurationMillis", strconv.FormatInt(kept, 10), "has no effect with resourceRetainPolicy Never, which is the default; write OnFailure or Always")
 	}
 	return all
+}
+
+// graceWarnings are about the grace period of executors, which Spark overwrites in the template when it creates them.
+func graceWarnings(s *v1.SparkApplicationSpec, app *spark.Application) []*spark.ConfError {
+	profile, err := spark.ProfileFor(app.SparkVersion)
+	if _, said := s.SparkConf[spark.ConfExecutorGrace]; said || err != nil || !profile.ExecutorGraceConf {
+		return nil
+	}
+	t := ptr.Deref(s.ExecutorSpec, v1.RoleSpec{}).PodTemplateSpec
+	if t == nil || t.Spec.TerminationGracePeriodSeconds == nil {
+		return nil
+	}
+	seconds := strconv.FormatInt(*t.Spec.TerminationGracePeriodSeconds, 10)
+	return []*spark.ConfError{{
+		Field: "spec.executorSpec.podTemplateSpec.spec.terminationGracePeriodSeconds", Value: seconds,
+		Problem: "is overwritten by Spark when it creates the executors; write spec.sparkConf[" + strconv.Quote(spark.ConfExecutorGrace) + `]: "` + seconds + `s"`,
+	}}
 }
 
 // thresholdWarnings are about numbers of executors that cannot be true, or that are not checked. instances is how many there are at the

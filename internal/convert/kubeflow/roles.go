@@ -76,7 +76,7 @@ func executorConf(c conf, o *v1beta2.SparkApplication) {
 func executorOverrides(c conf, o *v1beta2.SparkApplication) {
 	e := &o.Spec.Executor
 	if seconds := e.TerminationGracePeriodSeconds; seconds != nil { // since Spark 4.1
-		c.set("spark.kubernetes.executor.terminationGracePeriodSeconds", strconv.FormatInt(*seconds, 10)+"s", "spec.executor.terminationGracePeriodSeconds")
+		c.set(spark.ConfExecutorGrace, strconv.FormatInt(*seconds, 10)+"s", "spec.executor.terminationGracePeriodSeconds")
 	}
 	if context := e.SecurityContext; context != nil { // since Spark 4.3
 		if allow := cmp.Or(context.AllowPrivilegeEscalation, context.Privileged); allow != nil {
