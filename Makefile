@@ -121,6 +121,7 @@ manifests: ## CRDs, RBAC and webhook configurations, also in the chart
 	cp config/rbac/role.yaml config/rbac/leader_election_role.yaml charts/spark-operator/files/
 	cp config/rbac/namespaces/role.yaml charts/spark-operator/files/namespace_selector_role.yaml
 	cp config/rbac/spark-driver/role.yaml charts/spark-operator/files/spark_driver_role.yaml
+	cp config/rbac/spark-driver-statefulsets/role.yaml charts/spark-operator/files/spark_driver_statefulsets_role.yaml
 	cp {config/rbac,config/apache/roles}/*_{admin,editor,viewer}_role.yaml charts/spark-operator/files/user-roles/
 	cp config/admission-policy/executors.yaml charts/spark-operator/files/executor_admission_policy.yaml
 	cp config/executor-memory/policy.yaml charts/spark-operator/files/executor_memory_policy.yaml

@@ -313,6 +313,7 @@ func TestHardenedRefuses(t *testing.T) {
 		"Replicas":   {reason: "no webhook refuses everything", values: must + "webhook: {replicas: 0}", says: []string{"webhook.replicas: 0: must be at least 2"}},
 		"Election":   {reason: "two would work", values: must + "controller: {leaderElection: {enable: false}}", says: []string{"controller.leaderElection.enable"}},
 		"Exposure":   {reason: "each way out", values: must + "controller: {uiIngress: {enable: true, urlFormat: x.org}, uiRoute: {enable: true}}", says: []string{"controller.uiIngress.enable: true: must be false", "controller.uiRoute.enable"}},
+		"Allocator":  {reason: "no policy judges the pods of a StatefulSet", values: must + "\nspark: {jobNamespaces: [a], rbac: {statefulSets: true}}", says: []string{"spark.rbac.statefulSets: true: must be false"}},
 		"Profiles":   {reason: "without authentication", values: must + "controller: {pprof: {enable: true}}", says: []string{"controller.pprof.enable"}},
 		"Context": {reason: "its own pods", values: must + "webhook: {securityContext: {runAsNonRoot: null, privileged: true, capabilities: {add: [SYS_ADMIN]}, seccompProfile: {type: Unconfined}}}", says: []string{
 			"webhook.securityContext.runAsNonRoot", "webhook.securityContext.privileged: true", "webhook.securityContext.capabilities", "webhook.securityContext.seccompProfile.type",

@@ -94,6 +94,20 @@ controller:
 		if !grants(rules, "", "pods/resize", "patch") || !grants(rules, "metrics.k8s.io", "pods", "get") {
 			t.Errorf("no right to resize: %+v", rules)
 		}
+		if grants(rules, "apps", "statefulsets", "create") {
+			t.Errorf("drivers may create StatefulSets, whose pods no policy for executors judges: %+v", rules)
+		}
+	}},
+	"StatefulSets": {reason: "Spark's allocator needs them, and no other driver does", values: "spark: {rbac: {statefulSets: true}}", check: func(t *testing.T, all objects) {
+		t.Helper()
+		rules := as[rbacv1.Role](t, all, "Role default/spark-operator-spark").Rules
+		for resource, verbs := range map[string][]string{"pods": {"create"}, "statefulsets": {"get", "create", "delete"}, "statefulsets/scale": {"get", "update"}} {
+			for _, verb := range verbs {
+				if group := map[bool]string{true: "", false: "apps"}[resource == "pods"]; !grants(rules, group, resource, verb) {
+					t.Errorf("no right to %s %s: %+v", verb, resource, rules)
+				}
+			}
+		}
 	}},
 	"NoUI": {reason: "no Service either", values: `controller: {uiService: {enable: false}, driverIngress: {enable: false}}`, check: func(t *testing.T, all objects) {
 		t.Helper()

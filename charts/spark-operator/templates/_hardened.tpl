@@ -19,6 +19,7 @@ switch adds beside values is the policy below.
   (list "controller.pprof.enable" false false)
   (list "spark.jobNamespaceSelector" "" "")
   (list "recordSubmitter.from" "Auto" "Auto")
+  (list "spark.rbac.statefulSets" false false)
   (list "networkPolicy.enable" false true)
   (list "executorAdmissionPolicy.enable" false true)
   (list "executorAdmissionPolicy.forbidHostAccess" false true)
