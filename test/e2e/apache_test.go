@@ -59,10 +59,13 @@ func apacheStates(ctx context.Context, app *v1.SparkApplication) string {
 
 func eventuallyApache(ctx context.Context, app *v1.SparkApplication, states string) {
 	GinkgoHelper()
-	Eventually(func() string { return apacheStates(ctx, app) }, jobWait, poll).Should(Equal(states), func() string {
-		return kubectl("describe", "sparkapplications.spark.apache.org", "-n", app.Namespace, app.Name) + kubectl("get", "pods", "-n", app.Namespace, "-o", "wide") +
-			kubectl("logs", "-n", app.Namespace, "-l", "spark.operator/spark-app-name="+app.Name+",spark-role=driver", "--tail=60")
-	})
+	Eventually(func() string { return apacheStates(ctx, app) }, jobWait, poll).Should(Equal(states), func() string { return apacheEvidence(app) })
+}
+
+// apacheEvidence is what a person would look at.
+func apacheEvidence(app *v1.SparkApplication) string {
+	return kubectl("describe", "sparkapplications.spark.apache.org", "-n", app.Namespace, app.Name) + kubectl("get", "pods", "-n", app.Namespace, "-o", "wide") +
+		kubectl("logs", "-n", app.Namespace, "-l", "spark.operator/spark-app-name="+app.Name+",spark-role=driver", "--tail=60")
 }
 
 // apachePods are the pods of an application.
@@ -165,7 +168,6 @@ var _ = Describe("A SparkApplication of spark.apache.org", func() {
 	})
 
 	It("answers clients as a Spark Connect server and as a Thrift server, each an application without files that is kept running", Label(exhaustive), func() {
-		interpreter := python(ctx, "4.1")
 		ns := newNamespace(ctx, "apacheserve")
 		server := func(name, class string) *v1.SparkApplication {
 			app := apachePi(ns, name)
@@ -179,10 +181,7 @@ var _ = Describe("A SparkApplication of spark.apache.org", func() {
 		}
 		connect := server("connect", "org.apache.spark.sql.connect.service.SparkConnectServer")
 		thrift := server("thrift", "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2")
-		eventuallyApache(ctx, connect, toRun)
-		var driver corev1.Pod
-		Expect(admin.Get(ctx, client.ObjectKey{Namespace: ns, Name: "connect-0-driver"}, &driver)).To(Succeed())
-		Eventually(func() (string, error) { return ask(ctx, interpreter, "sc://"+driver.Status.PodIP+":15002") }, jobWait, poll).Should(ContainSubstring("all fares: 24500"))
+		answersNotebook(ctx, connect)
 
 		eventuallyApache(ctx, thrift, toRun)
 		beeline := []string{"exec", "kubectl", "exec", "-n", ns, "thrift-0-driver", "--", "/opt/spark/bin/beeline", "-u", "jdbc:hive2://localhost:10000", "-e", "SELECT 6 * 7"}
@@ -194,7 +193,7 @@ var _ = Describe("A SparkApplication of spark.apache.org", func() {
 		By("ending a server, which runs again")
 		kubectl("exec", "-n", ns, "connect-0-driver", "--", "pkill", "java")
 		Eventually(func() error {
-			return admin.Get(ctx, client.ObjectKey{Namespace: ns, Name: "connect-1-driver"}, &driver)
+			return admin.Get(ctx, client.ObjectKey{Namespace: ns, Name: "connect-1-driver"}, &corev1.Pod{})
 		}, jobWait, poll).Should(Succeed())
 	})
 })

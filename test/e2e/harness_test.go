@@ -43,18 +43,24 @@ func labelledNamespace(ctx context.Context, name string, labels map[string]strin
 	DeferCleanup(func() { Expect(client.IgnoreNotFound(admin.Delete(context.Background(), ns))).To(Succeed()) })
 	Expect(admin.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: "spark"}})).To(Succeed())
 
+	bindDrivers(ctx, ns.Name, "spark-driver")
+	return ns.Name
+}
+
+// bindDrivers gives the drivers of a namespace what a folder of config/rbac has for them.
+func bindDrivers(ctx context.Context, namespace, folder string) {
+	GinkgoHelper()
 	var role rbacv1.Role
-	text, err := os.ReadFile(filepath.Join("..", "..", "config", "rbac", "spark-driver", "role.yaml"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "config", "rbac", folder, "role.yaml"))
 	Expect(err).NotTo(HaveOccurred())
 	Expect(yaml.UnmarshalStrict(text, &role)).To(Succeed())
-	role.Namespace = ns.Name
+	role.Namespace = namespace
 	Expect(admin.Create(ctx, &role)).To(Succeed())
 	Expect(admin.Create(ctx, &rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: "spark"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: role.Name},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name},
-		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: ns.Name, Name: "spark"}},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: "spark"}},
 	})).To(Succeed())
-	return ns.Name
 }
 
 func sparkPi(namespace, name string, arguments ...string) *v1beta2.SparkApplication {

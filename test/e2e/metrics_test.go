@@ -31,6 +31,11 @@ func scrape(ctx context.Context, pod *corev1.Pod, port, path string) func() (str
 
 // call sends a request to a pod, at the pod's own address.
 func call(ctx context.Context, method string, pod *corev1.Pod, port, path string, body io.Reader) (string, error) {
+	return callAs(ctx, "", method, pod, port, path, body)
+}
+
+// callAs is call with what the header says of who asks.
+func callAs(ctx context.Context, authorization, method string, pod *corev1.Pod, port, path string, body io.Reader) (string, error) {
 	transport := &http.Transport{DisableKeepAlives: true}
 	if ns := os.Getenv("FIRESTEEL_E2E_NETNS"); ns != "" {
 		transport.DialContext = dialIn(ns)
@@ -40,6 +45,9 @@ func call(ctx context.Context, method string, pod *corev1.Pod, port, path string
 		return "", err
 	}
 	request.Header.Set("Content-Type", "application/json;charset=UTF-8")
+	if authorization != "" {
+		request.Header.Set("Authorization", authorization)
+	}
 	answer, err := (&http.Client{Transport: transport, Timeout: 20 * time.Second}).Do(request)
 	if err != nil {
 		return "", err
