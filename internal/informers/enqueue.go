@@ -4,6 +4,7 @@ package informers
 
 import (
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -29,6 +30,7 @@ const (
 
 // handler enqueues the application that an object belongs to, or those that wait for a change of its kind.
 func (k *SchedulerKinds) handler(kind schema.GroupVersionKind) toolscache.ResourceEventHandler {
+	ignored := k.ignored(kind)
 	changed := func(o any) {
 		if gone, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
 			o = gone.Obj
@@ -46,7 +48,7 @@ func (k *SchedulerKinds) handler(kind schema.GroupVersionKind) toolscache.Resour
 	return toolscache.ResourceEventHandlerFuncs{
 		AddFunc: changed,
 		UpdateFunc: func(before, after any) {
-			if !same(before, after) {
+			if !same(before, after, ignored) {
 				changed(after)
 			}
 		},
@@ -54,21 +56,56 @@ func (k *SchedulerKinds) handler(kind schema.GroupVersionKind) toolscache.Resour
 	}
 }
 
-// same is whether an update changed nothing that a plugin could decide by: some controllers write what is there already.
-func same(before, after any) bool {
-	a, _ := before.(*unstructured.Unstructured)
-	b, _ := after.(*unstructured.Unstructured)
-	return a != nil && b != nil && equality.Semantic.DeepEqual(meaning(a), meaning(b))
+// ignored are the fields of a kind that no plugin decides by which reads it.
+func (k *SchedulerKinds) ignored(kind schema.GroupVersionKind) [][]string {
+	var all [][]string
+	first := true
+	for _, p := range k.plugins {
+		d := p.Describe()
+		if !slices.Contains(d.Reads, kind) && !slices.Contains(d.Owns, kind) {
+			continue
+		}
+		if first {
+			all, first = slices.Clone(d.Ignores[kind]), false
+			continue
+		}
+		all = slices.DeleteFunc(all, func(path []string) bool {
+			return !slices.ContainsFunc(d.Ignores[kind], func(other []string) bool { return slices.Equal(path, other) })
+		})
+	}
+	return all
 }
 
-// meaning is an object without the marks of its writes.
-func meaning(u *unstructured.Unstructured) map[string]any {
-	content := maps.Clone(u.Object)
-	metadata, _ := content["metadata"].(map[string]any)
-	metadata = maps.Clone(metadata)
-	delete(metadata, "resourceVersion")
-	delete(metadata, "managedFields")
-	content["metadata"] = metadata
+// same is whether an update changed nothing that a plugin could decide by: some controllers write what is there already.
+func same(before, after any, ignored [][]string) bool {
+	a, _ := before.(*unstructured.Unstructured)
+	b, _ := after.(*unstructured.Unstructured)
+	return a != nil && b != nil && equality.Semantic.DeepEqual(meaning(a, ignored), meaning(b, ignored))
+}
+
+// meaning is an object without the marks of its writes and without some fields.
+func meaning(u *unstructured.Unstructured, ignored [][]string) map[string]any {
+	content := u.Object
+	for _, path := range append([][]string{{"metadata", "resourceVersion"}, {"metadata", "managedFields"}}, ignored...) {
+		content = without(content, path)
+	}
+	return content
+}
+
+// without is content without the field at a path. What it leaves is shared.
+func without(content map[string]any, path []string) map[string]any {
+	below, deep := content[path[0]].(map[string]any)
+	_, there := content[path[0]]
+	switch {
+	case !there || len(path) > 1 && !deep:
+		return content
+	case len(path) == 1:
+		content = maps.Clone(content)
+		delete(content, path[0])
+	default:
+		content = maps.Clone(content)
+		content[path[0]] = without(below, path[1:])
+	}
 	return content
 }
 
@@ -87,16 +124,17 @@ func (k *SchedulerKinds) noteRead(kind schema.GroupVersionKind, namespace string
 
 // enqueueWaiters enqueues those that wait for a change of the kind: the first in line at once, the others spread over some
 // time and at most every enqueuePeriod. What happens in one namespace concerns those in it alone, as long as no reconcile has read
-// the kind in all of them; "" stands for all.
+// the kind in all of them, and the lines in it first in any case; "" stands for all.
 func (k *SchedulerKinds) enqueueWaiters(kind schema.GroupVersionKind, namespace string) {
 	k.mu.Lock()
 	state := k.known[kind]
-	if state != nil && state.everywhere {
+	everywhere := state != nil && state.everywhere
+	k.mu.Unlock()
+	apps := k.Waiters(kind, namespace, everywhere)
+	k.Enqueue(apps[:min(len(apps), FirstInLine)])
+	if everywhere {
 		namespace = ""
 	}
-	k.mu.Unlock()
-	apps := k.Waiters(kind, namespace)
-	k.Enqueue(apps[:min(len(apps), FirstInLine)])
 	if len(apps) <= FirstInLine || !k.mayEnqueueAll(state, namespace) {
 		return
 	}

@@ -121,6 +121,16 @@ func TestEachNamespaceHasItsOwnLine(t *testing.T) {
 	}
 }
 
+// reading is a plugin that reads the kind.
+type reading struct {
+	scheduler.Plugin
+	ignores [][]string
+}
+
+func (r reading) Describe() scheduler.Descriptor {
+	return scheduler.Descriptor{Reads: []schema.GroupVersionKind{queues}, Ignores: map[schema.GroupVersionKind][][]string{queues: r.ignores}}
+}
+
 // A write that changes nothing enqueues nothing.
 func TestOnlyChangesWake(t *testing.T) {
 	cases := map[string]struct {
@@ -129,9 +139,14 @@ func TestOnlyChangesWake(t *testing.T) {
 		app    string
 		want   []string
 	}{
-		"Version":     {reason: "the same was written again", change: func(o map[string]any) { o["metadata"].(map[string]any)["resourceVersion"] = "2" }},
-		"Writer":      {reason: "who writes is no news", change: func(o map[string]any) { o["metadata"].(map[string]any)["managedFields"] = []any{"x"} }},
-		"Status":      {reason: "there is room", change: func(o map[string]any) { o["status"] = map[string]any{"used": "3"} }, want: []string{"a/waits"}},
+		"Version": {reason: "the same was written again", change: func(o map[string]any) { o["metadata"].(map[string]any)["resourceVersion"] = "2" }},
+		"Writer":  {reason: "who writes is no news", change: func(o map[string]any) { o["metadata"].(map[string]any)["managedFields"] = []any{"x"} }},
+		"Status":  {reason: "there is room", change: func(o map[string]any) { o["status"] = map[string]any{"used": "3"} }, want: []string{"a/waits"}},
+		"Ignored": {reason: "a number that decides nothing", change: func(o map[string]any) { o["status"] = map[string]any{"state": "Open", "allocated": "9"} }},
+		"ForOne": {reason: "a number by which another plugin decides", change: func(o map[string]any) {
+			o["status"] = map[string]any{"state": "Open", "allocated": "1", "running": "9"}
+		}, want: []string{"a/waits"}},
+		"Other":       {reason: "the queue is closed", change: func(o map[string]any) { o["status"] = map[string]any{"state": "Closed", "allocated": "1"} }, want: []string{"a/waits"}},
 		"Spec":        {reason: "there is more in all", change: func(o map[string]any) { o["spec"] = map[string]any{"hard": "9"} }, want: []string{"a/waits"}},
 		"Deletion":    {reason: "it is about to go", change: func(o map[string]any) { o["metadata"].(map[string]any)["deletionTimestamp"] = "2026-11-21T09:00:00Z" }, want: []string{"a/waits"}},
 		"Owned":       {reason: "the same was written again", app: "pi", change: func(o map[string]any) { o["metadata"].(map[string]any)["resourceVersion"] = "2" }},
@@ -141,7 +156,9 @@ func TestOnlyChangesWake(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			k := crowd()
 			k.waitedForBy(scheduler.Key{Namespace: "a", Name: "waits"})
-			before, after := quotaIn("a", nil), quotaIn("a", tc.change)
+			k.plugins = []scheduler.Plugin{reading{ignores: [][]string{{"status", "allocated"}, {"status", "running"}}}, reading{ignores: [][]string{{"status", "allocated"}}}}
+			open := func(o map[string]any) { o["status"] = map[string]any{"state": "Open", "allocated": "1"} }
+			before, after := quotaIn("a", open), quotaIn("a", func(o map[string]any) { open(o); tc.change(o) })
 			if tc.app != "" {
 				before.SetLabels(map[string]string{v1beta2.LabelAppName: tc.app})
 				after.SetLabels(before.GetLabels())

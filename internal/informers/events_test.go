@@ -132,7 +132,7 @@ func TestOneListServesANamespace(t *testing.T) {
 				return nil
 			}
 			events.Items = []unstructured.Unstructured{{Object: map[string]any{
-				"metadata": map[string]any{"name": "e", "namespace": o.Namespace}, "source": map[string]any{"component": "volcano"},
+				"metadata": map[string]any{"name": "e" + o.Continue, "namespace": o.Namespace}, "source": map[string]any{"component": "volcano"},
 				"involvedObject": map[string]any{"name": "g"}, "message": "page " + o.Continue, "reason": "Unschedulable",
 			}}}
 			events.SetContinue(pages[o.Continue])

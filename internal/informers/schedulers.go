@@ -47,18 +47,19 @@ const (
 type SchedulerKinds struct {
 	// Cache has the kinds that are watched.
 	Cache     *namespaced.Cache
-	live      client.Client
+	live      client.WithWatch
 	discovery discovery.DiscoveryInterface
 	plugins   []scheduler.Plugin
 	// families are those whose labels name the application of an object.
 	families []lifecycle.Family
 	triggers triggers
-	Waiters  func(kind schema.GroupVersionKind, namespace string) []scheduler.Key
+	Waiters  func(kind schema.GroupVersionKind, namespace string, everywhere bool) []scheduler.Key
 	now      func() time.Time
 	// Discovery is in place of discoveryPeriod; 0 is not.
 	Discovery time.Duration
 
 	eventCache eventCache
+	classes    *classCache
 	mapper     meta.RESTMapper
 	reviewedAt time.Time
 
@@ -99,14 +100,14 @@ func NewSchedulerKinds(mgr ctrl.Manager, c config.OperatorConfiguration, plugins
 	if err != nil {
 		return nil, fmt.Errorf("create cache of schedulers' kinds: %w", err)
 	}
-	live, err := client.New(mgr.GetConfig(), client.Options{Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), HTTPClient: mgr.GetHTTPClient()})
+	live, err := client.NewWithWatch(mgr.GetConfig(), client.Options{Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), HTTPClient: mgr.GetHTTPClient()})
 	if err != nil {
 		return nil, fmt.Errorf("create client of schedulers' kinds: %w", err)
 	}
 	k := &SchedulerKinds{
 		Cache: own, live: live, discovery: apis, plugins: plugins, now: time.Now,
-		families: families,
-		mapper:   mgr.GetRESTMapper(), known: map[schema.GroupVersionKind]*kindState{}, denied: map[scheduler.Access]bool{},
+		families: families, classes: newClassCache(),
+		mapper: mgr.GetRESTMapper(), known: map[schema.GroupVersionKind]*kindState{}, denied: map[scheduler.Access]bool{},
 	}
 	k.Configure(c)
 	if err := mgr.Add(k); err != nil {
@@ -117,6 +118,7 @@ func NewSchedulerKinds(mgr ctrl.Manager, c config.OperatorConfiguration, plugins
 
 // Start looks for the APIs until the context ends. It implements manager.Runnable.
 func (k *SchedulerKinds) Start(ctx context.Context) error {
+	k.eventCache.begin(ctx)
 	return run(ctx, k.Cache, k.Discovery, k.discover)
 }
 
@@ -305,13 +307,16 @@ func (k *SchedulerKinds) Unavailable(d scheduler.Descriptor) (scheduler.Admissio
 	return d.Unready(served, func(a scheduler.Access) bool { return !k.denied[a] })
 }
 
-// Get reads an object from its informer, or live if its kind is not watched.
+// Get reads an object from its informer, or live if its kind is not watched. PriorityClasses are remembered for a while.
 func (k *SchedulerKinds) Get(ctx context.Context, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
+	if class, ok := o.(*unstructured.Unstructured); ok && class.GroupVersionKind() == scheduler.PriorityClassKind {
+		return k.classes.get(ctx, k.live, key, class)
+	}
 	return k.reader(o.GetObjectKind().GroupVersionKind(), key.Namespace).Get(ctx, key, o, options...)
 }
 
 // List reads a list from its informer. One that is chosen by fields is read live: informers have no index for them. Events
-// are remembered for a while.
+// are remembered, and followed as long as anyone asks for them.
 func (k *SchedulerKinds) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
 	kind := list.GetObjectKind().GroupVersionKind()
 	kind.Kind = strings.TrimSuffix(kind.Kind, "List")
@@ -320,7 +325,7 @@ func (k *SchedulerKinds) List(ctx context.Context, list client.ObjectList, optio
 	events, _ := list.(*unstructured.UnstructuredList)
 	switch {
 	case kind.Kind == eventKind && events != nil:
-		return k.eventCache.list(ctx, k.live, events, o, k.now())
+		return k.eventCache.list(ctx, k.live, events, o, k.now)
 	case o.FieldSelector != nil:
 		return k.live.List(ctx, list, options...)
 	}

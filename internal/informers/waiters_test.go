@@ -39,9 +39,9 @@ func crowd() *SchedulerKinds {
 
 // waitedForBy lets applications wait for the kind, in this order.
 func (k *SchedulerKinds) waitedForBy(apps ...scheduler.Key) {
-	k.Waiters = func(kind schema.GroupVersionKind, namespace string) (waiting []scheduler.Key) {
+	k.Waiters = func(kind schema.GroupVersionKind, namespace string, everywhere bool) (waiting []scheduler.Key) {
 		for _, app := range apps {
-			if kind == queues && (namespace == "" || namespace == app.Namespace) {
+			if kind == queues && (everywhere || namespace == "" || namespace == app.Namespace) {
 				waiting = append(waiting, app)
 			}
 		}

@@ -31,6 +31,8 @@ type Schedulers struct {
 	// rebuilds enter what runs of each kind.
 	rebuilds []func(context.Context) error
 	waiting  map[scheduler.Key]waiter
+	// loose are those of the waiting that stand in no line for a quota, by namespace.
+	loose map[string]map[scheduler.Key]bool
 	// entered are the attempts that the ledger knows, by application.
 	entered  map[scheduler.Key]string
 	room     time.Time
@@ -46,7 +48,7 @@ type waiter struct {
 // NewSchedulers returns an empty memory. Without kinds every API counts as installed. Pods may have ended while no operator
 // ran, so room counts as made now.
 func NewSchedulers(now clock.PassiveClock, kinds *informers.SchedulerKinds, order scheduler.Order) *Schedulers {
-	return &Schedulers{clock: now, kinds: kinds, generation: 1, ledger: scheduler.NewLedger(order), waiting: map[scheduler.Key]waiter{}, entered: map[scheduler.Key]string{}, room: now.Now(),
+	return &Schedulers{clock: now, kinds: kinds, generation: 1, ledger: scheduler.NewLedger(order), waiting: map[scheduler.Key]waiter{}, loose: map[string]map[scheduler.Key]bool{}, entered: map[scheduler.Key]string{}, room: now.Now(),
 		unplaced: unplaced{lines: map[string][]unplacedApp{}, places: map[scheduler.Key]unplacedPlace{}}}
 }
 
@@ -191,19 +193,38 @@ func (m *Schedulers) SetWaiting(app scheduler.Key, c *admission.Candidate, a sch
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !a.Waits() {
-		delete(m.waiting, app)
+		m.stopWaiting(app)
 		return
 	}
 	d := c.Plugin().Describe()
-	w := waiter{since: c.Attempt().QueuedAt, kinds: slices.Concat(d.Reads, d.Owns)}
+	m.startWaiting(app, waiter{since: c.Attempt().QueuedAt, kinds: slices.Concat(d.Reads, d.Owns)})
+}
+
+func (m *Schedulers) startWaiting(app scheduler.Key, w waiter) {
+	m.stopWaiting(app)
 	m.waiting[app] = w
+	if m.ledger.InLine(m.entered[app]) {
+		return
+	}
+	if m.loose[app.Namespace] == nil {
+		m.loose[app.Namespace] = map[scheduler.Key]bool{}
+	}
+	m.loose[app.Namespace][app] = true
+}
+
+func (m *Schedulers) stopWaiting(app scheduler.Key) {
+	delete(m.waiting, app)
+	delete(m.loose[app.Namespace], app)
+	if len(m.loose[app.Namespace]) == 0 {
+		delete(m.loose, app.Namespace)
+	}
 }
 
 // Forget drops the reservation, the place in line and the wait of an application that does not exist any more or is not
 // starting.
 func (m *Schedulers) Forget(app scheduler.Key) {
 	m.mu.Lock()
-	delete(m.waiting, app)
+	m.stopWaiting(app)
 	m.unplaced.leave(app)
 	attempt, known := m.entered[app]
 	delete(m.entered, app)
@@ -228,31 +249,35 @@ func (m *Schedulers) Reserve(app scheduler.Key, attempt string, r lifecycle.Rese
 	}
 }
 
-// WaitersFor returns the applications of a namespace, or of all for "", that a change of the kind may concern. Those that may be the next to start in their
-// lines come first; the others in a line are left out, since each is enqueued when those ahead of it start, and there may be thousands. Of those in no line,
-// namespaces take turns, so that those of one do not stand before the first of another; within a namespace, the longest comes first.
-func (m *Schedulers) WaitersFor(kind schema.GroupVersionKind, namespace string) []scheduler.Key {
+// WaitersFor returns the applications that a change of the kind in a namespace may concern; "" is for a kind without namespaces. Those that may be the next
+// to start in their lines come first; the others in a line are left out, since each is enqueued when those ahead of it start, and there may be thousands. Of
+// those in no line, of that namespace or everywhere, namespaces take turns, so that those of one do not stand before the first of another; within a namespace,
+// the longest comes first.
+func (m *Schedulers) WaitersFor(kind schema.GroupVersionKind, namespace string, everywhere bool) []scheduler.Key {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	lines := map[string][]scheduler.Key{}
 	waits := func(app scheduler.Key) bool {
 		return slices.ContainsFunc(m.waiting[app].kinds, func(k schema.GroupVersionKind) bool { return k.GroupKind() == kind.GroupKind() })
 	}
-	first := map[scheduler.Key]bool{}
 	next := slices.DeleteFunc(m.ledger.Heads(namespace, m.clock.Now()), func(app scheduler.Key) bool { return !waits(app) })
-	for _, app := range next {
-		first[app] = true
-	}
-	for app := range m.waiting {
-		if (namespace == "" || app.Namespace == namespace) && !first[app] && !m.ledger.InLine(m.entered[app]) && waits(app) {
-			lines[app.Namespace] = append(lines[app.Namespace], app)
+	places := [][]scheduler.Key{}
+	for in, apps := range m.loose {
+		if in != namespace && namespace != "" && !everywhere {
+			continue
 		}
+		var place []scheduler.Key
+		for app := range apps {
+			if waits(app) {
+				place = append(place, app)
+			}
+		}
+		places = append(places, place)
 	}
-	return append(next, m.inTurns(lines)...)
+	return append(next, m.inTurns(places)...)
 }
 
-// inTurns returns the first of each line, then the second of each, and so on: the longest first.
-func (m *Schedulers) inTurns(lines map[string][]scheduler.Key) []scheduler.Key {
+// inTurns returns the first of each namespace, then the second of each, and so on: the longest first.
+func (m *Schedulers) inTurns(places [][]scheduler.Key) []scheduler.Key {
 	longest := func(a, b scheduler.Key) int {
 		if c := m.waiting[a].since.Compare(m.waiting[b].since); c != 0 {
 			return c
@@ -260,9 +285,9 @@ func (m *Schedulers) inTurns(lines map[string][]scheduler.Key) []scheduler.Key {
 		return strings.Compare(a.String(), b.String())
 	}
 	var turns [][]scheduler.Key
-	for _, line := range lines {
-		slices.SortFunc(line, longest)
-		for i, app := range line {
+	for _, place := range places {
+		slices.SortFunc(place, longest)
+		for i, app := range place {
 			if i == len(turns) {
 				turns = append(turns, nil)
 			}

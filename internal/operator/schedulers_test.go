@@ -103,7 +103,7 @@ func TestSettlingWakesTheFirstInLine(t *testing.T) {
 	m.Enter(running, scheduler.Progress{})
 	for _, a := range []scheduler.Attempt{second, first} {
 		m.ledger.Record(a, scheduler.Admission{Verdict: scheduler.Wait, Lines: []scheduler.Place{{Line: inLine}}}, m.clock.Now())
-		m.waiting[a.App.Key()] = waiter{since: a.QueuedAt}
+		m.startWaiting(a.App.Key(), waiter{since: a.QueuedAt})
 	}
 	enqueued := func() (names []string) {
 		for len(queue) > 0 {
@@ -136,7 +136,7 @@ func TestWaitersTakeTurns(t *testing.T) {
 	m := NewSchedulers(clock.RealClock{}, nil, scheduler.Order{})
 	kind := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Queue"}
 	wait := func(namespace, name string, minute int) {
-		m.waiting[scheduler.Key{Namespace: namespace, Name: name}] = waiter{since: start.Add(time.Duration(minute) * time.Minute), kinds: []schema.GroupVersionKind{kind}}
+		m.startWaiting(scheduler.Key{Namespace: namespace, Name: name}, waiter{since: start.Add(time.Duration(minute) * time.Minute), kinds: []schema.GroupVersionKind{kind}})
 	}
 	for i := range 100 {
 		wait("a", fmt.Sprint(i), i)
@@ -144,15 +144,15 @@ func TestWaitersTakeTurns(t *testing.T) {
 	wait("b", "only", 500)
 	wait("c", "1", 300)
 	wait("c", "2", 200)
-	m.waiting[scheduler.Key{Namespace: "d", Name: "other"}] = waiter{since: start}
+	m.startWaiting(scheduler.Key{Namespace: "d", Name: "other"}, waiter{since: start})
 	var got []string
-	for _, app := range m.WaitersFor(kind, "")[:6] {
+	for _, app := range m.WaitersFor(kind, "", false)[:6] {
 		got = append(got, app.Namespace+"/"+app.Name)
 	}
 	if diff := cmp.Diff([]string{"a/0", "c/2", "b/only", "a/1", "c/1", "a/2"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if n := len(m.WaitersFor(kind, "")); n != 103 {
+	if n := len(m.WaitersFor(kind, "", false)); n != 103 {
 		t.Errorf("%d wait, want 103", n)
 	}
 }
@@ -175,8 +175,9 @@ func TestNextInLineIsEnqueuedFirst(t *testing.T) {
 	m := NewSchedulers(now, nil, scheduler.Order{AgingBound: time.Hour})
 	wait := func(name string, minute int, priority int32, lines ...scheduler.Place) scheduler.Attempt {
 		a := scheduler.Attempt{App: scheduler.App{Namespace: "a", Name: name}, ID: name, QueuedAt: start.Add(time.Duration(minute) * time.Minute), Priority: priority}
-		m.waiting[a.App.Key()] = waiter{since: a.QueuedAt, kinds: []schema.GroupVersionKind{kind}}
 		m.ledger.Record(a, scheduler.Admission{Verdict: scheduler.Wait, Lines: lines}, start)
+		m.entered[a.App.Key()] = a.ID
+		m.startWaiting(a.App.Key(), waiter{since: a.QueuedAt, kinds: []schema.GroupVersionKind{kind}})
 		return a
 	}
 	for i := range 30 {
@@ -189,12 +190,13 @@ func TestNextInLineIsEnqueuedFirst(t *testing.T) {
 		}
 		return out
 	}
-	all := m.WaitersFor(kind, "a")
-	if diff := cmp.Diff([]string{"urgent", "old-00", "old-01"}, names(all[:3])); diff != "" || len(all) != 31 {
-		t.Errorf("%d wait (-want +got):\n%s", len(all), diff)
+	other := scheduler.Attempt{App: scheduler.App{Namespace: "a", Name: "loose"}, QueuedAt: start.Add(-time.Hour)}
+	m.startWaiting(other.App.Key(), waiter{since: other.QueuedAt, kinds: []schema.GroupVersionKind{kind}})
+	if diff := cmp.Diff([]string{"urgent", "loose"}, names(m.WaitersFor(kind, "a", false))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 	m.ledger.Record(urgent, scheduler.Admission{Verdict: scheduler.Admit}, start)
-	delete(m.waiting, urgent.App.Key())
+	m.stopWaiting(urgent.App.Key())
 	if diff := cmp.Diff([]string{"old-00"}, names(m.firstWaiting(m.ledger.Heads("a", start)))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -225,7 +227,7 @@ func TestAdmittingEnqueuesTheNext(t *testing.T) {
 	next := scheduler.Attempt{App: scheduler.App{Namespace: "a", Name: "next"}, ID: "next-1", QueuedAt: start.Add(time.Minute)}
 	for _, a := range []scheduler.Attempt{c.Attempt(), next} {
 		m.ledger.Record(a, scheduler.Admission{Verdict: scheduler.Wait, Lines: []scheduler.Place{{Line: inLine}}}, start)
-		m.waiting[a.App.Key()] = waiter{since: a.QueuedAt}
+		m.startWaiting(a.App.Key(), waiter{since: a.QueuedAt})
 	}
 	if r, err := m.Admit(t.Context(), c, nil); err != nil || r.Verdict != scheduler.Admit {
 		t.Fatalf("%+v, %v", r, err)
@@ -244,13 +246,13 @@ func TestTwoKindsWaitInOneOrder(t *testing.T) {
 	order := []scheduler.Key{app("Job", "pi"), app("App", "pi"), app("Job", "last")}
 	m := NewSchedulers(clock.RealClock{}, nil, scheduler.Order{})
 	for i, a := range order {
-		m.waiting[a] = waiter{since: start.Add(time.Duration(i) * time.Second), kinds: []schema.GroupVersionKind{queue}}
+		m.startWaiting(a, waiter{since: start.Add(time.Duration(i) * time.Second), kinds: []schema.GroupVersionKind{queue}})
 	}
-	if diff := cmp.Diff(order, m.WaitersFor(queue, "jobs")); diff != "" {
+	if diff := cmp.Diff(order, m.WaitersFor(queue, "jobs", false)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	m.Forget(order[0])
-	if diff := cmp.Diff(order[1:], m.WaitersFor(queue, "jobs")); diff != "" {
+	if diff := cmp.Diff(order[1:], m.WaitersFor(queue, "jobs", false)); diff != "" {
 		t.Errorf("its namesake is forgotten (-want +got):\n%s", diff)
 	}
 }
@@ -265,12 +267,40 @@ func TestWaitersBehindOthersAreLeftAlone(t *testing.T) {
 	for i := range 5 {
 		a := scheduler.Attempt{ID: fmt.Sprint("attempt-", i), QueuedAt: start.Add(time.Duration(i) * time.Second), App: scheduler.App{Namespace: "jobs", Name: fmt.Sprint("app-", i)}}
 		apps = append(apps, a.App.Key())
-		m.waiting[a.App.Key()], m.entered[a.App.Key()] = waiter{since: a.QueuedAt, kinds: []schema.GroupVersionKind{quota}}, a.ID
+		m.entered[a.App.Key()] = a.ID
 		if i < 4 { // the last one waits for something else
 			m.ledger.Record(a, scheduler.Admission{Verdict: scheduler.Wait, Lines: []scheduler.Place{{Line: line, Asked: resource.MustParse("4")}}}, start)
 		}
+		m.startWaiting(a.App.Key(), waiter{since: a.QueuedAt, kinds: []schema.GroupVersionKind{quota}})
 	}
-	if diff := cmp.Diff([]scheduler.Key{apps[0], apps[4]}, m.WaitersFor(quota, "jobs")); diff != "" {
+	if diff := cmp.Diff([]scheduler.Key{apps[0], apps[4]}, m.WaitersFor(quota, "jobs", false)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A change of an object that plugins read in all namespaces concerns the lines of its own namespace first, not only those that all share.
+func TestOwnLinesOfAKindReadEverywhere(t *testing.T) {
+	kind := schema.GroupVersionKind{Group: "scheduling.x-k8s.io", Version: "v1alpha1", Kind: "ElasticQuota"}
+	m := NewSchedulers(clock.RealClock{}, nil, scheduler.Order{AgingBound: time.Hour})
+	wait := func(namespace, name string, lines ...scheduler.Line) scheduler.Key {
+		a := scheduler.Attempt{ID: name, QueuedAt: start, App: scheduler.App{Namespace: namespace, Name: name}}
+		m.entered[a.App.Key()] = a.ID
+		var places []scheduler.Place
+		for _, line := range lines {
+			places = append(places, scheduler.Place{Line: line, Asked: resource.MustParse("4")})
+		}
+		m.ledger.Record(a, scheduler.Admission{Verdict: scheduler.Wait, Lines: places}, start)
+		m.startWaiting(a.App.Key(), waiter{since: a.QueuedAt, kinds: []schema.GroupVersionKind{kind}})
+		return a.App.Key()
+	}
+	inA := wait("a", "in-a", scheduler.Line{Namespace: "a", Quota: "max", Resource: "cpu"})
+	wait("b", "in-b", scheduler.Line{Namespace: "b", Quota: "max", Resource: "cpu"})
+	shared := wait("c", "shared", scheduler.Line{Quota: "sum of min", Resource: "cpu"})
+	loose := wait("d", "loose")
+	if diff := cmp.Diff([]scheduler.Key{inA, shared, loose}, m.WaitersFor(kind, "a", true)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]scheduler.Key{inA, shared}, m.WaitersFor(kind, "a", false)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -78,6 +78,9 @@ type Descriptor struct {
 	// Reads and Owns are the kinds that the plugin reads, and those that it has applied and deleted. A kind that it
 	// owns is watched and need not be repeated in Reads.
 	Reads, Owns []schema.GroupVersionKind
+	// Ignores are fields of these kinds, as paths, whose changes enqueue no application that waits: numbers that change all the time and
+	// by which nothing is decided.
+	Ignores map[schema.GroupVersionKind][][]string
 	// Rules are the rights that the operator needs for Reads and Owns, no more.
 	Rules []rbacv1.PolicyRule
 	// ManagedKeys are the keys that Decorate may set. Another value that a user sets is reported.

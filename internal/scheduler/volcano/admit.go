@@ -14,8 +14,9 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// waitRetry is for what Volcano does not report by a change of the group or of its queue, e.g. its events.
-const waitRetry = time.Minute
+// waitRetry is for what Volcano does not report by a change of the group or of its queue's specification: what the queue has, and its
+// events. Both are told, and decide nothing.
+const waitRetry = 5 * time.Minute
 
 // Admit applies the group and admits the attempt when Volcano has admitted the group. A group that its queue cannot take
 // must not exist.

@@ -93,11 +93,16 @@ func (p Plugin) Describe() scheduler.Descriptor {
 		},
 		Reads: []schema.GroupVersionKind{queueKind, scheduler.PriorityClassKind, eventKind},
 		Owns:  []schema.GroupVersionKind{podGroupKind},
+		// What a queue has is in messages alone: the phase of the group decides.
+		Ignores: map[schema.GroupVersionKind][][]string{queueKind: {
+			{"status", "allocated"}, {"status", "reservation"},
+			{"status", "pending"}, {"status", "inqueue"}, {"status", "running"}, {"status", "completed"}, {"status", "unknown"},
+		}},
 		Rules: []rbacv1.PolicyRule{
 			{APIGroups: []string{podGroupKind.Group}, Resources: []string{"podgroups"}, Verbs: []string{"get", "list", "watch", "create", "patch", "delete"}},
 			{APIGroups: []string{queueKind.Group}, Resources: []string{"queues"}, Verbs: []string{"list", "watch"}},
 			{APIGroups: []string{scheduler.PriorityClassKind.Group}, Resources: []string{"priorityclasses"}, Verbs: []string{"get"}},
-			{APIGroups: []string{""}, Resources: []string{"events"}, Verbs: []string{"list"}},
+			{APIGroups: []string{""}, Resources: []string{"events"}, Verbs: []string{"list", "watch"}},
 		},
 		ManagedKeys: []scheduler.PodKey{
 			groupAnnotation,

@@ -73,7 +73,7 @@ func (Plugin) Describe() scheduler.Descriptor {
 		Reads: []schema.GroupVersionKind{scheduler.PriorityClassKind, eventKind},
 		Rules: []rbacv1.PolicyRule{
 			{APIGroups: []string{scheduler.PriorityClassKind.Group}, Resources: []string{"priorityclasses"}, Verbs: []string{"get"}},
-			{APIGroups: []string{""}, Resources: []string{"events"}, Verbs: []string{"list"}},
+			{APIGroups: []string{""}, Resources: []string{"events"}, Verbs: []string{"list", "watch"}},
 		},
 		ManagedKeys: []scheduler.PodKey{
 			applicationID,

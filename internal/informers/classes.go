@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package informers
+
+import (
+	"context"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+const (
+	// classHold is how long a PriorityClass is not asked for again, and absentHold one that does not exist or may not be read. The value of a PriorityClass
+	// cannot be changed.
+	classHold  = time.Minute
+	absentHold = 10 * time.Second
+	// classesKept is how many answers are remembered at most: anyone may name one that does not exist.
+	classesKept = 1000
+)
+
+// classCache keeps PriorityClasses for a short while. They are not watched: operators with few rights may get them alone. But all
+// who wait are checked now and then, and most of them name the same one.
+type classCache struct {
+	flight singleflight.Group
+	known  *cache.LRUExpireCache
+}
+
+func newClassCache() *classCache { return &classCache{known: cache.NewLRUExpireCache(classesKept)} }
+
+// get fills in the PriorityClass of a name, of now or of a moment ago.
+func (s *classCache) get(ctx context.Context, live client.Reader, key client.ObjectKey, o *unstructured.Unstructured) error {
+	if known, ok := s.known.Get(key.Name); ok {
+		return fill(o, known)
+	}
+	answer, err, _ := s.flight.Do(key.Name, func() (any, error) {
+		read := &unstructured.Unstructured{}
+		read.SetGroupVersionKind(o.GroupVersionKind())
+		err := live.Get(ctx, key, read)
+		switch {
+		case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
+			s.known.Add(key.Name, err, absentHold)
+			return err, nil
+		case err != nil:
+			return nil, err
+		}
+		s.known.Add(key.Name, read, classHold)
+		return read, nil
+	})
+	if err != nil {
+		return err
+	}
+	return fill(o, answer)
+}
+
+// fill is an answer: the object, or the error.
+func fill(o *unstructured.Unstructured, answer any) error {
+	switch answer := answer.(type) {
+	case *unstructured.Unstructured:
+		o.Object = runtime.DeepCopyJSON(answer.Object)
+		return nil
+	case error:
+		return answer
+	}
+	return nil
+}
