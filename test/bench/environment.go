@@ -10,6 +10,9 @@ import (
 	"os"
 	"time"
 
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+
 	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/test/bench/internal/audit"
@@ -41,7 +44,11 @@ type environment struct {
 	dir      string
 	logs     string
 
+	// root is the folder of the project.
+	root     string
 	ground   *ground.Ground
+	client   kubernetes.Interface
+	dynamic  dynamic.Interface
 	operator *ground.Process
 	meter    proc.Meter
 	load     cluster.Load
@@ -54,7 +61,7 @@ func (b *bench) newEnvironment(ctx context.Context, s scenario, size int, sub su
 	if err != nil {
 		return nil, nil, fmt.Errorf("make a folder: %w", err)
 	}
-	w := &environment{scenario: s, subject: sub, size: size, dir: dir, logs: logs}
+	w := &environment{scenario: s, subject: sub, size: size, dir: dir, logs: logs, root: b.root}
 	inside, stop := context.WithCancel(ctx)
 	end = func() {
 		w.killOperator()
@@ -74,6 +81,12 @@ func (b *bench) newEnvironment(ctx context.Context, s scenario, size int, sub su
 	if w.ground, err = ground.Up(ctx, b.made, dir, logs); err != nil {
 		return nil, nil, err
 	}
+	if w.client, err = kubernetes.NewForConfig(w.ground.Admin); err != nil {
+		return nil, nil, fmt.Errorf("make a client: %w", err)
+	}
+	if w.dynamic, err = dynamic.NewForConfig(w.ground.Admin); err != nil {
+		return nil, nil, fmt.Errorf("make a client: %w", err)
+	}
 	group := v1beta2.GroupVersion
 	if s.apache {
 		group = v1.SchemeGroupVersion
@@ -82,7 +95,11 @@ func (b *bench) newEnvironment(ctx context.Context, s scenario, size int, sub su
 	if err != nil {
 		return nil, nil, err
 	}
-	watcher, err := cluster.Watch(inside, w.ground.Admin, apps)
+	namespace := ground.Namespace
+	if s.way != nil {
+		namespace = "" // all: they are in those of tenants
+	}
+	watcher, err := cluster.Watch(inside, w.ground.Admin, apps, namespace)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -59,8 +59,8 @@ func thisOperator(binary, root string) subject {
 		set("health", "bindAddress", addresses[1])
 		set("leaderElection", "namespace", ground.Namespace)
 		set("apache", "enabled", w.scenario.apache)
-		if w.scenario.quota {
-			set("batchScheduler", "quota", map[string]any{"mode": "Enforce"})
+		if w.scenario.way != nil {
+			config["batchScheduler"] = w.scenario.way.batchScheduler()
 		}
 		if text, err = yaml.Marshal(config); err != nil {
 			return nil, "", fmt.Errorf("write the operator's configuration: %w", err)

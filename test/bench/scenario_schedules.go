@@ -44,7 +44,7 @@ func schedules(ctx context.Context, w *environment) error {
 	if _, err := w.ground.Calls.Next(); err != nil {
 		return err
 	}
-	if err := w.observe(ctx); err != nil {
+	if err := w.observe(ctx, ""); err != nil {
 		return err
 	}
 	idle, err := w.share(ctx)

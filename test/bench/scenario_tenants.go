@@ -8,10 +8,7 @@ import (
 	"fmt"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/firesteel-dev/firesteel/test/bench/internal/cluster"
 	"github.com/firesteel-dev/firesteel/test/bench/internal/report"
@@ -27,12 +24,8 @@ const (
 
 // tenants measures what a neighbor costs who gives the operator work all the time.
 func tenants(ctx context.Context, w *environment) error {
-	client, err := kubernetes.NewForConfig(w.ground.Admin)
-	if err != nil {
-		return fmt.Errorf("make a client: %w", err)
-	}
-	if _, err := client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: neighbor}}, metav1.CreateOptions{}); err != nil {
-		return fmt.Errorf("create the neighbor's namespace: %w", err)
+	if err := w.createNamespace(ctx, neighbor); err != nil {
+		return err
 	}
 	if _, err := w.startOperator(ctx); err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 )
 
 // defaultRun is what is measured if nothing else is said.
-const defaultRun = "latency:40,burst:100,apache:100,burst:1000,rate:5000,churn:1000,big:5000,restart:10000,memory:10000,crash:200,waiting:1000,schedules:10000,tenants:100"
+const defaultRun = "latency:40,burst:100,apache:100,burst:1000,rate:5000,churn:1000,big:5000,restart:10000,memory:10000,crash:200,waiting:1000,waiting-max:1000,waiting-min:1000,waiting-volcano:1000,waiting-yunikorn:1000,waiting-coscheduling:1000,schedules:10000,tenants:100"
 
 // shortRun is what is measured if it is to be quick.
 const shortRun = "latency:10,burst:100,apache:100,burst:300,rate:500,churn:20,big:500,restart:1000,memory:1000,crash:100,waiting:100"
@@ -35,8 +35,8 @@ type scenario struct {
 	memory string
 	// apache is whether they are of spark.apache.org.
 	apache bool
-	// quota is whether the operator is to apply quotas.
-	quota bool
+	// way is what applications wait for; nil if they do not.
+	way *way
 }
 
 var scenarios = map[string]scenario{
@@ -49,7 +49,13 @@ var scenarios = map[string]scenario{
 	"restart": {title: "a new start with %s finished applications", usual: 10000, run: restart},
 	"memory":  {title: "a new start with %s finished applications, each with 10 executor pods that are left of it, in a container of 450 MiB", usual: 10000, run: memory, memory: "315MiB"},
 	"crash":   {title: "the operator is killed (SIGKILL) when a quarter of %s applications have a driver, and started again", usual: 200, run: crash},
-	"waiting": {title: "%s suspended applications, and as many that wait for room in a quota", usual: 1000, run: waiting, quota: true},
+
+	"waiting":              {title: "%s suspended applications, and as many of 100 tenants that wait for room in ResourceQuotas", usual: 1000, run: waiting, way: byResourceQuota},
+	"waiting-max":          {title: "%s applications of 100 tenants that wait for the max of ElasticQuotas", usual: 1000, run: waiting, way: byMax},
+	"waiting-min":          {title: "%s applications of 100 tenants that wait for the sum of min of ElasticQuotas, with FairShare", usual: 1000, run: waiting, way: bySumOfMins},
+	"waiting-volcano":      {title: "%s applications of 100 tenants that wait for Volcano", usual: 1000, run: waiting, way: byVolcano},
+	"waiting-yunikorn":     {title: "%s applications of 100 tenants that wait for YuniKorn, with their drivers", usual: 1000, run: waiting, way: byYuniKorn},
+	"waiting-coscheduling": {title: "%s applications of 100 tenants that wait for nodes with Coscheduling, with their drivers", usual: 1000, run: waiting, way: byCoscheduling},
 
 	"tenants": {title: "%s applications, one after the other, with a quiet neighbor and with one who creates, edits and deletes all the time", usual: 100, run: tenants},
 
@@ -92,6 +98,8 @@ var goals = map[string]asked{
 		{What: "status writes a second", Value: 2},
 		{What: "share of a core: operator", Value: 5},
 	}},
+	"waiting": waitingGoals, "waiting-max": waitingGoals, "waiting-min": waitingGoals, "waiting-volcano": waitingGoals,
+	"waiting-yunikorn": waitingGoals, "waiting-coscheduling": waitingGoals,
 	"restart": {from: 10000, goals: []report.Goal{{What: "started → the next driver", Value: 2}}},
 	"memory": {from: 10000, goals: []report.Goal{
 		{What: "memory of the operator at rest, with the finished applications", Value: 300},
@@ -99,6 +107,11 @@ var goals = map[string]asked{
 		{What: "started → the next driver", Value: 2},
 	}},
 }
+
+var waitingGoals = asked{from: 1, goals: []report.Goal{
+	{What: callsAtRest, Value: 60},
+	{What: listsAtRest},
+}}
 
 func usualSizes() map[string]int {
 	sizes := map[string]int{}

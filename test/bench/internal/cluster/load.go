@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/time/rate"
@@ -23,6 +25,17 @@ type Load struct {
 	Watcher *Watcher
 	// Pace is how fast they come; nil for as fast as the API server takes them.
 	Pace *rate.Limiter
+	// Namespaces are where they are created, in turns by the numbers at the ends of their names; none for ground.Namespace.
+	Namespaces []string
+}
+
+// NamespaceOf is where the application of a name is created.
+func (l *Load) NamespaceOf(name string) string {
+	if len(l.Namespaces) == 0 {
+		return ground.Namespace
+	}
+	number, _ := strconv.Atoi(name[strings.LastIndex(name, "-")+1:])
+	return l.Namespaces[number%len(l.Namespaces)]
 }
 
 // Create creates applications, several at a time. The template is one as JSON, with NAME in place of its name.
@@ -34,8 +47,10 @@ func (l *Load) Create(ctx context.Context, template []byte, names []string) erro
 			}
 		}
 		l.Watcher.expect(name)
+		namespace := l.NamespaceOf(name)
 		body := bytes.ReplaceAll(template, []byte("NAME"), []byte(name))
-		if err := l.Apps.Post().Namespace(ground.Namespace).Resource(Resource).Body(body).Do(ctx).Error(); err != nil {
+		body = bytes.Replace(body, fmt.Appendf(nil, `"namespace": %q`, ground.Namespace), fmt.Appendf(nil, `"namespace": %q`, namespace), 1)
+		if err := l.Apps.Post().Namespace(namespace).Resource(Resource).Body(body).Do(ctx).Error(); err != nil {
 			return fmt.Errorf("create an application: %w", err)
 		}
 		return nil

@@ -38,16 +38,16 @@ type Watcher struct {
 	news chan struct{}
 }
 
-// Watch begins to follow what is in the namespace, until the context ends.
-func Watch(ctx context.Context, cfg *rest.Config, apps rest.Interface) (*Watcher, error) {
+// Watch begins to follow what is in a namespace, or in all of them for "", until the context ends.
+func Watch(ctx context.Context, cfg *rest.Config, apps rest.Interface, namespace string) (*Watcher, error) {
 	w := &Watcher{apps: map[string]*Seen{}, news: make(chan struct{})}
 	pods, err := kubernetes.NewForConfig(ground.Protobuf(cfg))
 	if err != nil {
 		return nil, fmt.Errorf("make a client: %w", err)
 	}
-	factory := informers.NewSharedInformerFactoryWithOptions(pods, 0, informers.WithNamespace(ground.Namespace))
+	factory := informers.NewSharedInformerFactoryWithOptions(pods, 0, informers.WithNamespace(namespace))
 	followed := []cache.SharedIndexInformer{
-		cache.NewSharedIndexInformer(cache.NewListWatchFromClient(apps, Resource, ground.Namespace, fields.Everything()), &Application{}, 0, nil),
+		cache.NewSharedIndexInformer(cache.NewListWatchFromClient(apps, Resource, namespace, fields.Everything()), &Application{}, 0, nil),
 		factory.Core().V1().Pods().Informer(),
 	}
 	var synced []cache.InformerSynced

@@ -116,7 +116,7 @@ func (s *standIn) see(o any) {
 	case !ok || pod.DeletionTimestamp != nil:
 	case pod.Spec.NodeName == "" && !s.bound[pod.UID]:
 		s.bound[pod.UID] = true
-		s.jobs <- func(ctx context.Context) error { return s.bind(ctx, pod) }
+		s.jobs <- func(ctx context.Context) error { return Bind(ctx, s.client, pod) }
 	case pod.Spec.NodeName == node && pod.Status.Phase == corev1.PodRunning && pod.Labels[LabelRole] == driver && !s.driven[pod.UID]:
 		s.driven[pod.UID] = true
 		for id := range executorsOf(pod) {
@@ -138,9 +138,10 @@ func executorsOf(driver *corev1.Pod) int {
 	return usualExecutors
 }
 
-func (s *standIn) bind(ctx context.Context, pod *corev1.Pod) error {
+// Bind gives the node to a pod, as a scheduler.
+func Bind(ctx context.Context, client kubernetes.Interface, pod *corev1.Pod) error {
 	binding := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace, UID: pod.UID}, Target: corev1.ObjectReference{Kind: "Node", Name: node}}
-	return s.client.CoreV1().Pods(pod.Namespace).Bind(ctx, binding, metav1.CreateOptions{})
+	return client.CoreV1().Pods(pod.Namespace).Bind(ctx, binding, metav1.CreateOptions{})
 }
 
 // createExecutor does what a driver would: it creates a pod that it owns.
