@@ -17,7 +17,7 @@ import (
 	"github.com/firesteel-dev/firesteel/test/domain"
 )
 
-// TestEnumeration checks the rules of docs/architecture.md, section 5, for every element of the domain: every decision
+// TestEnumeration checks the rules of docs/architecture.md for every element of the domain: every decision
 // that can be made, under every answer of the scheduler, and every result that its actions can have.
 func TestEnumeration(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(800)) // a million small records: collecting them takes longer than making them
