@@ -12,7 +12,11 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	schedulingv1alpha1 "sigs.k8s.io/scheduler-plugins/apis/scheduling/v1alpha1"
 	"sigs.k8s.io/yaml"
+	volcanov1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	apachev1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
@@ -36,7 +40,7 @@ func TestManifests(t *testing.T) {
 	for name, page := range pages(t) {
 		for _, b := range markdown.Blocks(page) {
 			first, _, _ := strings.Cut(strings.TrimLeft(b.Text, "\n"), "\n")
-			if b.Language != "yaml" && (b.Language != "" || !yamlLike.MatchString(first)) {
+			if b.Language != "yaml" && (b.Language != "" || !yamlLike.MatchString(first)) || strings.HasPrefix(b.Mark, fromMark) {
 				continue
 			}
 			kind, err := check(t, b.Text)
@@ -46,7 +50,7 @@ func TestManifests(t *testing.T) {
 			}
 		}
 	}
-	for kind, least := range map[string]int{"application": 2, "schedule": 1, "server": 2, "spec": 12, "configuration": 6, "values": 1} {
+	for kind, least := range map[string]int{"application": 2, "schedule": 1, "server": 2, "spec": 12, "configuration": 6, "values": 6, "object": 3} {
 		if counts[kind] < least {
 			t.Errorf("%d blocks of kind %s were found, at least %d are there", counts[kind], kind, least)
 		}
@@ -71,6 +75,8 @@ func check(t *testing.T, text string) (string, error) {
 		return "server", judged(content)
 	case content["kind"] == config.Kind:
 		return "configuration", configuration(content)
+	case objects[kindOf(content)] != nil:
+		return "object", yaml.UnmarshalStrict([]byte(text), reflect.New(reflect.TypeOf(objects[kindOf(content)])).Interface())
 	case content["spec"] != nil:
 		spec := tree{"spec": content["spec"]}
 		delete(content, "spec") // a block may show both sides of one thing
@@ -87,6 +93,19 @@ func check(t *testing.T, text string) (string, error) {
 }
 
 const v1beta2ApplicationKind = "SparkApplication"
+
+// objects are those of Kubernetes and of schedulers that pages show, by their kinds.
+var objects = map[schema.GroupVersionKind]any{
+	corev1.SchemeGroupVersion.WithKind("ResourceQuota"):            corev1.ResourceQuota{},
+	volcanov1beta1.SchemeGroupVersion.WithKind("Queue"):            volcanov1beta1.Queue{},
+	schedulingv1alpha1.SchemeGroupVersion.WithKind("ElasticQuota"): schedulingv1alpha1.ElasticQuota{},
+}
+
+func kindOf(content tree) schema.GroupVersionKind {
+	version, _ := content["apiVersion"].(string)
+	kind, _ := content["kind"].(string)
+	return schema.FromAPIVersionAndKind(version, kind)
+}
 
 func within(content tree, fields []string) bool {
 	for key := range content {
@@ -251,6 +270,7 @@ func TestChecksCanFail(t *testing.T) {
 		"Value":         {"a value that cannot be", "spec:\n  driver: {memory: 2gb}\n", "spec.driver.memory"},
 		"Configuration": {"a field that the configuration lacks", "ui: {services: true}\n", "ui.services"},
 		"Values":        {"a key that the chart lacks", "controller: {worker: 3}\n", "controller.worker"},
+		"Object":        {"a field that a queue lacks", "apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nspec: {wait: 1}\n", "wait"},
 		"Nothing":       {"a block that is nothing of ours", "nonsense: 1\n", "nonsense"},
 	} {
 		t.Run(name, func(t *testing.T) {

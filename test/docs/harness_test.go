@@ -50,6 +50,7 @@ func TestPages(t *testing.T) {
 	t.Run("from-spark-submit", w.as(fromSparkSubmit))
 	t.Run("migrate-from-kubeflow", w.as(migrate))
 	t.Run("kubectl-spark", w.as(kubectlSpark))
+	t.Run("schedulers", w.as(schedulers))
 	t.Run("README", w.as(firstApplication))
 	t.Run("install", w.as(install))
 	t.Run("webhooks", w.as(webhooks))

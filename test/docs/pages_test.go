@@ -47,6 +47,21 @@ func migrateFromApache(w *harness) {
 	w.do("helm uninstall firesteel -n firesteel")
 }
 
+// schedulers checks the application of each scheduler's page, and reads what a reader would when nothing starts.
+func schedulers(w *harness) {
+	w.Helper()
+	for _, application := range [][2]string{
+		{"docs/scheduler-kube.md", "An application"}, {"docs/scheduler-volcano.md", "An application"},
+		{"docs/scheduler-yunikorn.md", "An application"}, {"docs/scheduler-coscheduling.md", "An application"},
+	} {
+		text, err := w.reader.Manifest(application[0], application[1])
+		must(w.T, err)
+		w.write("app.yaml", text)
+		w.says(w.run(application[0], application[1]), "errors: 0")
+	}
+	w.run("docs/scheduler-kube.md", "When nothing starts")
+}
+
 // firstApplication is the one of the README, at its end.
 func firstApplication(w *harness) {
 	w.Helper()
