@@ -3,6 +3,7 @@
 package main
 
 import (
+	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/duration"
@@ -33,7 +34,10 @@ func clusterRow(o *v1.SparkCluster, now time.Time, wide bool) []string {
 		state = s.CurrentStateSummary
 	}
 	cause := explain.ClusterCause(o.Status.Conditions)
-	master, workers := explain.ClusterReady(o.Status.Conditions)
+	var master, workers string
+	if p := o.Status.Pods; p != nil {
+		master, workers = fmt.Sprintf("%d/%d", p.Master.Ready, p.Master.Desired), fmt.Sprintf("%d/%d", p.Workers.Ready, p.Workers.Desired)
+	}
 	cells := []string{
 		o.Name, inspect.StateName(string(state)), dash(master), dash(workers), dash(string(cause.Reason)), duration.HumanDuration(now.Sub(o.CreationTimestamp.Time)),
 	}

@@ -4,8 +4,6 @@ package explain
 
 import (
 	"cmp"
-	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
@@ -235,21 +233,4 @@ func ClusterCause(conditions []metav1.Condition) lifecycle.Cause {
 		}
 	}
 	return lifecycle.Cause{}
-}
-
-// readyPods matches the beginning of the message with which standalone.Settle counts pods.
-var readyPods = regexp.MustCompile(`^master: (\d+) of (\d+) ready, workers: (\d+) of (\d+) ready`)
-
-// ClusterReady is how many pods of master and workers are ready of those that are wanted, such as "1/1" and "2/3"; empty if there are none. The
-// operator writes the numbers whenever they change.
-func ClusterReady(conditions []metav1.Condition) (master, workers string) {
-	c := meta.FindStatusCondition(conditions, standalone.ConditionReady)
-	if c == nil {
-		return "", ""
-	}
-	n := readyPods.FindStringSubmatch(c.Message)
-	if n == nil {
-		return "", ""
-	}
-	return fmt.Sprintf("%s/%s", n[1], n[2]), fmt.Sprintf("%s/%s", n[3], n[4])
 }

@@ -3,6 +3,7 @@
 package explain
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -329,7 +330,10 @@ func TestClusterStatusIsRead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newClusterHarness(t)
 			tc.story(w)
-			master, workers := ClusterReady(w.o.Status.Conditions)
+			var master, workers string
+			if p := w.o.Status.Pods; p != nil {
+				master, workers = fmt.Sprint(p.Master.Ready, "/", p.Master.Desired), fmt.Sprint(p.Workers.Ready, "/", p.Workers.Desired)
+			}
 			got := []string{master, workers, string(ClusterCause(w.o.Status.Conditions).Reason)}
 			if diff := cmp.Diff([]string{tc.master, tc.workers, string(tc.why)}, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)

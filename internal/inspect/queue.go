@@ -7,7 +7,6 @@ import (
 	"context"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
@@ -93,14 +92,14 @@ func waitingCluster(o *v1.SparkCluster) (Waiting, bool) {
 		Namespace: o.Namespace, Name: Clusters.Typed(o.Name), Since: family.ClusterQueuedAt(o), Why: explain.ClusterCause(o.Status.Conditions),
 		Scheduler: r.Scheduling.Scheduler, Queue: r.Scheduling.Queue,
 	}
-	master, _ := explain.ClusterReady(o.Status.Conditions)
+	pods := o.Status.Pods
 	switch {
 	case family.ClusterProbe(o) || o.Spec.Suspend:
 		return w, false
 	case r.State == standalone.New && len(o.Status.Conditions) == 0:
 		w.Why.Message = "the operator has not reconciled it yet"
 	case r.State.Starts():
-	case r.State == standalone.Running && strings.HasPrefix(master, "0/") && w.Why.Reason != standalone.ReasonPodsNotReady:
+	case r.State == standalone.Running && pods != nil && pods.Master.Ready == 0 && w.Why.Reason != standalone.ReasonPodsNotReady:
 		w.Since = family.ClusterSince(o)
 	default:
 		return w, false

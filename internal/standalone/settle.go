@@ -49,7 +49,7 @@ func Settle(p Plan, results []Result) Outcome {
 		}
 	}
 	o.Record.Cause.Message = lifecycle.Truncate(text.Lines(o.Record.Cause.Message), maxMessage)
-	o.Conditions = conditions(p, o.Record)
+	o.Conditions, o.Pods = conditions(p, o.Record), podsOf(p.Observation, o.Record)
 	moved := o.Record.State != p.Before.State || o.Record.Scheduling.HeldBy != p.Before.Scheduling.HeldBy
 	o.Again = o.Err == nil && moved && o.Record.State != Running && o.Record.State != Released
 	return o
@@ -102,6 +102,13 @@ func applied(r Record) aspect {
 		return aspect{true, lifecycle.Cause{Reason: ReasonApplied, Message: "the objects of the cluster are as the spec has them"}}
 	}
 	return aspect{false, lifecycle.Cause{Reason: ReasonNotApplied, Message: "the objects of the cluster are still to be made"}}
+}
+
+func podsOf(o Observation, r Record) *Pods {
+	if r.State != Running {
+		return nil
+	}
+	return &Pods{Master: Count{o.Master.Ready, o.Master.Wanted}, Workers: Count{o.Workers.Ready, o.Workers.Wanted}}
 }
 
 func ready(p Plan, r Record) aspect {

@@ -182,11 +182,19 @@ type Result struct {
 	Message string
 }
 
+// Pods are the numbers of a cluster's pods.
+type Pods struct{ Master, Workers Count }
+
+// Count is how many pods of a role are ready of those that are wanted.
+type Count struct{ Ready, Wanted int32 }
+
 // Outcome is what to store and to show.
 type Outcome struct {
 	Record     Record
 	Conditions []metav1.Condition
-	Requeue    time.Duration
+	// Pods are the numbers of its pods; nil unless it runs.
+	Pods    *Pods
+	Requeue time.Duration
 	// Again says that another step follows at once, as soon as this one is stored.
 	Again bool
 	// Err is an error that is not the cluster's: the step is repeated with back-off.

@@ -84,7 +84,7 @@ func more(t *testing.T, plural string) []string {
 	old := fieldsOf("", schemas["v1beta1"])
 	var all []string
 	for _, field := range fieldsOf("", schemas["v1"]) {
-		ours := strings.HasPrefix(field, "status.details") || strings.HasPrefix(field, "status.scheduling") || strings.HasPrefix(field, "status.conditions") || field == "status.observedGeneration" || field == "status.defaults"
+		ours := strings.HasPrefix(field, "status.details") || strings.HasPrefix(field, "status.scheduling") || strings.HasPrefix(field, "status.conditions") || field == "status.observedGeneration" || strings.HasPrefix(field, "status.pods") || field == "status.defaults"
 		if !slices.Contains(old, field) && !ours {
 			all = append(all, field)
 		}

@@ -176,12 +176,35 @@ type SparkClusterStatus struct {
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// Pods are the numbers of the cluster's pods; absent unless it runs.
+	// +optional
+	Pods *ClusterPods `json:"pods,omitempty"`
 	// Scheduling is about the scheduler of the cluster's pods.
 	// +optional
 	Scheduling *ClusterScheduling `json:"scheduling,omitempty"`
 	// Defaults are the Spark properties that policies of the operator set for the current start, where the spec says nothing.
 	// +optional
 	Defaults map[string]string `json:"defaults,omitempty"`
+}
+
+// ClusterPods are the numbers of a cluster's pods.
+type ClusterPods struct {
+	// Master is about the master.
+	// +optional
+	Master ClusterPodCount `json:"master"`
+	// Workers are about the workers.
+	// +optional
+	Workers ClusterPodCount `json:"workers"`
+}
+
+// ClusterPodCount is about the pods of a role.
+type ClusterPodCount struct {
+	// Ready is how many pods are ready.
+	// +optional
+	Ready int32 `json:"ready"`
+	// Desired is how many pods there are to be, by the spec or the autoscaler.
+	// +optional
+	Desired int32 `json:"desired"`
 }
 
 // ClusterScheduling is about the scheduler of a cluster's pods.

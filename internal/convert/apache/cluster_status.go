@@ -4,7 +4,6 @@ package apache
 
 import (
 	"strconv"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -54,8 +53,11 @@ func ClusterStatus(o *v1.SparkCluster, out standalone.Outcome, now time.Time, ke
 	s := &next.Status
 	s.ObservedGeneration = out.Record.Generation
 	s.Scheduling, s.Defaults = clusterScheduling(out.Record.Scheduling), out.Record.Defaults
+	s.Pods = clusterPods(out.Pods)
 	for _, c := range out.Conditions {
-		c.Message = wordsKept(meta.FindStatusCondition(s.Conditions, c.Type), c)
+		if c.Type == standalone.ConditionReady && equality.Semantic.DeepEqual(o.Status.Pods, s.Pods) {
+			c.Message = wordsKept(meta.FindStatusCondition(s.Conditions, c.Type), c)
+		}
 		c.ObservedGeneration, c.LastTransitionTime = out.Record.Generation, metav1.NewTime(now)
 		meta.SetStatusCondition(&s.Conditions, c)
 	}
@@ -71,17 +73,23 @@ func ClusterStatus(o *v1.SparkCluster, out standalone.Outcome, now time.Time, ke
 	return next, !equality.Semantic.DeepEqual(&o.Status, s)
 }
 
-// wordsKept is the message of a condition. A scheduler may change its words about pods that wait all the time: they are written
-// when the reason changes, or the numbers before them.
+// wordsKept is the message of the condition Ready while the numbers of pods stay. A scheduler may change its words about pods that wait all
+// the time: they are written when the reason changes.
 func wordsKept(old *metav1.Condition, c metav1.Condition) string {
-	if old == nil || old.Reason != c.Reason || c.Type != standalone.ConditionReady {
-		return c.Message
-	}
-	numbers, _, waits := strings.Cut(c.Message, "; ")
-	if before, _, _ := strings.Cut(old.Message, "; "); !waits || before != numbers {
+	if old == nil || old.Reason != c.Reason {
 		return c.Message
 	}
 	return old.Message
+}
+
+func clusterPods(p *standalone.Pods) *v1.ClusterPods {
+	if p == nil {
+		return nil
+	}
+	count := func(c standalone.Count) v1.ClusterPodCount {
+		return v1.ClusterPodCount{Ready: c.Ready, Desired: c.Wanted}
+	}
+	return &v1.ClusterPods{Master: count(p.Master), Workers: count(p.Workers)}
 }
 
 // ClusterQueuedAt is since when a cluster waits for its start: the first since it was created, and those after it since they began.
