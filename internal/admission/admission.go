@@ -219,6 +219,11 @@ func (c *Candidate) Reads() []scheduler.Read {
 
 // Admit asks the scheduler. If it admits the attempt, the submission is built with the scheduler's decoration.
 func (c *Candidate) Admit(snapshot scheduler.Snapshot) Result {
+	return c.Build(c.Ask(snapshot))
+}
+
+// Ask asks the scheduler. What is admitted has no submission yet: Build adds it, which is the expensive part.
+func (c *Candidate) Ask(snapshot scheduler.Snapshot) Result {
 	if c.err != nil {
 		return c.failed(c.err)
 	}
@@ -231,11 +236,16 @@ func (c *Candidate) Admit(snapshot scheduler.Snapshot) Result {
 		r.Choice = c.signed(answer).Choice
 		return r
 	}
-	answer = c.signed(answer)
-	if answer.Verdict != scheduler.Admit {
-		return Result{Admission: answer}
+	return Result{Admission: c.signed(answer)}
+}
+
+// Build adds the submission to an answer of Ask that admits the attempt; other answers stay as they are. One that cannot be built is not
+// admitted.
+func (c *Candidate) Build(r Result) Result {
+	if r.Verdict != scheduler.Admit {
+		return r
 	}
-	return c.complete(answer)
+	return c.complete(r.Admission)
 }
 
 // limited returns what the policies have against objects of the scheduler.

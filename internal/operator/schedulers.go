@@ -70,8 +70,12 @@ func (m *Schedulers) Admit(ctx context.Context, c *admission.Candidate, seen sch
 		return admission.Result{}, err
 	}
 	c.SetPriority(seen)
-	r, next := m.ask(c, seen)
+	asked, next := m.ask(c, seen)
 	m.enqueue(next)
+	r := c.Build(asked) // others are asked meanwhile
+	if r.Verdict != asked.Verdict {
+		m.enqueue(m.record(c, r))
+	}
 	return r, nil
 }
 
@@ -81,10 +85,17 @@ func (m *Schedulers) ask(c *admission.Candidate, seen scheduler.Snapshot) (admis
 	defer m.mu.Unlock()
 	now := m.clock.Now()
 	c.SetQuota(m.ledger.OutstandingBy(c.Attempt(), now, func(o scheduler.Outstanding) scheduler.Shares { return c.Shares(o, seen) }))
-	r := c.Admit(seen)
+	r := c.Ask(seen)
 	next := m.ledger.Record(c.Attempt(), r.Admission, now)
 	m.entered[c.Attempt().App.Key()] = c.Attempt().ID
 	return r, m.firstWaiting(next)
+}
+
+// record enters another answer.
+func (m *Schedulers) record(c *admission.Candidate, r admission.Result) []scheduler.Key {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.firstWaiting(m.ledger.Record(c.Attempt(), r.Admission, m.clock.Now()))
 }
 
 // Outstanding is what other attempts will still take of the quotas that an attempt meets.

@@ -237,6 +237,44 @@ func TestAdmittingEnqueuesTheNext(t *testing.T) {
 	}
 }
 
+// decorating is roomy, and does something when the pods are decorated.
+type decorating struct {
+	roomy
+	decorate func() error
+}
+
+func (d decorating) Decorate(scheduler.Attempt, *scheduler.Decoration) error { return d.decorate() }
+
+// An application is built while others are asked, and one that cannot be built reserves nothing.
+func TestBuildingHoldsUpNoOthers(t *testing.T) {
+	m := NewSchedulers(clocktesting.NewFakePassiveClock(start), nil, scheduler.Order{})
+	other := scheduler.Attempt{App: scheduler.App{Namespace: "default", Name: "other"}, ID: "other-1"}
+	reserved, decorated := -1, 0
+	registry, err := scheduler.NewRegistry("roomy", decorating{decorate: func() error {
+		if decorated++; decorated == 1 { // to see what it sets
+			return nil
+		}
+		asked := make(chan int, 1)
+		go func() { asked <- len(m.Outstanding(other).Others) }()
+		select {
+		case reserved = <-asked:
+		case <-time.After(10 * time.Second):
+		}
+		return errors.New("it cannot be built")
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, _ := admission.Validate(resolve.Load(kubeflow.SparkApplications{}, testutil.Pi(), lifecycle.Record{}, resolve.Operator{}, start)).Candidate(registry, nil)
+	r, err := m.Admit(t.Context(), c, nil)
+	if err != nil || r.Verdict == scheduler.Admit || reserved != 1 {
+		t.Errorf("%+v, %v; while it is built, %d attempts have reservations, want its own", r, err, reserved)
+	}
+	if others := m.Outstanding(other).Others; len(others) != 0 {
+		t.Errorf("what cannot be built still holds %+v", others)
+	}
+}
+
 // Applications of two kinds wait in one order, and namesakes have a place each.
 func TestTwoKindsWaitInOneOrder(t *testing.T) {
 	app := func(kind, name string) scheduler.Key {
