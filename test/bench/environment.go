@@ -32,7 +32,7 @@ const (
 	// quiet is how long the operator must have written nothing to have come to rest; no pause within its work is as long.
 	quiet = 2 * time.Second
 	// settles is how long that may take.
-	settles = time.Minute
+	settles = 5 * time.Minute
 	mib     = 1 << 20
 )
 
