@@ -160,6 +160,10 @@ func (w *twoFamilies) restsCluster(ctx context.Context, ns string) {
 	}}
 	Expect(w.c.Create(ctx, o)).To(Succeed())
 	Eventually(w.clusterStates(ctx, o), wait, poll).Should(Equal([]string{"Submitted", "RunningHealthy"}))
+	Eventually(func(g Gomega) { // the sets are seen in the step after the one that made them
+		g.Expect(w.c.Get(ctx, client.ObjectKeyFromObject(o), o)).To(Succeed())
+		g.Expect(o.Status.Pods).To(Equal(&v1.ClusterPods{Master: v1.ClusterPodCount{Desired: 1}, Workers: v1.ClusterPodCount{Desired: 1}}))
+	}, wait, poll).Should(Succeed())
 	versions := func() map[string]string {
 		all := map[string]string{}
 		for _, object := range []client.Object{

@@ -167,6 +167,11 @@ func (c cluster) service(r role) *corev1.Service {
 	s := ptr.Deref(r.wanted.ServiceSpec.DeepCopy(), corev1.ServiceSpec{})
 	s.ClusterIP = corev1.ClusterIPNone
 	s.Selector = with(s.Selector, c.selected(r.name))
+	for i := range s.Ports {
+		if p := &s.Ports[i]; p.TargetPort == (intstr.IntOrString{}) {
+			p.TargetPort = intstr.FromInt32(p.Port) // as the API server has it: a 0 would be applied again and again
+		}
+	}
 	for _, p := range r.ports {
 		s.Ports = append(s.Ports, corev1.ServicePort{Name: p.Name, Port: p.ContainerPort, TargetPort: intstr.FromString(p.Name)})
 	}

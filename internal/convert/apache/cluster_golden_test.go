@@ -14,6 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
@@ -182,6 +184,16 @@ var clusterDifferences = []struct {
 			return found
 		})
 	})},
+	{"a port's target is written as the API server fills it in", func(_, want spark.Object) bool {
+		service, _ := want.(*corev1.Service)
+		found := false
+		for i := 0; service != nil && i < len(service.Spec.Ports); i++ {
+			if p := &service.Spec.Ports[i]; p.TargetPort == (intstr.IntOrString{}) {
+				p.TargetPort, found = intstr.FromInt32(p.Port), true
+			}
+		}
+		return found
+	}},
 	{"the options of a template stay beside those of the cluster", onPods(func(_, want *appsv1.StatefulSet) bool {
 		return eachContainer(want, func(c *corev1.Container) bool {
 			merged := len(c.Env) == 2 && c.Env[0].Name == c.Env[1].Name
@@ -227,5 +239,19 @@ func TestDaemonOptions(t *testing.T) {
 	got := daemonOptions(map[string]string{"spark.a": `x "y" \z`, "spark.b": "$(HOME) $z", "spark.c": ""})
 	if want := `-Dspark.a="x \"y\" \\z" -Dspark.b="$$(HOME) $z" -Dspark.c="" `; got != want {
 		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// A port without a target is written as the API server stores it: another number would be applied again in each step.
+func TestTargetsOfPorts(t *testing.T) {
+	o := &v1.SparkCluster{ObjectMeta: metav1.ObjectMeta{Name: "pi"}}
+	o.Spec.WorkerSpec = &v1.WorkerSpec{RoleObjects: v1.RoleObjects{ServiceSpec: &corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "more", Port: 9000}, {Name: "named", Port: 9001, TargetPort: intstr.FromString("web")}}}}}
+	c := clusterOf(o)
+	var got []string
+	for _, p := range c.service(c.worker).Spec.Ports {
+		got = append(got, p.Name+" "+p.TargetPort.String())
+	}
+	if diff := cmp.Diff([]string{"more 9000", "named web", "web web"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
