@@ -44,7 +44,7 @@ func script(ctx context.Context, namespace, name, text string) *v1beta2.SparkApp
 func allow(ctx context.Context, namespace, account string) {
 	GinkgoHelper()
 	Expect(admin.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: account}})).To(Succeed())
-	change(ctx, client.ObjectKey{Namespace: namespace, Name: "spark"}, func(binding *rbacv1.RoleBinding) {
+	change(ctx, client.ObjectKey{Namespace: namespace, Name: "spark-driver"}, func(binding *rbacv1.RoleBinding) {
 		binding.Subjects = append(binding.Subjects, rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: account})
 	})
 }
