@@ -89,3 +89,14 @@ func newVersion(streams genericiooptions.IOStreams) *cobra.Command {
 		},
 	}
 }
+
+// exitError ends the program with a code of its own.
+type exitError struct {
+	code int
+	err  error
+}
+
+// Error returns the words of the error inside.
+func (e *exitError) Error() string { return e.err.Error() }
+
+func (e *exitError) Unwrap() error { return e.err }

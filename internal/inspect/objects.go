@@ -173,10 +173,14 @@ func (c *Cluster) object(ctx context.Context, k Type, name string) (*unstructure
 // ListObjects lists the objects of some kinds as they are stored, so that programs get all of it, by name. One of two families need not be there, or be readable;
 // where there is nothing else, the first is missed.
 func (c *Cluster) ListObjects(ctx context.Context, of []Type, all bool, wants func(Object) bool) ([]Object, error) {
+	namespace := c.Namespace
+	if all {
+		namespace = ""
+	}
 	items := []Object{}
 	var missed error
 	for i, k := range of {
-		ofKind, err := c.listedOf(ctx, k, all, wants)
+		ofKind, err := c.listed(ctx, k, &client.ListOptions{Namespace: namespace}, wants)
 		switch {
 		case err == nil:
 		case !apierrors.IsForbidden(err) && !isMissingKind(err):
@@ -195,11 +199,14 @@ func (c *Cluster) ListObjects(ctx context.Context, of []Type, all bool, wants fu
 	return items, nil
 }
 
-func (c *Cluster) listedOf(ctx context.Context, k Type, all bool, wants func(Object) bool) ([]Object, error) {
-	options := &client.ListOptions{Namespace: c.Namespace, Limit: chunk}
-	if all {
-		options.Namespace = ""
-	}
+// Select lists the objects of a kind with some labels, by name.
+func (c *Cluster) Select(ctx context.Context, k Type, which labels.Selector) ([]Object, error) {
+	return c.listed(ctx, k, &client.ListOptions{Namespace: c.Namespace, LabelSelector: which}, everything)
+}
+
+// listed lists the objects of a kind, page by page.
+func (c *Cluster) listed(ctx context.Context, k Type, options *client.ListOptions, wants func(Object) bool) ([]Object, error) {
+	options.Limit = chunk
 	var items []Object
 	for {
 		list := k.NewList()
@@ -213,25 +220,6 @@ func (c *Cluster) listedOf(ctx context.Context, k Type, all bool, wants func(Obj
 		}
 		if options.Continue = list.GetContinue(); options.Continue == "" {
 			return items, nil
-		}
-	}
-}
-
-// Select lists the objects of a kind with some labels, by name.
-func (c *Cluster) Select(ctx context.Context, k Type, which labels.Selector) ([]Object, error) {
-	options := &client.ListOptions{Namespace: c.Namespace, LabelSelector: which, Limit: chunk}
-	var all []Object
-	for {
-		var list unstructured.UnstructuredList
-		list.SetGroupVersionKind(k.ObjectKind("List"))
-		if err := c.List(ctx, &list, options); err != nil {
-			return nil, err
-		}
-		for i := range list.Items {
-			all = append(all, Object{k, &list.Items[i]})
-		}
-		if options.Continue = list.GetContinue(); options.Continue == "" {
-			return all, nil
 		}
 	}
 }

@@ -44,3 +44,14 @@ func TestServerImages(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkCheck measures everything that is looked at before a submission, a build on trial included.
+func BenchmarkCheck(b *testing.B) {
+	app := testutil.Model()
+	b.ReportAllocs()
+	for b.Loop() {
+		if found := check(app); len(found) > 0 {
+			b.Fatal(found)
+		}
+	}
+}

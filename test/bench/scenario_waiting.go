@@ -117,8 +117,8 @@ func (w *environment) makeRoom(ctx context.Context, queued []string) error {
 func (w *environment) observe(ctx context.Context, when string) error {
 	busy, stop := context.WithCancel(ctx)
 	defer stop()
-	if repeat := w.scenario.way; repeat != nil && repeat.repeat != nil {
-		go repeat.repeat(busy, w)
+	if way := w.scenario.way; way != nil && way.repeat != nil {
+		go way.repeat(busy, w)
 	}
 	before := w.used()
 	select {
