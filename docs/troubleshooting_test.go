@@ -15,7 +15,7 @@ func TestTroubleshootingQuotes(t *testing.T) {
 	page := strings.Join(strings.Fields(read(t, "docs/troubleshooting.md")), " ")
 	for quote, source := range map[string]string{
 		"check that the operator is running and watches this namespace":                            "internal/explain/advice.go",
-		"the cluster does not know SparkApplications":                                              "internal/inspect/messages.go",
+		"the cluster does not know ":                                                               "internal/inspect/messages.go",
 		"cannot watch; it is tried again":                                                          "internal/informers/namespaces.go",
 		"spark_operator_namespace_watched":                                                         "internal/metrics/tenancy.go",
 		"spark_operator_configuration_reloads_total":                                               "internal/metrics/tenancy.go",

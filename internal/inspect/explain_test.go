@@ -13,8 +13,12 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
@@ -45,5 +49,23 @@ func TestSessionsAreAskedFor(t *testing.T) {
 	c.Forward = func(context.Context, string, int32, func(string)) error { return errors.New("no way") }
 	if got := c.sessions(t.Context(), observe.Reader{}, s, d); got.Known || got.Problem != "no tunnel to the server pod: no way" {
 		t.Errorf("%+v", got)
+	}
+}
+
+// A cluster may have one family and not the other: the kinds that are missing are named, whatever the discovery says.
+func TestMissingKindsAreNamed(t *testing.T) {
+	gone := apierrors.NewGenericServerResponse(http.StatusNotFound, "get", schema.GroupResource{}, "", "", 0, true)
+	for name, tc := range map[string]struct {
+		reason string
+		err    error
+		want   string
+	}{
+		"Kind":  {reason: "the group is known", err: &meta.NoKindMatchError{GroupKind: Clusters.GroupKind()}, want: "the cluster does not know SparkClusters (spark.apache.org/v1): the operator has these kinds only if they are turned on, see docs/migrate-from-apache.md"},
+		"Group": {reason: "the group is not", err: &apiutil.ErrResourceDiscoveryFailed{Clusters.GroupVersion(): gone}, want: "the cluster does not know SparkApplications and SparkClusters (spark.apache.org/v1): the operator has these kinds only if they are turned on, see docs/migrate-from-apache.md"},
+		"None":  {reason: "nothing is installed", err: &apiutil.ErrResourceDiscoveryFailed{Servers.GroupVersion(): gone}, want: "the cluster does not know SparkConnects (sparkoperator.k8s.io/v1alpha1): install the operator or at least its definitions, see README.md, Install: kubectl apply --server-side -k config/crd"},
+	} {
+		if got := ForPeople(tc.err).Error(); got != tc.want {
+			t.Errorf("%s, %s: %s, want %s", name, tc.reason, got, tc.want)
+		}
 	}
 }

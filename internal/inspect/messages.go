@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 )
@@ -30,16 +31,7 @@ func ForPeople(err error) error {
 	case clientcmd.IsEmptyConfig(err):
 		return fmt.Errorf("no cluster is configured: set KUBECONFIG or --kubeconfig, as for kubectl")
 	case isMissingKind(err):
-		missing, version := "the cluster does not know SparkApplications", v1beta2.GroupVersion
-		if none, ok := errors.AsType[*meta.NoKindMatchError](err); ok {
-			for _, k := range Types() {
-				if k.GroupKind() == none.GroupKind {
-					missing, version = "the cluster does not know "+k.Kind+"s", k.GroupVersion()
-				}
-			}
-		}
-		return fmt.Errorf("%s (%s): install the operator or at least its "+
-			"definitions, see README.md, Install: kubectl apply --server-side -k config/crd", missing, version)
+		return missingKind(err)
 	case apierrors.IsUnauthorized(err):
 		return fmt.Errorf("the cluster does not accept your credentials: log in again (kubectl auth whoami shows who you are): %w", err)
 	case apierrors.IsForbidden(err):
@@ -49,6 +41,31 @@ func ForPeople(err error) error {
 			hostOf(unreachable.URL), unreachable.Err)
 	}
 	return err
+}
+
+// missingKind says which kinds a cluster lacks. Without a discovery of their group the error names all that are in it.
+func missingKind(err error) error {
+	none, ofKind := errors.AsType[*meta.NoKindMatchError](err)
+	failed, ofGroup := errors.AsType[*apiutil.ErrResourceDiscoveryFailed](err)
+	var names []string
+	version := v1beta2.GroupVersion
+	for _, k := range Types() {
+		missing := ofKind && k.GroupKind() == none.GroupKind
+		if ofGroup {
+			_, missing = (*failed)[k.GroupVersion()]
+		}
+		if missing {
+			names, version = append(names, k.Kind+"s"), k.GroupVersion()
+		}
+	}
+	if len(names) == 0 {
+		names = []string{Applications.Kind + "s"}
+	}
+	hint := "install the operator or at least its definitions, see README.md, Install: kubectl apply --server-side -k config/crd"
+	if version.Group != v1beta2.GroupVersion.Group {
+		hint = "the operator has these kinds only if they are turned on, see docs/migrate-from-apache.md"
+	}
+	return fmt.Errorf("the cluster does not know %s (%s): %s", strings.Join(names, " and "), version, hint)
 }
 
 func hostOf(address string) string {
