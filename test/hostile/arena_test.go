@@ -100,6 +100,8 @@ type arena struct {
 	// mark is where the audit log of the attack begins, bombed how many bombs there were.
 	mark   int64
 	bombed int
+	// inTime is the most of a bomb, in bytes, that the API server may take within its time for a request; 0 is any.
+	inTime int
 	// raw is for what is no valid object.
 	raw *http.Client
 }

@@ -82,9 +82,12 @@ func (a *arena) bombs(some []hole) error {
 }
 
 // bomb fills fields of one object with so many bytes, or with fewer, if the API server does not take them. What it takes in no size
-// is no bomb.
+// is no bomb. What it does not take within its time for a request takes no less of it in another try: later bombs of the attack are no larger.
 func (a *arena) bomb(some []hole, size int) error {
 	const least = 64
+	if a.inTime > 0 {
+		size = min(size, a.inTime)
+	}
 	for size >= least {
 		values := map[*hole]string{}
 		for i := range some {
@@ -115,7 +118,10 @@ func (a *arena) bomb(some []hole, size int) error {
 			return nil // it is one of a few words
 		case status == http.StatusUnprocessableEntity:
 			size /= 8 // more elements than the definition allows
-		case status == http.StatusGatewayTimeout || status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests:
+		case status == http.StatusGatewayTimeout:
+			size /= 2
+			a.inTime = size
+		case status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests:
 			continue // the machine is busy; the time of the attack bounds it
 		case status == http.StatusRequestEntityTooLarge || status == http.StatusInternalServerError || status == http.StatusBadRequest:
 			size = size * 3 / 4 // it is too large for the API server, or for etcd
