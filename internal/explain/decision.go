@@ -62,6 +62,10 @@ func (v view) action(a lifecycle.Action) string {
 		return fmt.Sprintf("delete the batch scheduler's objects for attempt %d", a.Attempt)
 	case lifecycle.UpdateTemplate:
 		return "write where executors run into the template that driver " + v.plan.Driver.Name + " reads for each"
+	case lifecycle.Restore:
+		return "create again what driver " + v.plan.Driver.Name + " was created with and lacks now"
+	case lifecycle.Adjust:
+		return "bring the batch scheduler's objects of the attempt to what it wants now"
 	case lifecycle.DeleteApplication:
 		return "delete the application"
 	case lifecycle.RemoveFinalizer:

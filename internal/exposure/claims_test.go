@@ -114,14 +114,14 @@ func TestWithout(t *testing.T) {
 	if len(seen) != before {
 		t.Errorf("looked at %d objects, want all of them", len(seen))
 	}
-	write, remove := Diff(heeded, seen)
+	write, remove := diff(heeded, seen)
 	if len(write) != before-2 || len(remove) > 0 {
 		t.Errorf("%d are written, %v deleted", len(write), remove)
 	}
-	if write, _ := Diff(heeded, Seen{}); len(write) != before-2 {
+	if write, _ := diff(heeded, Seen{}); len(write) != before-2 {
 		t.Errorf("%d are made", len(write))
 	}
-	if _, remove := Diff(Wanted{}, seen); len(remove) != before {
+	if _, remove := diff(Wanted{}, seen); len(remove) != before {
 		t.Errorf("at the end %v are deleted", remove)
 	}
 }
@@ -145,7 +145,7 @@ func TestProblemsKeep(t *testing.T) {
 	a := attempt(options(spark.Exposure{Ports: []spark.ExposedPort{{Port: 8000, URLFormat: "x.example.org/.*"}, {Port: 8000, ServiceType: corev1.ServiceTypeNodePort}}}))
 	w := Of(a, Config{Ingress: Ingress{Enabled: true}})
 	ingress, service := Ref{IngressKind, "pi-ing-8000"}, Ref{Service, "pi-driver-8000"}
-	write, remove := Diff(w, Seen{ingress: &metav1.PartialObjectMetadata{}, service: &metav1.PartialObjectMetadata{}})
+	write, remove := diff(w, Seen{ingress: &metav1.PartialObjectMetadata{}, service: &metav1.PartialObjectMetadata{}})
 	if len(write) != 1 || len(remove) > 0 || len(w.Problems) != 2 || !strings.Contains(w.Problems[1].Message, "is created once") {
 		t.Errorf("written %d, deleted %v, told %v", len(write), remove, w.Problems)
 	}

@@ -175,9 +175,9 @@ func About(w Wanted, recorded lifecycle.Exposure) []Ref {
 	return refs
 }
 
-// Diff compares what is wanted with what was seen: what is to be written, and what is to be deleted. What has a
+// diff compares what is wanted with what was seen: what is to be written, and what is to be deleted. What has a
 // problem is neither. Whether an object is ours is checked by the writer.
-func Diff(w Wanted, seen Seen) (write []Object, remove []Ref) {
+func diff(w Wanted, seen Seen) (write []Object, remove []Ref) {
 	keep := map[Ref]bool{}
 	for _, object := range w.Objects {
 		keep[object.Ref] = true

@@ -294,7 +294,7 @@ func TestDiff(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			write, remove := Diff(tc.wanted, tc.seen)
+			write, remove := diff(tc.wanted, tc.seen)
 			var wrote, removed []string
 			for _, o := range write {
 				wrote = append(wrote, o.String())

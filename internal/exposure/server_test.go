@@ -80,7 +80,7 @@ func TestRequestedService(t *testing.T) {
 	next := server(user)
 	next.SparkAppID, next.DriverName = "spark-2", "renamed"
 	w := Of(next, Config{})
-	if write, remove := Diff(w, Seen{o.Ref: o}); len(write)+len(remove) > 0 {
+	if write, remove := diff(w, Seen{o.Ref: o}); len(write)+len(remove) > 0 {
 		t.Errorf("another attempt writes %v and deletes %v", write, remove)
 	}
 	if diff := cmp.Diff([]string{"service/pi-server"}, w.Status.Objects); diff != "" || w.Status.Service != "" {

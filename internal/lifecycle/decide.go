@@ -123,6 +123,10 @@ const (
 	Release ActionKind = "Release"
 	// UpdateTemplate brings the template that the driver makes its executors from to what the spec says of their placement.
 	UpdateTemplate ActionKind = "UpdateTemplate"
+	// Restore creates again what a driver was created with and lacks now.
+	Restore ActionKind = "Restore"
+	// Adjust brings the scheduler's objects of a running attempt to what the scheduler wants now, for example because a user deleted them.
+	Adjust ActionKind = "Adjust"
 	// DeleteApplication deletes the application itself, if it still is as it was read.
 	DeleteApplication ActionKind = "DeleteApplication"
 	// RemoveFinalizer lets go of an application that is being deleted, once its driver is gone.
@@ -144,10 +148,10 @@ type Plan struct {
 	Requeue   time.Duration
 }
 
-// TouchesDriver reports whether the plan creates or deletes a driver, or changes what it makes its executors from.
+// TouchesDriver reports whether the plan creates or deletes a driver, or what it lives on, or changes what it makes its executors from.
 func (p Plan) TouchesDriver() bool {
 	return slices.ContainsFunc(p.Actions, func(a Action) bool {
-		return a.Kind == Submit || a.Kind == DeleteDriver || a.Kind == UpdateTemplate
+		return a.Kind == Submit || a.Kind == DeleteDriver || a.Kind == UpdateTemplate || a.Kind == Restore
 	})
 }
 
@@ -183,7 +187,7 @@ func Decide(app Application, rec Record, obs Observation, admission scheduler.Ad
 		p.Requeue = unknownRetry // stored before anything is done about it
 		return p
 	}
-	return swept(forced(decideState(p, obs, env), env.Now), obs.Strays)
+	return swept(forced(maintained(decideState(p, obs, env)), env.Now), obs.Strays)
 }
 
 // decideState decides by the state.

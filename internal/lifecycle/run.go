@@ -71,6 +71,24 @@ func decideRun(p Plan, obs Observation, env Env) Plan {
 	return withTemplate(p, d)
 }
 
+// maintained keeps what a driver that goes on lives on: what its scheduler wants now, and what it was created with. Of two operators that both believe
+// to lead, one may delete the ConfigMap of a submission that was refused to it while the other creates the driver: that driver would wait for ever, since
+// nothing else ends a wait without a deadline. They come last, so that nothing waits for them.
+func maintained(p Plan) Plan {
+	d := p.Driver
+	if s := p.Record.State; s != Submitted && s != Running || !d.ours() || !d.live() {
+		return p
+	}
+	if len(p.Scheduler.Apply)+len(p.Scheduler.Delete) > 0 {
+		p.Actions = append(p.Actions, Action{Kind: Adjust})
+	}
+	lacks := p.Before.State == Submitted && p.Record.State == Submitted && d.Waiting.Reason == ReasonVolume
+	if lacks && d.Is(Current) && !d.Deleting && d.SpecHash == p.App.SpecHash && !p.App.Suspend && !p.App.FollowsOthers(p.Record) {
+		p.Actions = append(p.Actions, Action{Kind: Restore})
+	}
+	return p
+}
+
 // decideEnd follows a driver that has ended. Whoever waits for a running driver learns that it ran, however late it is reconciled.
 func decideEnd(p Plan, obs Observation, env Env) Plan {
 	d := obs.Driver

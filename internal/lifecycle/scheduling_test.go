@@ -306,3 +306,49 @@ func TestSchedulersWords(t *testing.T) {
 		t.Errorf("looks again after %s, the scheduler wants 3s", p.Requeue)
 	}
 }
+
+// What a driver lives on is kept while the driver goes on, and nothing waits for it.
+func TestMaintained(t *testing.T) {
+	wants := scheduler.Observation{Apply: []*unstructured.Unstructured{{}}}
+	lacking := driver(Current, DriverPending)
+	lacking.SpecHash, lacking.Waiting.Reason = testApp().SpecHash, ReasonVolume
+	as := func(change func(*Driver)) Driver {
+		d := lacking
+		change(&d)
+		return d
+	}
+	cases := map[string]struct {
+		reason  string
+		app     Application
+		rec     Record
+		driver  Driver
+		says    scheduler.Observation
+		actions []ActionKind
+	}{
+		"Lacking":   {"it waits for a ConfigMap that may be gone", testApp(), ran(Submitted), lacking, scheduler.Observation{}, []ActionKind{Restore}},
+		"Both":      {"", testApp(), ran(Submitted), lacking, wants, []ActionKind{Adjust, Restore}},
+		"Pulling":   {"what it waits for is not of its submission", testApp(), ran(Submitted), as(func(d *Driver) { d.Waiting.Reason = ReasonUnschedulable }), scheduler.Observation{}, nil},
+		"Outdated":  {"it is of another spec", testApp(), ran(Submitted), as(func(d *Driver) { d.SpecHash = "another" }), scheduler.Observation{}, nil},
+		"Going":     {"it is being deleted", testApp(), ran(Submitted), as(func(d *Driver) { d.Deleting = true }), scheduler.Observation{}, nil},
+		"Adopted":   {"it lives on what others have made", with(func(a *Application) { a.Adopts = "pi" }), ran(Submitted), lacking, scheduler.Observation{}, nil},
+		"Suspended": {"it is on its way out", with(isSuspended), ran(Submitted), lacking, wants, nil},
+		"Runs":      {"a user has deleted the group", testApp(), holding(Running), driver(Current, DriverRunning), wants, []ActionKind{Adjust}},
+		"Ended":     {"nothing is left to be scheduled", testApp(), holding(Running), driver(Current, DriverSucceeded), wants, []ActionKind{Release}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			env := Env{Now: later}
+			p := Decide(tc.app, tc.rec, Observation{Driver: tc.driver, Scheduler: tc.says}, scheduler.Admission{}, env)
+			if diff := cmp.Diff(tc.actions, kinds(p.Actions)); diff != "" {
+				t.Fatalf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+			if len(p.Actions) == 0 || p.Record.State.Final() {
+				return
+			}
+			failed := []Result{{Kind: p.Actions[0].Kind, Class: ClassTransient, Message: "busy"}}
+			if o := Settle(p, failed, env); o.Err != nil || o.Record.State != p.Record.State || o.Requeue != p.Requeue {
+				t.Errorf("%s: when it fails, the application is %s, again in %s: %v", tc.reason, o.Record.State, o.Requeue, o.Err)
+			}
+		})
+	}
+}

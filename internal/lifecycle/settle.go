@@ -71,6 +71,7 @@ func Settle(p Plan, results []Result, env Env) Outcome {
 			o = settleSchedule(o, p, r, env)
 		case r.Kind == UpdateTemplate && r.Class != ClassTransient:
 			o.Record = settleTemplate(o.Record, p, r)
+		case r.Kind == Restore || r.Kind == Adjust: // tried again with the next look
 		case r.Class == ClassTransient, r.Kind != Submit && r.Class != ClassDone:
 			o.Err = &ActionError{Action: r.Kind, Message: r.Message}
 			o.Record = unchanged(p, r)

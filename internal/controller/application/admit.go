@@ -81,7 +81,7 @@ func (e *Engine[T]) observeScheduler(ctx context.Context, s *scope[T]) (schedule
 		return none, nil
 	}
 	e.Schedulers.SetUnplaced(e.keyOf(s.obj), s.Record.Scheduling.Scheduler, s.Record.QueuedAt, o.Observation)
-	e.adjust(ctx, s, o.Observation, o.Seen)
+	s.seen = o.Seen
 	return o.Observation, nil
 }
 
@@ -111,18 +111,6 @@ func (e *Engine[T]) facts(ctx context.Context, s *scope[T]) (scheduler.PodStatus
 	facts.ExecutorsEver, facts.RoomMadeAt = s.Record.Counts.Total, e.Schedulers.RoomMadeAt()
 	facts.Ahead = e.Schedulers.UnplacedAhead(e.keyOf(s.obj), s.Record.Scheduling.Scheduler, s.Record.QueuedAt)
 	return facts, err
-}
-
-// adjust updates the objects of a running attempt to what its scheduler wants now, for example because a user
-// deleted them. It is tried again with the next look.
-func (e *Engine[T]) adjust(ctx context.Context, s *scope[T], o scheduler.Observation, seen scheduler.Snapshot) {
-	if len(o.Apply)+len(o.Delete) == 0 {
-		return
-	}
-	r := e.Writer.Schedule(ctx, s.Owner, s.App.Name, scheduler.Admission{Apply: o.Apply, Delete: o.Delete}, seen)
-	if r.Class != lifecycle.ClassDone {
-		ctrllog.FromContext(ctx).Info("cannot adjust the scheduler's objects of a running attempt", "answer", r.Message)
-	}
 }
 
 // release names the scheduler's objects of an attempt, and drops its reservation.

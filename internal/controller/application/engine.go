@@ -61,7 +61,7 @@ type Engine[T client.Object] struct {
 	Sessions func(ctx context.Context, podIP string, port int32, started time.Time) lifecycle.Sessions
 	// Watches reports whether the operator works in a namespace; nil for all of them.
 	Watches func(namespace string) bool
-	// Periods are those of the decisions, and ExposureRetry is in place of exposureRetry; 0 is not.
+	// Periods are those of the decisions, and ExposureRetry is in place of exposure.Retry; 0 is not.
 	Periods       lifecycle.Periods
 	ExposureRetry time.Duration
 
@@ -142,7 +142,7 @@ type scope[T client.Object] struct {
 	validated bool
 	candidate *admission.Candidate
 	answer    admission.Result
-	// admission is whether the attempt may start, if that was asked, and seen what the scheduler's plugin was shown.
+	// admission is whether the attempt may start, if that was asked, and seen what the scheduler's plugin was shown, then or of a running attempt.
 	admission admission.Result
 	seen      scheduler.Snapshot
 	// objections are what policies forbid of the auxiliary objects that are asked for.
@@ -218,7 +218,6 @@ func (e *Engine[T]) observe(ctx context.Context, s *scope[T]) (err error) {
 		return err
 	}
 	s.admission = admission.Result{}
-	e.restore(ctx, s)
 	e.observeSessions(ctx, s)
 	s.observed.Scheduler, err = e.observeScheduler(ctx, s)
 	s.observed.At = e.Clock.Now()
@@ -285,11 +284,16 @@ func (e *Engine[T]) act(ctx context.Context, s *scope[T], plan lifecycle.Plan) [
 			r = e.Writer.DeleteResources(ctx, s.App.Namespace, s.Family.Owner(s.obj, e.submissionOf(s, action.Attempt)))
 		case lifecycle.UpdateTemplate:
 			r = e.updateTemplate(ctx, s)
+		case lifecycle.Restore:
+			r = e.restore(ctx, s)
+		case lifecycle.Adjust:
+			r = e.adjust(ctx, s, plan.Scheduler)
 		case lifecycle.DeleteApplication:
 			r = e.Writer.DeleteApplication(ctx, s.obj)
 		case lifecycle.RemoveFinalizer:
 			r = e.Writer.RemoveFinalizer(ctx, s.obj, s.Family.Finalizer)
 		}
+		r.Kind = action.Kind
 		results = append(results, r)
 		if r.Class != lifecycle.ClassDone {
 			break

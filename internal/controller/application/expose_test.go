@@ -248,12 +248,12 @@ func TestExposeTrouble(t *testing.T) {
 		want   string
 		again  time.Duration
 	}{
-		"quota":     {"there may be room later", apierrors.NewForbidden(services, "x", errors.New("exceeded quota: team")), "QuotaExceeded", exposureRetry},
-		"rights":    {"an administrator has to help", apierrors.NewForbidden(services, "x", errors.New(`User "op" cannot create resource "services"`)), "OperatorForbidden", exposureRetry},
-		"policy":    {"someone has to change something", apierrors.NewForbidden(services, "x", errors.New("no LoadBalancers here")), "ExposureRefused", exposureRetry},
-		"invalid":   {"the user has to change something", apierrors.NewInvalid(schema.GroupKind{Kind: "Service"}, "x", nil), "ExposureRefused", exposureRetry},
-		"no API":    {"it may be installed later", &meta.NoKindMatchError{GroupKind: exposure.HTTPRoute.GroupKind()}, "ExposureRefused", exposureRetry},
-		"transient": {"it goes over", apierrors.NewServiceUnavailable("busy"), "", exposureSoon},
+		"quota":     {"there may be room later", apierrors.NewForbidden(services, "x", errors.New("exceeded quota: team")), "QuotaExceeded", exposure.Retry},
+		"rights":    {"an administrator has to help", apierrors.NewForbidden(services, "x", errors.New(`User "op" cannot create resource "services"`)), "OperatorForbidden", exposure.Retry},
+		"policy":    {"someone has to change something", apierrors.NewForbidden(services, "x", errors.New("no LoadBalancers here")), "ExposureRefused", exposure.Retry},
+		"invalid":   {"the user has to change something", apierrors.NewInvalid(schema.GroupKind{Kind: "Service"}, "x", nil), "ExposureRefused", exposure.Retry},
+		"no API":    {"it may be installed later", &meta.NoKindMatchError{GroupKind: exposure.HTTPRoute.GroupKind()}, "ExposureRefused", exposure.Retry},
+		"transient": {"it goes over", apierrors.NewServiceUnavailable("busy"), "", exposure.Soon},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

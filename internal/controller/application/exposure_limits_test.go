@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/exposure"
 	"github.com/firesteel-dev/firesteel/internal/policy"
 )
 
@@ -215,7 +216,7 @@ func TestLimitsHoldForWhatWasMadeBefore(t *testing.T) {
 	tighter := bounded
 	tighter.Hosts = []string{"*.example.com"}
 	w.govern(forJobs(tighter, policy.Defaults{}))
-	if r := w.settle(); r.RequeueAfter > exposureRetry {
+	if r := w.settle(); r.RequeueAfter > exposure.Retry {
 		t.Errorf("whether the policy has changed is checked in %s", r.RequeueAfter)
 	}
 	if diff := cmp.Diff(before, w.objects()); diff != "" {
