@@ -142,7 +142,14 @@ func TestList(t *testing.T) {
 func TestExplain(t *testing.T) {
 	run := inState("run", v1beta2.ApplicationStateRunning)
 	waits := inState("waits", v1beta2.ApplicationStateSubmitted, queued)
-	a := newAPI(t, run, waits, podOf(run, 0, running()), podOf(run, 1, running()), &corev1.ResourceQuota{
+	mounts := inState("mounts", v1beta2.ApplicationStateSubmitted)
+	pending := podOf(mounts, 0, corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}})
+	pending.Status.Phase = corev1.PodPending
+	pending.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: before(10 * time.Minute)}}
+	a := newAPI(t, run, waits, mounts, pending, &corev1.Event{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "mounts.1"}, Type: corev1.EventTypeWarning, Reason: "FailedMount",
+		InvolvedObject: corev1.ObjectReference{Name: pending.Name, UID: pending.UID}, Message: `MountVolume.SetUp failed for volume "spark-conf-volume-driver" : configmap "c" not found`,
+	}, podOf(run, 0, running()), podOf(run, 1, running()), &corev1.ResourceQuota{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "team"},
 		Status:     corev1.ResourceQuotaStatus{Hard: corev1.ResourceList{"pods": resource.MustParse("1")}, Used: corev1.ResourceList{"pods": resource.MustParse("1")}},
 	})
@@ -160,6 +167,7 @@ func TestExplain(t *testing.T) {
 	}
 	says("run", "SparkApplication jobs/run runs for 10m with 1 of 2 executors", "wait for the driver's end", "run-driver: Running")
 	says("waits", "try again to create driver pod waits-driver for attempt 1", "team: pods, 1 of 1 used, nothing is left")
+	says("mounts", `MountVolume.SetUp failed for volume "spark-conf-volume-driver"`)
 	a.Deny(request("list", "pods"), request("get", "pods"), request("list", "resourcequotas"))
 	says("run", "it is not known whether the driver pod exists", "pods: you may not list pods in namespace jobs")
 	says("waits", "resource quotas: you may not list resourcequotas in namespace jobs")

@@ -1,16 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package attempt asks the scheduler of an attempt: it reads what the choice of the scheduler needs, chooses it, shows its plugin what that
-// wants to see, and asks whether the attempt may start, or where it stands. The controllers and the command line have this order from here. It
-// knows no client and no kind: what is read and what is reserved for others are interfaces.
+// wants to see, and asks whether the attempt may start, or where it stands. The controllers and the command line have this order from here, and
+// which pods to read for it. It knows no client and no kind: what is read and what is reserved for others are interfaces.
 package attempt
 
 import (
 	"context"
+	"time"
 
 	"github.com/firesteel-dev/firesteel/internal/admission"
+	"github.com/firesteel-dev/firesteel/internal/observe"
+	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
+
+// Target says which pods are those of an application's attempt.
+func Target(s resolve.Application, now time.Time) observe.Target {
+	return observe.Target{
+		Namespace: s.App.Namespace, App: s.App.Name, UID: s.App.UID, DriverName: s.DriverName(), NextName: s.Desired.DriverName,
+		SubmissionID: s.Identity.SubmissionID, LogTails: s.Desired.LogTails, Now: now,
+	}
+}
 
 // Reader reads what schedulers want to see.
 type Reader interface {

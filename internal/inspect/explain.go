@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/firesteel-dev/firesteel/internal/attempt"
 	"github.com/firesteel-dev/firesteel/internal/explain"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/observe"
@@ -62,7 +63,7 @@ func (c *Cluster) observe(ctx context.Context, in *explain.Input, operator resol
 	var err error
 	unreadable := func(what string, err error) { in.Unreadable = append(in.Unreadable, what+": "+ForPeople(err).Error()) }
 	pods := observe.Reader{Labels: s.Family.Labels, Cache: c, Live: c, Logs: c.tail}
-	in.Observed, err = pods.Observe(ctx, targetOf(s), s.Record)
+	in.Observed, err = pods.Observe(ctx, attempt.Target(s, in.Now), s.Record)
 	if err != nil {
 		in.Observed.Driver = lifecycle.Driver{Presence: lifecycle.Unknown, Name: s.DriverName()}
 		unreadable("pods", err)
@@ -79,13 +80,6 @@ func (c *Cluster) observe(ctx context.Context, in *explain.Input, operator resol
 			unreadable("resource quotas", err)
 		}
 		in.Quotas = explain.Usage(quotas.Items)
-	}
-}
-
-func targetOf(s resolve.Application) observe.Target {
-	return observe.Target{
-		Namespace: s.App.Namespace, App: s.App.Name, UID: s.App.UID, DriverName: s.DriverName(), SubmissionID: s.Identity.SubmissionID,
-		LogTails: s.Desired.LogTails,
 	}
 }
 

@@ -100,7 +100,7 @@ func (a *asking) observe(ctx context.Context, candidate *admission.Candidate) er
 	if _, missing := a.Reservations.Unavailable(candidate.Plugin()); missing {
 		return nil
 	}
-	facts, err := a.cluster.PodStatuses(ctx, targetOf(a.scope), a.in.Now)
+	facts, err := a.cluster.PodStatuses(ctx, attempt.Target(a.scope, a.in.Now), a.in.Now)
 	if err != nil {
 		return err
 	}

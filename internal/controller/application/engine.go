@@ -23,6 +23,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/internal/actuate"
 	"github.com/firesteel-dev/firesteel/internal/admission"
+	"github.com/firesteel-dev/firesteel/internal/attempt"
 	"github.com/firesteel-dev/firesteel/internal/exposure"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/metrics"
@@ -244,10 +245,9 @@ func (e *Engine[T]) waits(ctx context.Context, s *scope[T]) (bool, error) {
 }
 
 func (e *Engine[T]) target(s *scope[T]) observe.Target {
-	return observe.Target{
-		Namespace: s.App.Namespace, App: s.App.Name, UID: s.App.UID,
-		DriverName: s.DriverName(), DriverUID: e.written.Driver(s.obj, s.Identity.SubmissionID), NextName: s.Desired.DriverName, SubmissionID: s.Identity.SubmissionID, LogTails: s.Desired.LogTails, Now: s.env.Now,
-	}
+	t := attempt.Target(s.Application, s.env.Now)
+	t.DriverUID = e.written.Driver(s.obj, s.Identity.SubmissionID)
+	return t
 }
 
 // attemptID is what the schedulers call the attempt.
