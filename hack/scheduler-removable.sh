@@ -39,6 +39,6 @@ for plugin in "${plugins[@]}"; do
   go vet -overlay "$without" ./cmd/plugins ./cmd/spark-operator
 done
 without=$(overlay "${plugins[@]}")
-go vet -overlay "$without" ./internal/scheduler ./internal/scheduler/kube ./internal/admission ./internal/config ./internal/controller/... ./internal/informers ./internal/operator
+go vet -overlay "$without" ./internal/scheduler ./internal/scheduler/kube ./internal/admission ./internal/config ./internal/controller/... ./internal/informers ./internal/reservations ./internal/operator
 env -u CI go test -vet=off -overlay "$without" ./cmd/plugins ./cmd/spark-operator
 echo "scheduler-removable: ${plugins[*]} can each be deleted ($((SECONDS - started)) s)"

@@ -4,13 +4,17 @@ package operator
 
 import (
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
 func TestCacheOptions(t *testing.T) {
@@ -48,5 +52,15 @@ func TestCacheOptions(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestOrderIsAsConfigured(t *testing.T) {
+	bound := metav1.Duration{Duration: time.Hour}
+	for order, strict := range map[config.QuotaOrder]bool{config.BestEffortFIFO: false, config.StrictFIFO: true} {
+		want := scheduler.Order{Strict: strict, AgingBound: time.Hour}
+		if got := orderOf(config.Quota{Order: order, AgingBound: bound}); got != want {
+			t.Errorf("%s: %+v, want %+v", order, got, want)
+		}
 	}
 }

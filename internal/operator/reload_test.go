@@ -199,3 +199,23 @@ func TestReloadAtOnce(t *testing.T) {
 		t.Errorf("applied %d times: %s", n, log)
 	}
 }
+
+func TestOwnPod(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		env    map[string]string
+		want   bool
+	}{
+		"Pod":     {"the Deployment says who it is", map[string]string{"POD_NAMESPACE": "a", "POD_NAME": "b", "POD_UID": "c"}, true},
+		"Machine": {"a process outside of a cluster", nil, false},
+		"Half":    {"no one would find the event", map[string]string{"POD_NAMESPACE": "a", "POD_NAME": "b"}, false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			pod := ownPod(func(key string) string { return tc.env[key] })
+			if (pod != nil) != tc.want || pod != nil && (pod.Namespace != "a" || pod.Name != "b" || pod.UID != "c") {
+				t.Errorf("%s: %+v", tc.reason, pod)
+			}
+		})
+	}
+}

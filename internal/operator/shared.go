@@ -26,6 +26,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/namespaced"
 	"github.com/firesteel-dev/firesteel/internal/observe"
 	"github.com/firesteel-dev/firesteel/internal/policy"
+	"github.com/firesteel-dev/firesteel/internal/recorder"
+	"github.com/firesteel-dev/firesteel/internal/reservations"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
@@ -37,7 +39,7 @@ type Shared struct {
 	Reader         observe.Reader
 	Recorder       events.EventRecorder
 	Metrics        *metrics.Metrics
-	Schedulers     *Schedulers
+	Schedulers     *reservations.Manager
 	SchedulerKinds *informers.SchedulerKinds
 	Namespaces     *informers.Namespaces
 	Periods        Periods
@@ -59,7 +61,7 @@ func NewShared(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfigura
 	if s.SchedulerKinds, err = informers.NewSchedulerKinds(mgr, c, registry.Plugins(), families); err != nil {
 		return nil, err
 	}
-	s.Schedulers = NewSchedulers(clock.RealClock{}, s.SchedulerKinds, orderOf(c.BatchScheduler.Quota))
+	s.Schedulers = reservations.New(clock.RealClock{}, s.SchedulerKinds, orderOf(c.BatchScheduler.Quota))
 	s.SchedulerKinds.Waiters = s.Schedulers.WaitersFor
 	auxiliary, err := informers.NewAuxiliary(mgr, c, families, s.SchedulerKinds.Enqueue)
 	if err != nil {
@@ -74,7 +76,7 @@ func NewShared(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfigura
 		return nil, err
 	}
 	s.Metrics.ObserveLines(s.Schedulers.Lines)
-	recorder, err := NewRecorder(mgr.GetClient(), mgr.GetScheme(), clock.RealClock{}, mgr.GetLogger().WithName("events"), s.Metrics)
+	recorder, err := recorder.New(mgr.GetClient(), mgr.GetScheme(), clock.RealClock{}, mgr.GetLogger().WithName("events"), s.Metrics)
 	if err != nil {
 		return nil, err
 	}

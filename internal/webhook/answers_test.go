@@ -35,8 +35,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/kinds"
 	"github.com/firesteel-dev/firesteel/internal/manifest"
 	"github.com/firesteel-dev/firesteel/internal/observe"
-	shared "github.com/firesteel-dev/firesteel/internal/operator"
 	"github.com/firesteel-dev/firesteel/internal/policy"
+	"github.com/firesteel-dev/firesteel/internal/reservations"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/spark"
@@ -182,7 +182,7 @@ func (s subject[T]) reconciled(t *testing.T, configured resolve.Operator, at tim
 			return err
 		}}).Build()
 	now := clocktesting.NewFakePassiveClock(at)
-	engine := application.NewEngine(s.kind, s.list, observe.Reader{Cache: c, Live: c}, c, configured.Registry, events.NewFakeRecorder(100), now, shared.NewSchedulers(now, nil, scheduler.Order{}))
+	engine := application.NewEngine(s.kind, s.list, observe.Reader{Cache: c, Live: c}, c, configured.Registry, events.NewFakeRecorder(100), now, reservations.New(now, nil, scheduler.Order{}))
 	engine.Policies, engine.Exposure = func() policy.Set { return configured.Policies }, configured.Exposure
 	for range 4 {
 		if _, err := engine.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(s.object)}); err != nil {

@@ -27,7 +27,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/exposure"
 	"github.com/firesteel-dev/firesteel/internal/observe"
-	shared "github.com/firesteel-dev/firesteel/internal/operator"
+	"github.com/firesteel-dev/firesteel/internal/reservations"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/testutil"
 	"github.com/firesteel-dev/firesteel/test/family"
@@ -110,7 +110,7 @@ func (p *process) restart() {
 	}
 	reader := observe.Reader{Cache: p.c, Live: p.c}
 	recorder := &events.FakeRecorder{}
-	memory := shared.NewSchedulers(p.clock, nil, scheduler.Order{})
+	memory := reservations.New(p.clock, nil, scheduler.Order{})
 	apps := application.NewEngine(kubeflow.SparkApplications{}, &v1beta2.SparkApplicationList{}, reader, p.c, registry, recorder, p.clock, memory)
 	jobs := application.NewEngine(family.Jobs{}, &family.JobList{}, reader, p.c, registry, recorder, p.clock, memory)
 	apps.Exposure, jobs.Exposure = exposure.Config{Service: true}, exposure.Config{Service: true}

@@ -24,7 +24,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/exposure"
 	"github.com/firesteel-dev/firesteel/internal/observe"
-	shared "github.com/firesteel-dev/firesteel/internal/operator"
+	"github.com/firesteel-dev/firesteel/internal/reservations"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
@@ -83,7 +83,7 @@ type operator struct {
 // startOperator starts a process with empty memory. Its first list may be old: lag is by how many changes at most.
 func (h *history) startOperator(name string, lag int) *operator {
 	o := &operator{h: h, name: name, cache: newCache(h.store), of: kindApp}
-	memory := shared.NewSchedulers(h, nil, scheduler.Order{})
+	memory := reservations.New(h, nil, scheduler.Order{})
 	o.engine = engineOf(o, kubeflow.SparkApplications{}, &v1beta2.SparkApplicationList{}, memory)
 	kinds := []string{kindApp, kindPod}
 	if h.server != nil {
@@ -114,7 +114,7 @@ func (h *history) startOperator(name string, lag int) *operator {
 }
 
 // engineOf is the engine of one kind in a process with this memory.
-func engineOf[T client.Object](o *operator, kind resolve.Kind[T], list client.ObjectList, memory *shared.Schedulers) reconcile.Reconciler {
+func engineOf[T client.Object](o *operator, kind resolve.Kind[T], list client.ObjectList, memory *reservations.Manager) reconcile.Reconciler {
 	cachedClient, liveReader := client.Client(cached{o: o}), client.Reader(live{o})
 	if o.h.mutation != nil {
 		cachedClient, liveReader = o.h.mutation(cachedClient, liveReader)

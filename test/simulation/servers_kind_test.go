@@ -8,7 +8,7 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
-	shared "github.com/firesteel-dev/firesteel/internal/operator"
+	"github.com/firesteel-dev/firesteel/internal/reservations"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 )
 
@@ -21,7 +21,7 @@ type breakage struct {
 }
 
 // engineOf is the controller of servers in a process.
-func (s *servers) engineOf(o *operator, memory *shared.Schedulers) reconcile.Reconciler {
+func (s *servers) engineOf(o *operator, memory *reservations.Manager) reconcile.Reconciler {
 	var kind resolve.Kind[*v1alpha1.SparkConnect] = kubeflow.SparkConnects{}
 	if s.broken != nil {
 		kind = brokenKind{kind, s.broken}

@@ -23,7 +23,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/exposure"
 	"github.com/firesteel-dev/firesteel/internal/observe"
-	"github.com/firesteel-dev/firesteel/internal/operator"
+	"github.com/firesteel-dev/firesteel/internal/reservations"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
@@ -122,7 +122,7 @@ func newBare(b *testing.B) (c *bare, look func()) {
 	}
 	clock := clocktesting.NewFakePassiveClock(start)
 	reader := observe.Reader{Cache: c, Live: c, Pods: observe.CachedPods(func(context.Context, string) (toolscache.Indexer, error) { return c.pods, nil })}
-	engine := NewEngine(kubeflow.SparkApplications{}, &v1beta2.SparkApplicationList{}, reader, c, registry, &events.FakeRecorder{}, clock, operator.NewSchedulers(clock, nil, scheduler.Order{}))
+	engine := NewEngine(kubeflow.SparkApplications{}, &v1beta2.SparkApplicationList{}, reader, c, registry, &events.FakeRecorder{}, clock, reservations.New(clock, nil, scheduler.Order{}))
 	engine.Exposure = exposure.Config{Service: true}
 	return c, func() {
 		if _, err := engine.Reconcile(b.Context(), reconcile.Request{NamespacedName: key}); err != nil {

@@ -28,10 +28,12 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/metrics"
 	"github.com/firesteel-dev/firesteel/internal/observe"
-	"github.com/firesteel-dev/firesteel/internal/operator"
 	"github.com/firesteel-dev/firesteel/internal/policy"
+	"github.com/firesteel-dev/firesteel/internal/recorder"
+	"github.com/firesteel-dev/firesteel/internal/reservations"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/statuscache"
 )
 
 // staleRetry looks again at an object whose event was lost.
@@ -51,7 +53,7 @@ type Engine[T client.Object] struct {
 	// Submitters says what records who created an object.
 	Submitters lifecycle.SubmitterSource
 	// Schedulers remembers what concerns more than one application.
-	Schedulers *operator.Schedulers
+	Schedulers *reservations.Manager
 	// List is an empty list of the kind.
 	List     client.ObjectList
 	Recorder events.EventRecorder
@@ -66,7 +68,7 @@ type Engine[T client.Object] struct {
 	Periods       lifecycle.Periods
 	ExposureRetry time.Duration
 
-	written operator.StatusCache
+	written statuscache.Cache
 	asked   sessionCache
 	refused refusals
 }
@@ -340,6 +342,6 @@ func (e *Engine[T]) writeStatus(ctx context.Context, s *scope[T], o lifecycle.Ou
 
 func (e *Engine[T]) recordEvents(obj T, from, to lifecycle.Record) {
 	for _, ev := range lifecycle.Events(e.Kind.Family().Kind, obj.GetName(), from, to) {
-		e.Recorder.Eventf(obj, nil, operator.EventType(ev.Warning), ev.Reason, ev.Action, "%s", ev.Message)
+		e.Recorder.Eventf(obj, nil, recorder.EventType(ev.Warning), ev.Reason, ev.Action, "%s", ev.Message)
 	}
 }

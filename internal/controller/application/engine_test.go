@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
-	"github.com/firesteel-dev/firesteel/internal/operator"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/statuscache"
 	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
@@ -217,7 +217,7 @@ func TestExecutorChurnIsCoalesced(t *testing.T) {
 	for i := range 9 {
 		w.pass(time.Second)
 		w.executor([]string{"e-1", "e-2", "e-3"}[i%3], []corev1.PodPhase{corev1.PodPending, corev1.PodRunning, corev1.PodFailed}[i/3])
-		if r := w.reconcile(); r.RequeueAfter <= 0 || r.RequeueAfter > operator.ChurnWindow {
+		if r := w.reconcile(); r.RequeueAfter <= 0 || r.RequeueAfter > statuscache.ChurnWindow {
 			t.Fatalf("change %d is to be checked again after %s, want within the window", i, r.RequeueAfter)
 		}
 	}

@@ -25,7 +25,7 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/observe"
-	"github.com/firesteel-dev/firesteel/internal/operator"
+	"github.com/firesteel-dev/firesteel/internal/reservations"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
@@ -121,7 +121,7 @@ func (w *harness) restart() {
 		w.t.Fatal(err)
 	}
 	reader := observe.Reader{Cache: w.c, Live: w.c}
-	w.engine = NewEngine(kubeflow.SparkApplications{}, &v1beta2.SparkApplicationList{}, reader, w.c, registry, w.recorder, w.clock, operator.NewSchedulers(w.clock, nil, scheduler.Order{}))
+	w.engine = NewEngine(kubeflow.SparkApplications{}, &v1beta2.SparkApplicationList{}, reader, w.c, registry, w.recorder, w.clock, reservations.New(w.clock, nil, scheduler.Order{}))
 }
 
 // reconcile runs once and expects no error.

@@ -22,9 +22,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/firesteel-dev/firesteel/internal/actuate"
+	"github.com/firesteel-dev/firesteel/internal/fairqueue"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/observe"
 	"github.com/firesteel-dev/firesteel/internal/operator"
+	"github.com/firesteel-dev/firesteel/internal/reservations"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/spark"
@@ -59,7 +61,7 @@ func NewKind[T client.Object](name string, k resolve.Kind[T], list client.Object
 func (k kind[T]) AddToScheme(s *runtime.Scheme) error { return k.addToScheme(s) }
 
 // NewEngine returns the reconciler of a kind. It takes every scheduler's API for installed.
-func NewEngine[T client.Object](k resolve.Kind[T], list client.ObjectList, reader observe.Reader, writer client.Client, registry *scheduler.Registry, recorder events.EventRecorder, now clock.PassiveClock, schedulers *operator.Schedulers) *Engine[T] {
+func NewEngine[T client.Object](k resolve.Kind[T], list client.ObjectList, reader observe.Reader, writer client.Client, registry *scheduler.Registry, recorder events.EventRecorder, now clock.PassiveClock, schedulers *reservations.Manager) *Engine[T] {
 	reader.Labels = k.Family().Labels
 	e := &Engine[T]{
 		Kind: k, List: list, Cache: reader.Cache, Reader: reader,
@@ -89,7 +91,7 @@ func (k kind[T]) Setup(s *operator.Shared) error {
 		Watches(&corev1.Pod{}, podHandler(s.Schedulers, family)).
 		WatchesRawSource(source.Channel(s.SchedulerKinds.Events(family.GroupKind()), &handler.EnqueueRequestForObject{})).
 		WatchesRawSource(s.Namespaces.Source(engine.names)).
-		WithOptions(operator.ControllerOptions(s.Config.Workers)).
+		WithOptions(fairqueue.Options(s.Config.Workers)).
 		Complete(engine)
 	if err != nil {
 		return fmt.Errorf("set up the controller of %s: %w", family.GroupKind(), err)
@@ -123,7 +125,7 @@ func (e *Engine[T]) names(ctx context.Context, namespace string) ([]types.Namesp
 
 // priorities are those of what becomes of a driver.
 var priorities = map[lifecycle.DriverPhase]int{
-	lifecycle.DriverRunning: operator.PriorityStarted, lifecycle.DriverSucceeded: operator.PriorityEnded, lifecycle.DriverFailed: operator.PriorityEnded,
+	lifecycle.DriverRunning: fairqueue.PriorityStarted, lifecycle.DriverSucceeded: fairqueue.PriorityEnded, lifecycle.DriverFailed: fairqueue.PriorityEnded,
 }
 
 // executorsTogether is how long an application whose executors change is not reconciled: hundreds come and go together, and decide nothing.
@@ -131,7 +133,7 @@ const executorsTogether = time.Second
 
 // podHandler enqueues the application of a pod, and notes when a pod gives its room back. Executors are the driver's, not
 // ours, but carry the label too.
-func podHandler(m *operator.Schedulers, family lifecycle.Family) handler.EventHandler {
+func podHandler(m *reservations.Manager, family lifecycle.Family) handler.EventHandler {
 	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 	enqueue := func(q queue, pod client.Object, priority int) {
 		app := pod.GetLabels()[family.Labels.App]
@@ -139,7 +141,7 @@ func podHandler(m *operator.Schedulers, family lifecycle.Family) handler.EventHa
 		switch {
 		case app == "":
 		case spark.RunsDriver(pod.GetLabels()), priority < 0: // what was there before comes with its application
-			operator.AddWithPriority(q, item, priority)
+			fairqueue.AddWithPriority(q, item, priority)
 		default:
 			q.AddAfter(item, executorsTogether)
 		}
@@ -165,7 +167,7 @@ func podHandler(m *operator.Schedulers, family lifecycle.Family) handler.EventHa
 		},
 		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) {
 			m.MadeRoom()
-			enqueue(q, e.Object, operator.PriorityEnded)
+			enqueue(q, e.Object, fairqueue.PriorityEnded)
 		},
 	}
 }

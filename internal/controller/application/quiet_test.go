@@ -22,7 +22,7 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/observe"
-	"github.com/firesteel-dev/firesteel/internal/operator"
+	"github.com/firesteel-dev/firesteel/internal/reservations"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 	"github.com/firesteel-dev/firesteel/internal/testutil"
@@ -251,7 +251,7 @@ func TestPodHandler(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			q := &added{}
-			tc.see(podHandler(operator.NewSchedulers(w.clock, nil, scheduler.Order{}), kubeflow.SparkApplications{}.Family()), q)
+			tc.see(podHandler(reservations.New(w.clock, nil, scheduler.Order{}), kubeflow.SparkApplications{}.Family()), q)
 			if diff := cmp.Diff(tc.want, q.all); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}

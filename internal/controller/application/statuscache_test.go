@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
-	"github.com/firesteel-dev/firesteel/internal/operator"
+	"github.com/firesteel-dev/firesteel/internal/statuscache"
 	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
@@ -45,8 +45,8 @@ func TestExecutorsOfAShortJobAreTold(t *testing.T) {
 	before := w.writes["status"]
 	for _, phase := range []corev1.PodPhase{corev1.PodPending, corev1.PodRunning} {
 		w.executor("pi-exec-1", phase)
-		if r := w.reconcile(); r.RequeueAfter <= 0 || r.RequeueAfter > operator.ChurnWindow {
-			t.Errorf("the write comes after %s, want within %s", r.RequeueAfter, operator.ChurnWindow)
+		if r := w.reconcile(); r.RequeueAfter <= 0 || r.RequeueAfter > statuscache.ChurnWindow {
+			t.Errorf("the write comes after %s, want within %s", r.RequeueAfter, statuscache.ChurnWindow)
 		}
 		w.pass(time.Second)
 	}

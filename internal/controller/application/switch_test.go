@@ -12,7 +12,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
-	"github.com/firesteel-dev/firesteel/internal/operator"
+	"github.com/firesteel-dev/firesteel/internal/reservations"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
@@ -92,7 +92,7 @@ func TestDisabledSchedulerIsReleased(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w.engine = NewEngine(kubeflow.SparkApplications{}, &v1beta2.SparkApplicationList{}, w.engine.Reader, w.c, registry, w.recorder, w.clock, operator.NewSchedulers(w.clock, nil, scheduler.Order{}))
+			w.engine = NewEngine(kubeflow.SparkApplications{}, &v1beta2.SparkApplicationList{}, w.engine.Reader, w.c, registry, w.recorder, w.clock, reservations.New(w.clock, nil, scheduler.Order{}))
 			w.settle()
 			if s := w.app().Status.Scheduling; w.state() != "RUNNING" || len(w.tickets()) != 1 || s.HeldBy != "gang" {
 				t.Fatalf("state %q, tickets %v, status.scheduling %+v: what runs continues when its scheduler is disabled", w.state(), w.tickets(), s)

@@ -30,10 +30,12 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/convert/apache"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/observe"
-	"github.com/firesteel-dev/firesteel/internal/operator"
+	"github.com/firesteel-dev/firesteel/internal/recorder"
+	"github.com/firesteel-dev/firesteel/internal/reservations"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/standalone"
+	"github.com/firesteel-dev/firesteel/internal/statuscache"
 )
 
 // staleRetry reconciles an object again whose event was lost, raceRetry one that has just been changed.
@@ -63,17 +65,17 @@ type Engine struct {
 	// Operator returns the operator's configuration that is in force.
 	Operator func() resolve.Operator
 	// Schedulers remembers what concerns more than one cluster.
-	Schedulers *operator.Schedulers
+	Schedulers *reservations.Manager
 	// Watches reports whether the operator works in a namespace; nil for all of them.
 	Watches func(namespace string) bool
 	// KeepHistory keeps the states of all attempts in one history.
 	KeepHistory bool
 
-	written operator.StatusCache
+	written statuscache.Cache
 }
 
 // NewEngine returns the reconciler.
-func NewEngine(reader observe.Reader, writer client.Client, recorder events.EventRecorder, now clock.PassiveClock, schedulers *operator.Schedulers, config func() resolve.Operator) *Engine {
+func NewEngine(reader observe.Reader, writer client.Client, recorder events.EventRecorder, now clock.PassiveClock, schedulers *reservations.Manager, config func() resolve.Operator) *Engine {
 	reader.Labels = apache.ClusterFamily.Labels
 	e := &Engine{
 		Reader: reader, Writer: actuate.Writer{Client: writer, Existing: reader.Existing}, Recorder: recorder, Clock: now, Schedulers: schedulers, Operator: config,
@@ -236,7 +238,7 @@ func (e *Engine) writeStatus(ctx context.Context, obj *v1.SparkCluster, before s
 	e.written.Add(next, now)
 	if state := next.Status.CurrentState; state != nil && before.State != out.Record.State {
 		bad := out.Record.State == standalone.Refused
-		e.Recorder.Eventf(next, nil, operator.EventType(bad), string(state.CurrentStateSummary), "Reconcile", "%s", state.Message)
+		e.Recorder.Eventf(next, nil, recorder.EventType(bad), string(state.CurrentStateSummary), "Reconcile", "%s", state.Message)
 	}
 	return next, true, result, out.Err
 }

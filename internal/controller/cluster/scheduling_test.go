@@ -16,7 +16,7 @@ import (
 
 	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/internal/observe"
-	"github.com/firesteel-dev/firesteel/internal/operator"
+	"github.com/firesteel-dev/firesteel/internal/reservations"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/standalone"
@@ -68,7 +68,7 @@ func TestLedgerIsRebuilt(t *testing.T) {
 			_, _ = clientgoscheme.AddToScheme(scheme), v1.AddToScheme(scheme)
 			c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(tc.there).Build()
 			now := clocktesting.NewFakePassiveClock(time.Date(2026, 11, 27, 9, 0, 0, 0, time.UTC))
-			schedulers := operator.NewSchedulers(now, nil, scheduler.Order{AgingBound: time.Minute})
+			schedulers := reservations.New(now, nil, scheduler.Order{AgingBound: time.Minute})
 			e := NewEngine(observe.Reader{Cache: c, Live: c}, c, events.NewFakeRecorder(10), now, schedulers, func() resolve.Operator { return resolve.Operator{Registry: registry} })
 			if err := e.enterRunning(t.Context()); err != nil {
 				t.Fatal(err)

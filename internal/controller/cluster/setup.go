@@ -19,6 +19,7 @@ import (
 	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/internal/actuate"
 	"github.com/firesteel-dev/firesteel/internal/convert/apache"
+	"github.com/firesteel-dev/firesteel/internal/fairqueue"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/operator"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
@@ -59,7 +60,7 @@ func (k Kind) Setup(s *operator.Shared) error {
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(clusterOf)).
 		WatchesRawSource(source.Channel(s.SchedulerKinds.Events(apache.ClusterFamily.GroupKind()), &handler.EnqueueRequestForObject{})).
 		WatchesRawSource(s.Namespaces.Source(engine.names)).
-		WithOptions(operator.ControllerOptions(s.Config.Workers))
+		WithOptions(fairqueue.Options(s.Config.Workers))
 	for _, object := range k.Owned() {
 		b = b.Watches(object, handler.EnqueueRequestsFromMapFunc(clusterOf))
 	}

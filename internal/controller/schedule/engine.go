@@ -25,8 +25,9 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/metrics"
 	"github.com/firesteel-dev/firesteel/internal/observe"
-	"github.com/firesteel-dev/firesteel/internal/operator"
+	"github.com/firesteel-dev/firesteel/internal/recorder"
 	"github.com/firesteel-dev/firesteel/internal/schedule"
+	"github.com/firesteel-dev/firesteel/internal/statuscache"
 )
 
 // staleRetry reconciles an object again whose event was lost, raceRetry one that has just been changed.
@@ -56,7 +57,7 @@ type Engine struct {
 	// Retry is when a run that was refused is tried again; 0 is the usual time.
 	Retry time.Duration
 
-	written operator.StatusCache
+	written statuscache.Cache
 }
 
 // NewEngine returns the reconciler. Times are of time zone local.
@@ -227,7 +228,7 @@ func (e *Engine) writeStatus(ctx context.Context, s *scope, o schedule.Outcome) 
 	}
 	e.written.Add(next, s.env.Now)
 	for _, ev := range schedule.Events(s.desired, s.record, o) {
-		e.Recorder.Eventf(next, nil, operator.EventType(ev.Warning), ev.Reason, ev.Action, "%s", ev.Message)
+		e.Recorder.Eventf(next, nil, recorder.EventType(ev.Warning), ev.Reason, ev.Action, "%s", ev.Message)
 	}
 	e.record(next, o)
 	return result, o.Err

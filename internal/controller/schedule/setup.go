@@ -19,6 +19,7 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/actuate"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
+	"github.com/firesteel-dev/firesteel/internal/fairqueue"
 	"github.com/firesteel-dev/firesteel/internal/observe"
 	"github.com/firesteel-dev/firesteel/internal/operator"
 )
@@ -44,7 +45,7 @@ func add(s *operator.Shared) error {
 		For(&object{}).
 		Watches(&v1beta2.SparkApplication{}, runHandler()).
 		WatchesRawSource(s.Namespaces.Source(engine.names)).
-		WithOptions(operator.ControllerOptions(s.Config.Workers)).
+		WithOptions(fairqueue.Options(s.Config.Workers)).
 		Complete(engine)
 	if err != nil {
 		return fmt.Errorf("set up the controller of schedules: %w", err)

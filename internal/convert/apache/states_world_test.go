@@ -33,7 +33,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/controller/application"
 	"github.com/firesteel-dev/firesteel/internal/metrics"
 	"github.com/firesteel-dev/firesteel/internal/observe"
-	"github.com/firesteel-dev/firesteel/internal/operator"
+	"github.com/firesteel-dev/firesteel/internal/reservations"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/scheduler/kube"
 	"github.com/firesteel-dev/firesteel/internal/testutil"
@@ -177,7 +177,7 @@ func (w *world) restart() {
 		w.t.Fatal(err)
 	}
 	w.engine = application.NewEngine(SparkApplications{KeepHistory: w.r.conf == "notrim"}, &v1.SparkApplicationList{}, observe.Reader{Cache: w.client, Live: w.client},
-		w.client, registry, events.NewFakeRecorder(1000), w.clock, operator.NewSchedulers(w.clock, nil, scheduler.Order{}))
+		w.client, registry, events.NewFakeRecorder(1000), w.clock, reservations.New(w.clock, nil, scheduler.Order{}))
 	w.engine.Metrics = w.timers
 }
 

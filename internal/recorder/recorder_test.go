@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package operator
+package recorder
 
 import (
 	"context"
@@ -29,6 +29,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/metrics"
 	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
+
+var start = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 
 // sink takes events, and answers the first tries with errors.
 type sink struct {
@@ -71,7 +73,7 @@ func sending(t *testing.T, errs ...error) (r *Recorder, s *sink, log *strings.Bu
 		defer mu.Unlock()
 		log.WriteString(args + "\n")
 	}, funcr.Options{})
-	r, err := NewRecorder(s, testutil.Scheme(), clocktesting.NewFakePassiveClock(start), logger, nil)
+	r, err := New(s, testutil.Scheme(), clocktesting.NewFakePassiveClock(start), logger, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,24 +277,4 @@ func TestEventsAreSentWhileItRuns(t *testing.T) {
 		}
 	}
 	r.Eventf(&metav1.Status{}, nil, corev1.EventTypeNormal, "A", "B", "what no one can refer to is not sent")
-}
-
-func TestOwnPod(t *testing.T) {
-	cases := map[string]struct {
-		reason string
-		env    map[string]string
-		want   bool
-	}{
-		"Pod":     {"the Deployment says who it is", map[string]string{"POD_NAMESPACE": "a", "POD_NAME": "b", "POD_UID": "c"}, true},
-		"Machine": {"a process outside of a cluster", nil, false},
-		"Half":    {"no one would find the event", map[string]string{"POD_NAMESPACE": "a", "POD_NAME": "b"}, false},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			pod := ownPod(func(key string) string { return tc.env[key] })
-			if (pod != nil) != tc.want || pod != nil && (pod.Namespace != "a" || pod.Name != "b" || pod.UID != "c") {
-				t.Errorf("%s: %+v", tc.reason, pod)
-			}
-		})
-	}
 }

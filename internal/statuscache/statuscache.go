@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package operator
+// Package statuscache remembers what was written of an object's status, until the cache has it, and what is not worth a write yet.
+package statuscache
 
 import (
 	"maps"
@@ -21,9 +22,9 @@ const (
 	ChurnWindow = 10 * time.Second
 )
 
-// StatusCache remembers our last write of each status. It only saves calls: it may be lost at any time, and correctness
+// Cache remembers our last write of each status. It only saves calls: it may be lost at any time, and correctness
 // rests on the API server's checks.
-type StatusCache struct {
+type Cache struct {
 	mu   sync.Mutex
 	last map[types.NamespacedName]write
 }
@@ -46,7 +47,7 @@ type write struct {
 
 // Newer reports whether we have written a later version of the object than the cache holds: a decision about this one
 // would only meet a conflict.
-func (w *StatusCache) Newer(o client.Object) bool {
+func (w *Cache) Newer(o client.Object) bool {
 	last := w.of(o)
 	if last.resourceVersion == "" {
 		return false
@@ -55,14 +56,14 @@ func (w *StatusCache) Newer(o client.Object) bool {
 	return err == nil && order > 0
 }
 
-func (w *StatusCache) of(o client.Object) write {
+func (w *Cache) of(o client.Object) write {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.entry(o)
 }
 
 // entry is what is remembered of an object. What is left of an earlier one with its name is dropped. The caller has the lock.
-func (w *StatusCache) entry(o client.Object) write {
+func (w *Cache) entry(o client.Object) write {
 	key := client.ObjectKeyFromObject(o)
 	last, ok := w.last[key]
 	if ok && last.uid != o.GetUID() {
@@ -73,7 +74,7 @@ func (w *StatusCache) entry(o client.Object) write {
 }
 
 // Hold returns how long the write from one record to another has to wait; 0 if it may be done now.
-func (w *StatusCache) Hold(o client.Object, from, to lifecycle.Record, now time.Time) time.Duration {
+func (w *Cache) Hold(o client.Object, from, to lifecycle.Record, now time.Time) time.Duration {
 	if maps.Equal(from.Executors, to.Executors) && from.Counts == to.Counts {
 		return 0
 	}
@@ -87,18 +88,18 @@ func (w *StatusCache) Hold(o client.Object, from, to lifecycle.Record, now time.
 }
 
 // Add remembers a write.
-func (w *StatusCache) Add(o client.Object, now time.Time) {
+func (w *Cache) Add(o client.Object, now time.Time) {
 	w.change(o, func(last *write) { last.at, last.resourceVersion, last.held = now, o.GetResourceVersion(), nil })
 }
 
 // Keep remembers a record whose write waits: executors may come and go before it is written.
-func (w *StatusCache) Keep(o client.Object, r lifecycle.Record) {
+func (w *Cache) Keep(o client.Object, r lifecycle.Record) {
 	w.change(o, func(last *write) { last.held, last.heldVersion = &r, o.GetResourceVersion() })
 }
 
 // Recall adds to what is stored what is known of the executors beyond that. It is only known of the version that it was
 // found out for: what was stored since knows more.
-func (w *StatusCache) Recall(o client.Object, stored lifecycle.Record) lifecycle.Record {
+func (w *Cache) Recall(o client.Object, stored lifecycle.Record) lifecycle.Record {
 	last := w.of(o)
 	held := last.held
 	if held != nil && last.heldVersion == o.GetResourceVersion() && held.State == stored.State && held.SubmissionID == stored.SubmissionID {
@@ -108,13 +109,13 @@ func (w *StatusCache) Recall(o client.Object, stored lifecycle.Record) lifecycle
 }
 
 // Created remembers the driver of a submission.
-func (w *StatusCache) Created(o client.Object, submission, driver string) {
+func (w *Cache) Created(o client.Object, submission, driver string) {
 	w.change(o, func(last *write) { last.submission, last.driver = submission, driver })
 }
 
 // Driver is the UID of the driver that was created for a submission; "" if that is not known. A cache may have an earlier one of the same
 // submission, which was deleted before it was recorded.
-func (w *StatusCache) Driver(o client.Object, submission string) string {
+func (w *Cache) Driver(o client.Object, submission string) string {
 	if last := w.of(o); last.submission == submission {
 		return last.driver
 	}
@@ -122,12 +123,12 @@ func (w *StatusCache) Driver(o client.Object, submission string) string {
 }
 
 // Pause keeps the next try of a refused driver from following at once on the event of our own status write.
-func (w *StatusCache) Pause(o client.Object, until time.Time) {
+func (w *Cache) Pause(o client.Object, until time.Time) {
 	w.change(o, func(last *write) { last.pausedUntil, last.generation = until, o.GetGeneration() })
 }
 
 // Paused returns how long a refused driver still has to wait; 0 when it has not, or the spec has changed.
-func (w *StatusCache) Paused(o client.Object, now time.Time) time.Duration {
+func (w *Cache) Paused(o client.Object, now time.Time) time.Duration {
 	last := w.of(o)
 	if last.generation != o.GetGeneration() {
 		return 0
@@ -135,7 +136,7 @@ func (w *StatusCache) Paused(o client.Object, now time.Time) time.Duration {
 	return max(0, last.pausedUntil.Sub(now))
 }
 
-func (w *StatusCache) change(o client.Object, f func(*write)) {
+func (w *Cache) change(o client.Object, f func(*write)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	last := w.entry(o)
@@ -148,14 +149,14 @@ func (w *StatusCache) change(o client.Object, f func(*write)) {
 }
 
 // Forget drops what is remembered of an object.
-func (w *StatusCache) Forget(key types.NamespacedName) {
+func (w *Cache) Forget(key types.NamespacedName) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.last, key)
 }
 
 // Len is the number of objects that are remembered.
-func (w *StatusCache) Len() int {
+func (w *Cache) Len() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.last)

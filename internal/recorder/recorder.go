@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package operator
+// Package recorder sends events: each as it is, within a budget for each object and namespace, also while the operator stops.
+package recorder
 
 import (
 	"context"
@@ -67,8 +68,8 @@ func newEventQueue(first, last time.Duration) eventQueue {
 	return workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[*eventsv1.Event](first, last))
 }
 
-// NewRecorder returns a recorder, which the manager has to start. m may be nil.
-func NewRecorder(c client.Writer, scheme *runtime.Scheme, now clock.PassiveClock, log logr.Logger, m *metrics.Metrics) (*Recorder, error) {
+// New returns a recorder, which the manager has to start. m may be nil.
+func New(c client.Writer, scheme *runtime.Scheme, now clock.PassiveClock, log logr.Logger, m *metrics.Metrics) (*Recorder, error) {
 	host, err := os.Hostname()
 	if err != nil {
 		return nil, fmt.Errorf("name this replica: %w", err)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package operator
+package statuscache
 
 import (
 	"testing"
@@ -40,7 +40,7 @@ func TestNewer(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			var w StatusCache
+			var w Cache
 			if tc.wrote != "" {
 				w.Add(version(tc.wrote), start)
 			}
@@ -52,7 +52,7 @@ func TestNewer(t *testing.T) {
 }
 
 func TestForget(t *testing.T) {
-	var w StatusCache
+	var w Cache
 	w.Forget(key) // nothing is there
 	w.Add(version("7"), start)
 	w.Forget(types.NamespacedName{Namespace: "jobs", Name: "other"})
@@ -79,7 +79,7 @@ func TestNothingIsRememberedOfAFormerObject(t *testing.T) {
 		Recall       lifecycle.Record
 	}
 	ask := func(uid types.UID) answers {
-		var w StatusCache
+		var w Cache
 		w.Add(version("7"), start)
 		w.Keep(version("7"), more)
 		w.Pause(version("7"), start.Add(time.Minute))
@@ -97,7 +97,7 @@ func TestNothingIsRememberedOfAFormerObject(t *testing.T) {
 	if diff := cmp.Diff(answers{Recall: record}, ask("another")); diff != "" {
 		t.Errorf("another object (-want +got):\n%s", diff)
 	}
-	var w StatusCache
+	var w Cache
 	w.Pause(version("7"), start.Add(time.Minute))
 	next := version("9")
 	next.UID = "another"
@@ -130,7 +130,7 @@ func TestHold(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			var w StatusCache
+			var w Cache
 			if tc.wrote {
 				w.Add(version("7"), start)
 			}
@@ -157,22 +157,22 @@ func TestRecall(t *testing.T) {
 	}
 	cases := map[string]struct {
 		reason string
-		then   func(*StatusCache)
+		then   func(*Cache)
 		// version is that of the cached object, if not the same.
 		version string
 		stored  lifecycle.Record
 		want    lifecycle.Record
 	}{
 		"Known":     {reason: "what waits for its write is known", stored: stored, want: held},
-		"Written":   {reason: "what was written is in the object", then: func(w *StatusCache) { w.Add(version("8"), start) }, stored: stored, want: stored},
-		"Forgotten": {reason: "the application went", then: func(w *StatusCache) { w.Forget(key) }, stored: stored, want: stored},
+		"Written":   {reason: "what was written is in the object", then: func(w *Cache) { w.Add(version("8"), start) }, stored: stored, want: stored},
+		"Forgotten": {reason: "the application went", then: func(w *Cache) { w.Forget(key) }, stored: stored, want: stored},
 		"Moved":     {reason: "someone has written since, and may know more", version: "8", stored: stored, want: stored},
 		"NextRun":   {reason: "the executors of another run", stored: with(func(r *lifecycle.Record) { r.SubmissionID = "s-2" }), want: with(func(r *lifecycle.Record) { r.SubmissionID = "s-2" })},
 		"Changed":   {reason: "someone else has written: another leader", stored: with(func(r *lifecycle.Record) { r.State = lifecycle.Succeeding }), want: with(func(r *lifecycle.Record) { r.State = lifecycle.Succeeding })},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			var w StatusCache
+			var w Cache
 			w.Keep(version("7"), held)
 			if tc.then != nil {
 				tc.then(&w)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package operator
+package reservations
 
 import (
 	"cmp"
@@ -59,7 +59,7 @@ func (u *unplaced) join(app scheduler.Key, p unplacedPlace) {
 }
 
 // SetUnplaced remembers whether a submitted application, queued since a time, has pods for which its scheduler has no node yet.
-func (m *Schedulers) SetUnplaced(app scheduler.Key, name string, since time.Time, o scheduler.Observation) {
+func (m *Manager) SetUnplaced(app scheduler.Key, name string, since time.Time, o scheduler.Observation) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch o.Stage {
@@ -71,7 +71,7 @@ func (m *Schedulers) SetUnplaced(app scheduler.Key, name string, since time.Time
 }
 
 // UnplacedAhead is how many applications with such pods were queued before one, for the same scheduler.
-func (m *Schedulers) UnplacedAhead(app scheduler.Key, name string, since time.Time) int {
+func (m *Manager) UnplacedAhead(app scheduler.Key, name string, since time.Time) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	i, _ := m.unplaced.find(app, unplacedPlace{name, since})

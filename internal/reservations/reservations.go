@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package operator
+// Package reservations has what schedulers need to know of all applications together: what is reserved for attempts whose pods no quota counts
+// yet, who waits for what, and who is ahead of whom.
+package reservations
 
 import (
 	"context"
@@ -18,9 +20,9 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// Schedulers is the engine's memory of schedulers: reservations, and which applications wait for what. Losing it is
+// Manager is the engine's memory of schedulers: reservations, and which applications wait for what. Losing it is
 // harmless: the reservations are made again from what runs, and waiting applications are checked again.
-type Schedulers struct {
+type Manager struct {
 	clock clock.PassiveClock
 	kinds *informers.SchedulerKinds
 
@@ -45,15 +47,15 @@ type waiter struct {
 	kinds []schema.GroupVersionKind
 }
 
-// NewSchedulers returns an empty memory. Without kinds every API counts as installed. Pods may have ended while no operator
+// New returns an empty memory. Without kinds every API counts as installed. Pods may have ended while no operator
 // ran, so room counts as made now.
-func NewSchedulers(now clock.PassiveClock, kinds *informers.SchedulerKinds, order scheduler.Order) *Schedulers {
-	return &Schedulers{clock: now, kinds: kinds, generation: 1, ledger: scheduler.NewLedger(order), waiting: map[scheduler.Key]waiter{}, loose: map[string]map[scheduler.Key]bool{}, entered: map[scheduler.Key]string{}, room: now.Now(),
+func New(now clock.PassiveClock, kinds *informers.SchedulerKinds, order scheduler.Order) *Manager {
+	return &Manager{clock: now, kinds: kinds, generation: 1, ledger: scheduler.NewLedger(order), waiting: map[scheduler.Key]waiter{}, loose: map[string]map[scheduler.Key]bool{}, entered: map[scheduler.Key]string{}, room: now.Now(),
 		unplaced: unplaced{lines: map[string][]unplacedApp{}, places: map[scheduler.Key]unplacedPlace{}}}
 }
 
 // Unavailable returns why the plugin cannot be asked now.
-func (m *Schedulers) Unavailable(p scheduler.Plugin) (scheduler.Admission, bool) {
+func (m *Manager) Unavailable(p scheduler.Plugin) (scheduler.Admission, bool) {
 	if m.kinds == nil {
 		return scheduler.Admission{}, false
 	}
@@ -62,7 +64,7 @@ func (m *Schedulers) Unavailable(p scheduler.Plugin) (scheduler.Admission, bool)
 
 // Admit asks the candidate's scheduler. Of two candidates for the same room one is checked after the other's answer was
 // entered.
-func (m *Schedulers) Admit(ctx context.Context, c *admission.Candidate, seen scheduler.Snapshot) (admission.Result, error) {
+func (m *Manager) Admit(ctx context.Context, c *admission.Candidate, seen scheduler.Snapshot) (admission.Result, error) {
 	if !c.Plugin().Describe().Quota {
 		return c.Admit(seen), nil
 	}
@@ -80,7 +82,7 @@ func (m *Schedulers) Admit(ctx context.Context, c *admission.Candidate, seen sch
 }
 
 // ask enters the answer before another candidate is asked about. It returns those who may start once this one is out of their line.
-func (m *Schedulers) ask(c *admission.Candidate, seen scheduler.Snapshot) (admission.Result, []scheduler.Key) {
+func (m *Manager) ask(c *admission.Candidate, seen scheduler.Snapshot) (admission.Result, []scheduler.Key) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.clock.Now()
@@ -92,35 +94,35 @@ func (m *Schedulers) ask(c *admission.Candidate, seen scheduler.Snapshot) (admis
 }
 
 // record enters another answer.
-func (m *Schedulers) record(c *admission.Candidate, r admission.Result) []scheduler.Key {
+func (m *Manager) record(c *admission.Candidate, r admission.Result) []scheduler.Key {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.firstWaiting(m.ledger.Record(c.Attempt(), r.Admission, m.clock.Now()))
 }
 
 // Outstanding is what other attempts will still take of the quotas that an attempt meets.
-func (m *Schedulers) Outstanding(a scheduler.Attempt) scheduler.Outstanding {
+func (m *Manager) Outstanding(a scheduler.Attempt) scheduler.Outstanding {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.ledger.Outstanding(a, m.clock.Now())
 }
 
 // Lines are those of all quotas in which any attempt waits.
-func (m *Schedulers) Lines() []scheduler.LineState {
+func (m *Manager) Lines() []scheduler.LineState {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.ledger.Lines(m.clock.Now())
 }
 
 // Rebuild adds what enters the running attempts of one kind. No attempt is admitted before all of them have.
-func (m *Schedulers) Rebuild(enter func(context.Context) error) {
+func (m *Manager) Rebuild(enter func(context.Context) error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.rebuilds = append(m.rebuilds, enter)
 	m.generation++
 }
 
-func (m *Schedulers) rebuildOnce(ctx context.Context) error {
+func (m *Manager) rebuildOnce(ctx context.Context) error {
 	m.mu.Lock()
 	built, generation, rebuilds := m.built, m.generation, slices.Clone(m.rebuilds)
 	m.mu.Unlock()
@@ -140,14 +142,14 @@ func (m *Schedulers) rebuildOnce(ctx context.Context) error {
 
 // RebuildAgain makes the ledger enter once more what runs: there may be namespaces that it did not see before, and that
 // one that rebuilds it now does not see either.
-func (m *Schedulers) RebuildAgain() {
+func (m *Manager) RebuildAgain() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.generation++
 }
 
 // Enter remembers an attempt that runs already.
-func (m *Schedulers) Enter(a scheduler.Attempt, p scheduler.Progress) {
+func (m *Manager) Enter(a scheduler.Attempt, p scheduler.Progress) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.ledger.Reserve(a)
@@ -157,14 +159,14 @@ func (m *Schedulers) Enter(a scheduler.Attempt, p scheduler.Progress) {
 
 // Expect remembers an attempt that waits since before the operator started: others are admitted once it was asked. It is not known by that: a
 // driver that a previous operator has created and not recorded must be entered.
-func (m *Schedulers) Expect(id string) {
+func (m *Manager) Expect(id string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.ledger.Expect(id, m.clock.Now())
 }
 
 // Knows is whether an attempt was entered before, whatever has happened to its reservation.
-func (m *Schedulers) Knows(app scheduler.Key, attempt string) bool {
+func (m *Manager) Knows(app scheduler.Key, attempt string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.entered[app] == attempt
@@ -172,7 +174,7 @@ func (m *Schedulers) Knows(app scheduler.Key, attempt string) bool {
 
 // Settle records how far an attempt's pods have come. Those who may be the next to start are enqueued: what the quotas report
 // by themselves from now on is counted twice for a while, and nothing happens when that ends.
-func (m *Schedulers) Settle(id string, p scheduler.Progress) {
+func (m *Manager) Settle(id string, p scheduler.Progress) {
 	m.mu.Lock()
 	next := m.firstWaiting(m.ledger.Settle(id, p, m.clock.Now()))
 	m.mu.Unlock()
@@ -180,7 +182,7 @@ func (m *Schedulers) Settle(id string, p scheduler.Progress) {
 }
 
 // Release drops the reservation of an attempt and enqueues those who may be the next to start.
-func (m *Schedulers) Release(id string) {
+func (m *Manager) Release(id string) {
 	m.mu.Lock()
 	next := m.firstWaiting(m.ledger.Release(id, m.clock.Now()))
 	m.mu.Unlock()
@@ -188,19 +190,19 @@ func (m *Schedulers) Release(id string) {
 }
 
 // firstWaiting returns the first of some applications, as far as they wait.
-func (m *Schedulers) firstWaiting(apps []scheduler.Key) []scheduler.Key {
+func (m *Manager) firstWaiting(apps []scheduler.Key) []scheduler.Key {
 	waiting := slices.DeleteFunc(apps, func(app scheduler.Key) bool { _, waits := m.waiting[app]; return !waits })
 	return waiting[:min(len(waiting), informers.FirstInLine)]
 }
 
-func (m *Schedulers) enqueue(apps []scheduler.Key) {
+func (m *Manager) enqueue(apps []scheduler.Key) {
 	if m.kinds != nil {
 		m.kinds.Enqueue(apps)
 	}
 }
 
 // SetWaiting records which application to enqueue when a kind changes that its scheduler reads.
-func (m *Schedulers) SetWaiting(app scheduler.Key, c *admission.Candidate, a scheduler.Admission) {
+func (m *Manager) SetWaiting(app scheduler.Key, c *admission.Candidate, a scheduler.Admission) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !a.Waits() {
@@ -211,7 +213,7 @@ func (m *Schedulers) SetWaiting(app scheduler.Key, c *admission.Candidate, a sch
 	m.startWaiting(app, waiter{since: c.Attempt().QueuedAt, kinds: slices.Concat(d.Reads, d.Owns)})
 }
 
-func (m *Schedulers) startWaiting(app scheduler.Key, w waiter) {
+func (m *Manager) startWaiting(app scheduler.Key, w waiter) {
 	m.stopWaiting(app)
 	m.waiting[app] = w
 	if m.ledger.InLine(m.entered[app]) {
@@ -223,7 +225,7 @@ func (m *Schedulers) startWaiting(app scheduler.Key, w waiter) {
 	m.loose[app.Namespace][app] = true
 }
 
-func (m *Schedulers) stopWaiting(app scheduler.Key) {
+func (m *Manager) stopWaiting(app scheduler.Key) {
 	delete(m.waiting, app)
 	delete(m.loose[app.Namespace], app)
 	if len(m.loose[app.Namespace]) == 0 {
@@ -233,7 +235,7 @@ func (m *Schedulers) stopWaiting(app scheduler.Key) {
 
 // Forget drops the reservation, the place in line and the wait of an application that does not exist any more or is not
 // starting.
-func (m *Schedulers) Forget(app scheduler.Key) {
+func (m *Manager) Forget(app scheduler.Key) {
 	m.mu.Lock()
 	m.stopWaiting(app)
 	m.unplaced.leave(app)
@@ -246,7 +248,7 @@ func (m *Schedulers) Forget(app scheduler.Key) {
 }
 
 // Reserve does with what is kept for an application what its outcome says.
-func (m *Schedulers) Reserve(app scheduler.Key, attempt string, r lifecycle.Reservation) {
+func (m *Manager) Reserve(app scheduler.Key, attempt string, r lifecycle.Reservation) {
 	switch r {
 	case lifecycle.ReservationDropped:
 		m.Forget(app)
@@ -264,7 +266,7 @@ func (m *Schedulers) Reserve(app scheduler.Key, attempt string, r lifecycle.Rese
 // to start in their lines come first; the others in a line are left out, since each is enqueued when those ahead of it start, and there may be thousands. Of
 // those in no line, of that namespace or everywhere, namespaces take turns, so that those of one do not stand before the first of another; within a namespace,
 // the longest comes first.
-func (m *Schedulers) WaitersFor(kind schema.GroupVersionKind, namespace string, everywhere bool) []scheduler.Key {
+func (m *Manager) WaitersFor(kind schema.GroupVersionKind, namespace string, everywhere bool) []scheduler.Key {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	waits := func(app scheduler.Key) bool {
@@ -288,7 +290,7 @@ func (m *Schedulers) WaitersFor(kind schema.GroupVersionKind, namespace string, 
 }
 
 // inTurns returns the first of each namespace, then the second of each, and so on: the longest first.
-func (m *Schedulers) inTurns(places [][]scheduler.Key) []scheduler.Key {
+func (m *Manager) inTurns(places [][]scheduler.Key) []scheduler.Key {
 	longest := func(a, b scheduler.Key) int {
 		if c := m.waiting[a].since.Compare(m.waiting[b].since); c != 0 {
 			return c
@@ -312,14 +314,14 @@ func (m *Schedulers) inTurns(places [][]scheduler.Key) []scheduler.Key {
 }
 
 // MadeRoom remembers that a pod has ended or gone.
-func (m *Schedulers) MadeRoom() {
+func (m *Manager) MadeRoom() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.room = m.clock.Now()
 }
 
 // RoomMadeAt is when a pod last ended or was deleted.
-func (m *Schedulers) RoomMadeAt() time.Time {
+func (m *Manager) RoomMadeAt() time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.room

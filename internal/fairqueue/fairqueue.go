@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package operator
+// Package fairqueue has the work queues of the controllers: namespaces take turns, and within a namespace priorities do.
+package fairqueue
 
 import (
 	"container/list"
@@ -33,18 +34,18 @@ const (
 	reconcileTimeout      = 3 * time.Minute
 )
 
-// ControllerOptions are those of all controllers. A standby watches too, so that it need not list anything when its turn comes.
-func ControllerOptions(workers int) controller.Options {
+// Options are those of all controllers. A standby watches too, so that it need not list anything when its turn comes.
+func Options(workers int) controller.Options {
 	return controller.Options{
-		MaxConcurrentReconciles: workers, EnableWarmup: ptr.To(true), NewQueue: NewFairQueue(workers), ReconciliationTimeout: reconcileTimeout,
+		MaxConcurrentReconciles: workers, EnableWarmup: ptr.To(true), NewQueue: New(workers), ReconciliationTimeout: reconcileTimeout,
 		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](retryFirst, retryLast),
 	}
 }
 
-// NewFairQueue makes queues in which namespaces take turns: one with thousands of applications delays another one's
+// New makes queues in which namespaces take turns: one with thousands of applications delays another one's
 // single application by one turn. Within a namespace the order is that of the priorities. Of the workers at most half are
 // with one namespace at a time: its applications may be slow on purpose.
-func NewFairQueue(workers int) func(string, workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
+func New(workers int) func(string, workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 	return func(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 		turns := newTurns(max(1, workers/2))
 		plain := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[reconcile.Request]{Name: name, Queue: turns})

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package operator
+package reservations
 
 import (
 	"testing"
@@ -14,7 +14,7 @@ import (
 
 // The place of an application among those whose pods wait for the same scheduler.
 func TestUnplacedAhead(t *testing.T) {
-	m := NewSchedulers(clock.RealClock{}, nil, scheduler.Order{})
+	m := New(clock.RealClock{}, nil, scheduler.Order{})
 	start := time.Unix(1000, 0)
 	key := func(name string) scheduler.Key { return scheduler.Key{Namespace: "a", Name: name} }
 	set := func(name, plugin string, minute int, stage scheduler.Stage) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package operator
+package fairqueue
 
 import (
 	"fmt"
@@ -30,7 +30,7 @@ const workers = 10
 func newTestQueue(tb testing.TB) *fairQueue {
 	tb.Helper()
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](time.Millisecond, time.Second)
-	q, ok := NewFairQueue(workers)("", limiter).(*fairQueue)
+	q, ok := New(workers)("", limiter).(*fairQueue)
 	if !ok {
 		tb.Fatal("not a fair queue")
 	}
@@ -266,7 +266,7 @@ func take(q *fairQueue, n int) []string {
 func TestFairQueueSharesWorkers(t *testing.T) {
 	for workers, most := range map[int]int{1: 1, 2: 1, 3: 1, 4: 2, 10: 5} {
 		turns := newTurns(0)
-		if q, ok := NewFairQueue(workers)("", workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]()).(*fairQueue); ok {
+		if q, ok := New(workers)("", workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]()).(*fairQueue); ok {
 			q.ShutDown()
 			turns = q.turns
 		}
@@ -348,7 +348,7 @@ func BenchmarkFairQueue(b *testing.B) {
 	limiter := workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]()
 	for name, queue := range map[string]func() workqueue.TypedRateLimitingInterface[reconcile.Request]{
 		"ours": func() workqueue.TypedRateLimitingInterface[reconcile.Request] {
-			return NewFairQueue(workers)("", limiter)
+			return New(workers)("", limiter)
 		},
 		"controller-runtime": func() workqueue.TypedRateLimitingInterface[reconcile.Request] {
 			return priorityqueue.New("", func(o *priorityqueue.Opts[reconcile.Request]) { o.RateLimiter = limiter })

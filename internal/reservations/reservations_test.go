@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package operator
+package reservations
 
 import (
 	"context"
@@ -11,14 +11,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/firesteel-dev/firesteel/internal/admission"
-	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/informers"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
@@ -27,11 +25,13 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
+var start = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
+
 var inLine = scheduler.Line{Namespace: "a", Quota: "q", Resource: "cpu"}
 
 // What is reserved for an application that is deleted, or suspended, is free for others.
 func TestForgottenApplicationsHoldNothing(t *testing.T) {
-	m := NewSchedulers(clock.RealClock{}, nil, scheduler.Order{})
+	m := New(clock.RealClock{}, nil, scheduler.Order{})
 	gone := scheduler.Attempt{App: scheduler.App{Namespace: "a", Name: "gone"}, ID: "gone-1"}
 	next := scheduler.Attempt{App: scheduler.App{Namespace: "a", Name: "next"}, ID: "next-1", QueuedAt: clock.RealClock{}.Now()}
 	m.Enter(gone, scheduler.Progress{})
@@ -52,7 +52,7 @@ func TestForgottenApplicationsHoldNothing(t *testing.T) {
 
 // What comes while the ledger is rebuilt, or after, is entered with the next rebuild, and there is none without need.
 func TestRebuild(t *testing.T) {
-	m := NewSchedulers(clock.RealClock{}, nil, scheduler.Order{})
+	m := New(clock.RealClock{}, nil, scheduler.Order{})
 	arrives, fails, count := false, error(nil), 0
 	m.Rebuild(func(context.Context) error {
 		count++
@@ -95,7 +95,7 @@ func TestSettlingWakesTheFirstInLine(t *testing.T) {
 	now := clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC))
 	k := &informers.SchedulerKinds{}
 	queue := k.Events(schema.GroupKind{})
-	m := NewSchedulers(now, k, scheduler.Order{})
+	m := New(now, k, scheduler.Order{})
 	attempt := func(name string, minute int) scheduler.Attempt {
 		return scheduler.Attempt{App: scheduler.App{Namespace: "a", Name: name}, ID: name + "-1", QueuedAt: now.Now().Add(time.Duration(minute) * time.Minute)}
 	}
@@ -133,7 +133,7 @@ func TestSettlingWakesTheFirstInLine(t *testing.T) {
 
 // Who waits is enqueued in turns of the namespaces, the longest first.
 func TestWaitersTakeTurns(t *testing.T) {
-	m := NewSchedulers(clock.RealClock{}, nil, scheduler.Order{})
+	m := New(clock.RealClock{}, nil, scheduler.Order{})
 	kind := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Queue"}
 	wait := func(namespace, name string, minute int) {
 		m.startWaiting(scheduler.Key{Namespace: namespace, Name: name}, waiter{since: start.Add(time.Duration(minute) * time.Minute), kinds: []schema.GroupVersionKind{kind}})
@@ -157,22 +157,12 @@ func TestWaitersTakeTurns(t *testing.T) {
 	}
 }
 
-func TestOrderIsAsConfigured(t *testing.T) {
-	bound := metav1.Duration{Duration: time.Hour}
-	for order, strict := range map[config.QuotaOrder]bool{config.BestEffortFIFO: false, config.StrictFIFO: true} {
-		want := scheduler.Order{Strict: strict, AgingBound: time.Hour}
-		if got := orderOf(config.Quota{Order: order, AgingBound: bound}); got != want {
-			t.Errorf("%s: %+v, want %+v", order, got, want)
-		}
-	}
-}
-
 // Who may be the next to start in a line for a quota is enqueued before those who have waited longer, when a quota changes and when one ahead
 // leaves the line.
 func TestNextInLineIsEnqueuedFirst(t *testing.T) {
 	kind := schema.GroupVersionKind{Version: "v1", Kind: "ResourceQuota"}
 	now := clocktesting.NewFakePassiveClock(start)
-	m := NewSchedulers(now, nil, scheduler.Order{AgingBound: time.Hour})
+	m := New(now, nil, scheduler.Order{AgingBound: time.Hour})
 	wait := func(name string, minute int, priority int32, lines ...scheduler.Place) scheduler.Attempt {
 		a := scheduler.Attempt{App: scheduler.App{Namespace: "a", Name: name}, ID: name, QueuedAt: start.Add(time.Duration(minute) * time.Minute), Priority: priority}
 		m.ledger.Record(a, scheduler.Admission{Verdict: scheduler.Wait, Lines: lines}, start)
@@ -223,7 +213,7 @@ func TestAdmittingEnqueuesTheNext(t *testing.T) {
 	c, _ := admission.Validate(resolve.Load(kubeflow.SparkApplications{}, testutil.Pi(), lifecycle.Record{}, resolve.Operator{}, start)).Candidate(registry, nil)
 	k := &informers.SchedulerKinds{}
 	queue := k.Events(schema.GroupKind{})
-	m := NewSchedulers(clocktesting.NewFakePassiveClock(start), k, scheduler.Order{})
+	m := New(clocktesting.NewFakePassiveClock(start), k, scheduler.Order{})
 	next := scheduler.Attempt{App: scheduler.App{Namespace: "a", Name: "next"}, ID: "next-1", QueuedAt: start.Add(time.Minute)}
 	for _, a := range []scheduler.Attempt{c.Attempt(), next} {
 		m.ledger.Record(a, scheduler.Admission{Verdict: scheduler.Wait, Lines: []scheduler.Place{{Line: inLine}}}, start)
@@ -247,7 +237,7 @@ func (d decorating) Decorate(scheduler.Attempt, *scheduler.Decoration) error { r
 
 // An application is built while others are asked, and one that cannot be built reserves nothing.
 func TestBuildingHoldsUpNoOthers(t *testing.T) {
-	m := NewSchedulers(clocktesting.NewFakePassiveClock(start), nil, scheduler.Order{})
+	m := New(clocktesting.NewFakePassiveClock(start), nil, scheduler.Order{})
 	other := scheduler.Attempt{App: scheduler.App{Namespace: "default", Name: "other"}, ID: "other-1"}
 	reserved, decorated := -1, 0
 	registry, err := scheduler.NewRegistry("roomy", decorating{decorate: func() error {
@@ -282,7 +272,7 @@ func TestTwoKindsWaitInOneOrder(t *testing.T) {
 	}
 	queue := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Queue"}
 	order := []scheduler.Key{app("Job", "pi"), app("App", "pi"), app("Job", "last")}
-	m := NewSchedulers(clock.RealClock{}, nil, scheduler.Order{})
+	m := New(clock.RealClock{}, nil, scheduler.Order{})
 	for i, a := range order {
 		m.startWaiting(a, waiter{since: start.Add(time.Duration(i) * time.Second), kinds: []schema.GroupVersionKind{queue}})
 	}
@@ -299,7 +289,7 @@ func TestTwoKindsWaitInOneOrder(t *testing.T) {
 // enqueued when those ahead of it start.
 func TestWaitersBehindOthersAreLeftAlone(t *testing.T) {
 	quota := schema.GroupVersionKind{Version: "v1", Kind: "ResourceQuota"}
-	m := NewSchedulers(clock.RealClock{}, nil, scheduler.Order{AgingBound: time.Hour})
+	m := New(clock.RealClock{}, nil, scheduler.Order{AgingBound: time.Hour})
 	line := scheduler.Line{Namespace: "jobs", Quota: "compute", Resource: "requests.cpu"}
 	var apps []scheduler.Key
 	for i := range 5 {
@@ -319,7 +309,7 @@ func TestWaitersBehindOthersAreLeftAlone(t *testing.T) {
 // A change of an object that plugins read in all namespaces concerns the lines of its own namespace first, not only those that all share.
 func TestOwnLinesOfAKindReadEverywhere(t *testing.T) {
 	kind := schema.GroupVersionKind{Group: "scheduling.x-k8s.io", Version: "v1alpha1", Kind: "ElasticQuota"}
-	m := NewSchedulers(clock.RealClock{}, nil, scheduler.Order{AgingBound: time.Hour})
+	m := New(clock.RealClock{}, nil, scheduler.Order{AgingBound: time.Hour})
 	wait := func(namespace, name string, lines ...scheduler.Line) scheduler.Key {
 		a := scheduler.Attempt{ID: name, QueuedAt: start, App: scheduler.App{Namespace: namespace, Name: name}}
 		m.entered[a.App.Key()] = a.ID
@@ -346,7 +336,7 @@ func TestOwnLinesOfAKindReadEverywhere(t *testing.T) {
 // The metrics report what waits in the ledger.
 func TestLinesOfTheLedger(t *testing.T) {
 	now := clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC))
-	m := NewSchedulers(now, nil, scheduler.Order{AgingBound: time.Hour})
+	m := New(now, nil, scheduler.Order{AgingBound: time.Hour})
 	a := scheduler.Attempt{App: scheduler.App{Namespace: "a", Name: "x"}, ID: "x-1", QueuedAt: now.Now().Add(-time.Minute)}
 	m.ledger.Record(a, scheduler.Admission{Verdict: scheduler.Wait, Lines: []scheduler.Place{{Line: inLine, Asked: resource.MustParse("4")}}}, now.Now())
 	want := []scheduler.LineState{{Usage: scheduler.Usage{Line: inLine}, Waiting: 1, Asked: resource.MustParse("4"), Longest: time.Minute}}
