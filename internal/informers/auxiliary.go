@@ -36,8 +36,8 @@ type Auxiliary struct {
 	kinds    []schema.GroupVersionKind
 	families []lifecycle.Family
 	enqueue  func([]scheduler.Key)
-	// Discovery is in place of discoveryPeriod; 0 is not.
-	Discovery time.Duration
+	// every is how often is looked for APIs that are not installed; 0 is discoveryPeriod.
+	every time.Duration
 
 	mu        sync.Mutex
 	informers map[schema.GroupVersionKind]cache.Informer
@@ -51,8 +51,8 @@ type auxiliaryOf struct {
 	kind schema.GroupVersionKind
 }
 
-// NewAuxiliary returns the watch and adds it to the manager.
-func NewAuxiliary(mgr ctrl.Manager, c config.OperatorConfiguration, families []lifecycle.Family, enqueue func([]scheduler.Key)) (*Auxiliary, error) {
+// NewAuxiliary returns the watch and adds it to the manager. It looks for APIs that are not installed every so often; 0 is for discoveryPeriod.
+func NewAuxiliary(mgr ctrl.Manager, c config.OperatorConfiguration, families []lifecycle.Family, every time.Duration, enqueue func([]scheduler.Key)) (*Auxiliary, error) {
 	exposes := families[0].Labels.Exposes
 	for _, f := range families {
 		if f.Labels.Exposes != exposes { // a watch selects by one label
@@ -70,7 +70,7 @@ func NewAuxiliary(mgr ctrl.Manager, c config.OperatorConfiguration, families []l
 	if err != nil {
 		return nil, fmt.Errorf("create cache of auxiliary objects: %w", err)
 	}
-	w := &Auxiliary{Cache: own, kinds: exposure.Kinds(c.Exposure()), families: families, enqueue: enqueue, informers: map[schema.GroupVersionKind]cache.Informer{}, found: map[auxiliaryOf]bool{}}
+	w := &Auxiliary{Cache: own, kinds: exposure.Kinds(c.Exposure()), families: families, enqueue: enqueue, every: every, informers: map[schema.GroupVersionKind]cache.Informer{}, found: map[auxiliaryOf]bool{}}
 	if err := mgr.Add(w); err != nil {
 		return nil, fmt.Errorf("add watch over auxiliary objects: %w", err)
 	}
@@ -80,7 +80,7 @@ func NewAuxiliary(mgr ctrl.Manager, c config.OperatorConfiguration, families []l
 // Start watches the kinds until the context ends; those whose API is not installed as soon as it is. It implements
 // manager.Runnable.
 func (w *Auxiliary) Start(ctx context.Context) error {
-	return run(ctx, w.Cache, w.Discovery, func(ctx context.Context) {
+	return run(ctx, w.Cache, w.every, func(ctx context.Context) {
 		for _, kind := range w.kinds {
 			w.watch(ctx, kind)
 		}

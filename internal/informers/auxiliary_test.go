@@ -74,7 +74,7 @@ func TestKindsShareTheLabelOfAuxiliaryObjects(t *testing.T) {
 	other := ours
 	other.Kind, other.Labels.Exposes = "Job", "example.org/exposes"
 	const want = "Job.sparkoperator.k8s.io marks auxiliary objects by the label example.org/exposes; all kinds need the same one, sparkoperator.k8s.io/exposes"
-	if _, err := NewAuxiliary(nil, config.OperatorConfiguration{}, []lifecycle.Family{ours, other}, nil); err == nil || err.Error() != want {
+	if _, err := NewAuxiliary(nil, config.OperatorConfiguration{}, []lifecycle.Family{ours, other}, 0, nil); err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
 }

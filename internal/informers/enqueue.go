@@ -39,7 +39,7 @@ func (k *SchedulerKinds) handler(kind schema.GroupVersionKind) toolscache.Resour
 		if !ok {
 			return
 		}
-		if apps := appsOf(k.families, object); len(apps) > 0 {
+		if apps := appsOf(k.options.Families, object); len(apps) > 0 {
 			k.Enqueue(apps)
 			return
 		}
@@ -60,7 +60,7 @@ func (k *SchedulerKinds) handler(kind schema.GroupVersionKind) toolscache.Resour
 func (k *SchedulerKinds) ignored(kind schema.GroupVersionKind) [][]string {
 	var all [][]string
 	first := true
-	for _, p := range k.plugins {
+	for _, p := range k.options.Plugins {
 		d := p.Describe()
 		if !slices.Contains(d.Reads, kind) && !slices.Contains(d.Owns, kind) {
 			continue
@@ -130,7 +130,7 @@ func (k *SchedulerKinds) enqueueWaiters(kind schema.GroupVersionKind, namespace 
 	state := k.known[kind]
 	everywhere := state != nil && state.everywhere
 	k.mu.Unlock()
-	apps := k.Waiters(kind, namespace, everywhere)
+	apps := k.options.Waiters(kind, namespace, everywhere)
 	k.Enqueue(apps[:min(len(apps), FirstInLine)])
 	if everywhere {
 		namespace = ""

@@ -159,7 +159,7 @@ func TestOnlyChangesWake(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			k := crowd()
 			k.waitedForBy(scheduler.Key{Namespace: "a", Name: "waits"})
-			k.plugins = []scheduler.Plugin{reading{ignores: [][]string{{"status", "allocated"}, {"status", "running"}}}, reading{ignores: [][]string{{"status", "allocated"}}}}
+			k.options.Plugins = []scheduler.Plugin{reading{ignores: [][]string{{"status", "allocated"}, {"status", "running"}}}, reading{ignores: [][]string{{"status", "allocated"}}}}
 			open := func(o map[string]any) { o["status"] = map[string]any{"state": "Open", "allocated": "1"} }
 			before, after := quotaIn("a", open), quotaIn("a", func(o map[string]any) { open(o); tc.change(o) })
 			if tc.app != "" {

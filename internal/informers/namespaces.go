@@ -44,8 +44,8 @@ type Namespaces struct {
 	others []*namespaced.Cache
 	// controllers are those whose applications continue when a namespace is taken up.
 	controllers []*followed
-	// Arrived is called when applications become visible that were not before.
-	Arrived func()
+	// arrived is called when applications become visible that were not before.
+	arrived func()
 	metrics *metrics.Metrics
 	// own is the operator's namespace.
 	own string
@@ -111,13 +111,13 @@ func (n *Namespaces) reserved(namespace string) bool {
 
 // NewNamespaces returns what knows the namespaces of a manager whose cache NewManager has made. It has to be configured.
 //
-// own is the namespace of the operator itself; "" if it is not known.
-func NewNamespaces(mgr ctrl.Manager, m *metrics.Metrics, own string, others ...*namespaced.Cache) (*Namespaces, error) {
+// own is the namespace of the operator itself; "" if it is not known. arrived is called when applications become visible that were not before.
+func NewNamespaces(mgr ctrl.Manager, m *metrics.Metrics, own string, arrived func(), others ...*namespaced.Cache) (*Namespaces, error) {
 	cached, ok := mgr.GetCache().(*namespaced.Cache)
 	if !ok {
 		return nil, fmt.Errorf("the manager's cache is a %T; create the manager with NewManager", mgr.GetCache())
 	}
-	n := &Namespaces{log: mgr.GetLogger().WithName("namespaces"), cache: cached, others: others, own: own, Arrived: func() {}, metrics: m, labels: map[string]labels.Set{}}
+	n := &Namespaces{log: mgr.GetLogger().WithName("namespaces"), cache: cached, others: others, own: own, arrived: arrived, metrics: m, labels: map[string]labels.Set{}}
 	cached.Notify(n.changed, n.troubled)
 	for _, other := range others {
 		other.Notify(func(string) {}, n.troubled)
@@ -246,7 +246,7 @@ func (n *Namespaces) takeUpIn(ctx context.Context, c *followed, namespace string
 	if queue == nil {
 		return
 	}
-	n.Arrived()
+	n.arrived()
 	names, err := c.list(ctx, namespace)
 	if err != nil {
 		var none *namespaced.NotWatchedError

@@ -49,14 +49,9 @@ type SchedulerKinds struct {
 	Cache     *namespaced.Cache
 	live      client.WithWatch
 	discovery discovery.DiscoveryInterface
-	plugins   []scheduler.Plugin
-	// families are those whose labels name the application of an object.
-	families []lifecycle.Family
-	triggers triggers
-	Waiters  func(kind schema.GroupVersionKind, namespace string, everywhere bool) []scheduler.Key
-	now      func() time.Time
-	// Discovery is in place of discoveryPeriod; 0 is not.
-	Discovery time.Duration
+	options   SchedulerOptions
+	triggers  triggers
+	now       func() time.Time
 
 	eventCache eventCache
 	classes    *classCache
@@ -68,6 +63,18 @@ type SchedulerKinds struct {
 	namespaces []string
 	known      map[schema.GroupVersionKind]*kindState
 	denied     map[scheduler.Access]bool
+}
+
+// SchedulerOptions are what the watch over the APIs of schedulers works with.
+type SchedulerOptions struct {
+	Config  config.OperatorConfiguration
+	Plugins []scheduler.Plugin
+	// Families are those whose labels name the application of an object.
+	Families []lifecycle.Family
+	// Waiters are the applications that wait for a kind in a namespace, or in all of them. It is asked when the manager has started.
+	Waiters func(kind schema.GroupVersionKind, namespace string, everywhere bool) []scheduler.Key
+	// Discovery is in place of discoveryPeriod; 0 is not.
+	Discovery time.Duration
 }
 
 // Configure takes over for which namespaces rights are needed.
@@ -88,7 +95,7 @@ type kindState struct {
 }
 
 // NewSchedulerKinds returns the watch over the APIs of the plugins and adds it to the manager.
-func NewSchedulerKinds(mgr ctrl.Manager, c config.OperatorConfiguration, plugins []scheduler.Plugin, families []lifecycle.Family) (*SchedulerKinds, error) {
+func NewSchedulerKinds(mgr ctrl.Manager, o SchedulerOptions) (*SchedulerKinds, error) {
 	apis, err := discovery.NewDiscoveryClientForConfig(mgr.GetConfig())
 	if err != nil {
 		return nil, fmt.Errorf("create client for discovery: %w", err)
@@ -105,11 +112,10 @@ func NewSchedulerKinds(mgr ctrl.Manager, c config.OperatorConfiguration, plugins
 		return nil, fmt.Errorf("create client of schedulers' kinds: %w", err)
 	}
 	k := &SchedulerKinds{
-		Cache: own, live: live, discovery: apis, plugins: plugins, now: time.Now,
-		families: families, classes: newClassCache(),
+		Cache: own, live: live, discovery: apis, options: o, now: time.Now, classes: newClassCache(),
 		mapper: mgr.GetRESTMapper(), known: map[schema.GroupVersionKind]*kindState{}, denied: map[scheduler.Access]bool{},
 	}
-	k.Configure(c)
+	k.Configure(o.Config)
 	if err := mgr.Add(k); err != nil {
 		return nil, fmt.Errorf("add watch over schedulers' kinds: %w", err)
 	}
@@ -119,7 +125,7 @@ func NewSchedulerKinds(mgr ctrl.Manager, c config.OperatorConfiguration, plugins
 // Start looks for the APIs until the context ends. It implements manager.Runnable.
 func (k *SchedulerKinds) Start(ctx context.Context) error {
 	k.eventCache.begin(ctx)
-	return run(ctx, k.Cache, k.Discovery, k.discover)
+	return run(ctx, k.Cache, k.options.Discovery, k.discover)
 }
 
 // run starts a cache, and looks for the APIs of its kinds now and then, until the context ends.
@@ -146,7 +152,7 @@ func (k *SchedulerKinds) NeedLeaderElection() bool { return true }
 // all returns the kinds that plugins read. Core kinds that the operator reads anyway are read live.
 func (k *SchedulerKinds) all() []schema.GroupVersionKind {
 	var found []schema.GroupVersionKind
-	for _, p := range k.plugins {
+	for _, p := range k.options.Plugins {
 		d := p.Describe()
 		wanted := slices.Concat(d.Owns, d.Reads)
 		for _, api := range d.Needs {
@@ -212,7 +218,7 @@ func (k *SchedulerKinds) review(ctx context.Context) {
 	if all {
 		k.reviewedAt = k.now()
 	}
-	for _, p := range k.plugins {
+	for _, p := range k.options.Plugins {
 		for _, access := range p.Describe().Accesses() {
 			k.mu.Lock()
 			denied, namespaces := k.denied[access], k.namespaces
@@ -286,7 +292,7 @@ func (k *SchedulerKinds) mayWatch(kind schema.GroupVersionKind) bool {
 		return false
 	}
 	watch := scheduler.Access{Group: kind.Group, Resource: mapping.Resource.Resource, Verb: "watch"}
-	for _, p := range k.plugins {
+	for _, p := range k.options.Plugins {
 		if slices.Contains(p.Describe().Accesses(), watch) {
 			k.mu.Lock()
 			defer k.mu.Unlock()

@@ -29,9 +29,9 @@ func crowd() *SchedulerKinds {
 		apps = append(apps, scheduler.Key{Namespace: "jobs", Name: fmt.Sprintf("app-%04d", i)})
 	}
 	k := &SchedulerKinds{
-		now:      func() time.Time { return start },
-		families: []lifecycle.Family{{Labels: lifecycle.Labels{App: v1beta2.LabelAppName}}},
-		known:    map[schema.GroupVersionKind]*kindState{queues: {served: true}},
+		now:     func() time.Time { return start },
+		options: SchedulerOptions{Families: []lifecycle.Family{{Labels: lifecycle.Labels{App: v1beta2.LabelAppName}}}},
+		known:   map[schema.GroupVersionKind]*kindState{queues: {served: true}},
 	}
 	k.waitedForBy(apps...)
 	return k
@@ -39,7 +39,7 @@ func crowd() *SchedulerKinds {
 
 // waitedForBy lets applications wait for the kind, in this order.
 func (k *SchedulerKinds) waitedForBy(apps ...scheduler.Key) {
-	k.Waiters = func(kind schema.GroupVersionKind, namespace string, everywhere bool) (waiting []scheduler.Key) {
+	k.options.Waiters = func(kind schema.GroupVersionKind, namespace string, everywhere bool) (waiting []scheduler.Key) {
 		for _, app := range apps {
 			if kind == queues && (everywhere || namespace == "" || namespace == app.Namespace) {
 				waiting = append(waiting, app)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
@@ -58,16 +59,19 @@ func NewShared(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfigura
 	if err != nil {
 		return nil, fmt.Errorf("create client for logs: %w", err)
 	}
-	if s.SchedulerKinds, err = informers.NewSchedulerKinds(mgr, c, registry.Plugins(), families); err != nil {
+	if s.SchedulerKinds, err = informers.NewSchedulerKinds(mgr, informers.SchedulerOptions{
+		Config: c, Plugins: registry.Plugins(), Families: families, Discovery: p.Discovery,
+		Waiters: func(kind schema.GroupVersionKind, namespace string, everywhere bool) []scheduler.Key {
+			return s.Schedulers.WaitersFor(kind, namespace, everywhere)
+		},
+	}); err != nil {
 		return nil, err
 	}
 	s.Schedulers = reservations.New(clock.RealClock{}, s.SchedulerKinds, orderOf(c.BatchScheduler.Quota))
-	s.SchedulerKinds.Waiters = s.Schedulers.WaitersFor
-	auxiliary, err := informers.NewAuxiliary(mgr, c, families, s.SchedulerKinds.Enqueue)
+	auxiliary, err := informers.NewAuxiliary(mgr, c, families, p.Discovery, s.SchedulerKinds.Enqueue)
 	if err != nil {
 		return nil, err
 	}
-	s.SchedulerKinds.Discovery, auxiliary.Discovery = p.Discovery, p.Discovery
 	s.Reader = observe.Reader{
 		Cache: observe.WithStubs(mgr.GetClient(), mgr.GetAPIReader(), func() { s.Metrics.LargeSpecRead() }), Pods: pods, Live: mgr.GetAPIReader(), Kinds: s.SchedulerKinds, Whole: s.SchedulerKinds.Whole, Auxiliary: auxiliary, Logs: logsOf(clientset),
 		Dial: mgr.GetConfig().Dial, // whoever has a way of its own to the API server has it to pods
@@ -114,11 +118,10 @@ func cachedPods(ctx context.Context, mgr ctrl.Manager, families []lifecycle.Fami
 
 // follow makes namespaces and policies be those of the configuration, also when it changes.
 func (s *Shared) follow(ctx context.Context, aux *informers.Auxiliary) (err error) {
-	s.Namespaces, err = informers.NewNamespaces(s.Manager, s.Metrics, os.Getenv("POD_NAMESPACE"), s.SchedulerKinds.Cache, aux.Cache)
+	s.Namespaces, err = informers.NewNamespaces(s.Manager, s.Metrics, os.Getenv("POD_NAMESPACE"), s.Schedulers.RebuildAgain, s.SchedulerKinds.Cache, aux.Cache)
 	if err != nil {
 		return err
 	}
-	s.Namespaces.Arrived = s.Schedulers.RebuildAgain
 	s.apply(ctx, s.Config)
 	if err := s.Manager.Add(s.Namespaces); err != nil {
 		return fmt.Errorf("add watch over namespaces: %w", err)
