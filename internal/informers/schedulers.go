@@ -14,7 +14,6 @@ import (
 	"sync"
 	"time"
 
-	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -32,14 +31,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-const (
-	// discoveryPeriod is how often it is looked whether the APIs of schedulers came or went.
-	discoveryPeriod = 15 * time.Second
-	// reviewPeriod is how often the operator's rights are checked.
-	reviewPeriod = time.Minute
-	// reviewIn is in how many namespaces they are checked.
-	reviewIn = 5
-)
+// discoveryPeriod is how often it is looked whether the APIs of schedulers came or went.
+const discoveryPeriod = 15 * time.Second
 
 // SchedulerKinds keeps an eye on the APIs that scheduler plugins need: it reads them from informers as long as they are
 // installed, and enqueues the applications that a change concerns. Its cache is apart from the manager's: an API that goes
@@ -56,13 +49,10 @@ type SchedulerKinds struct {
 	eventCache eventCache
 	classes    *classCache
 	mapper     meta.RESTMapper
-	reviewedAt time.Time
+	rights     rights
 
-	mu sync.Mutex
-	// namespaces are where rights are looked for; "" for all namespaces.
-	namespaces []string
-	known      map[schema.GroupVersionKind]*kindState
-	denied     map[scheduler.Access]bool
+	mu    sync.Mutex
+	known map[schema.GroupVersionKind]*kindState
 }
 
 // SchedulerOptions are what the watch over the APIs of schedulers works with.
@@ -78,11 +68,7 @@ type SchedulerOptions struct {
 }
 
 // Configure takes over for which namespaces rights are needed.
-func (k *SchedulerKinds) Configure(c config.OperatorConfiguration) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.namespaces = Targets(c)
-}
+func (k *SchedulerKinds) Configure(c config.OperatorConfiguration) { k.rights.configure(Targets(c)) }
 
 // kindState is what is known of one kind.
 type kindState struct {
@@ -113,7 +99,7 @@ func NewSchedulerKinds(mgr ctrl.Manager, o SchedulerOptions) (*SchedulerKinds, e
 	}
 	k := &SchedulerKinds{
 		Cache: own, live: live, discovery: apis, options: o, now: time.Now, classes: newClassCache(),
-		mapper: mgr.GetRESTMapper(), known: map[schema.GroupVersionKind]*kindState{}, denied: map[scheduler.Access]bool{},
+		mapper: mgr.GetRESTMapper(), known: map[schema.GroupVersionKind]*kindState{},
 	}
 	k.Configure(o.Config)
 	if err := mgr.Add(k); err != nil {
@@ -188,10 +174,10 @@ func (k *SchedulerKinds) discover(ctx context.Context) {
 			groups[kind.GroupVersion()] = kinds
 		}
 		if k.setServed(kind, kinds[kind.Kind]) {
-			k.reviewedAt = time.Time{}
+			k.rights.forget()
 		}
 	}
-	k.review(ctx)
+	k.rights.review(ctx, k.live, k.options.Plugins, k.now())
 	for _, kind := range k.all() {
 		k.watch(ctx, kind)
 	}
@@ -209,47 +195,6 @@ func (k *SchedulerKinds) setServed(kind schema.GroupVersionKind, served bool) bo
 	changed := state.served != served
 	state.served = served
 	return changed
-}
-
-// review asks the API server for the rights that the plugins declare: all of them now and then, and those that were
-// missing each time.
-func (k *SchedulerKinds) review(ctx context.Context) {
-	all := k.now().Sub(k.reviewedAt) > reviewPeriod
-	if all {
-		k.reviewedAt = k.now()
-	}
-	for _, p := range k.options.Plugins {
-		for _, access := range p.Describe().Accesses() {
-			k.mu.Lock()
-			denied, namespaces := k.denied[access], k.namespaces
-			k.mu.Unlock()
-			if !all && !denied {
-				continue
-			}
-			if allowed, known := k.allowed(ctx, access, namespaces[:min(len(namespaces), reviewIn)]); known {
-				k.mu.Lock()
-				k.denied[access] = !allowed
-				k.mu.Unlock()
-			}
-		}
-	}
-}
-
-// allowed reports whether the operator has a right in one of the namespaces: a namespace without rights, or one that does
-// not exist, must not disable a plugin in the others. It is not known if the API server does not answer.
-func (k *SchedulerKinds) allowed(ctx context.Context, access scheduler.Access, namespaces []string) (allowed, known bool) {
-	for _, namespace := range namespaces {
-		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
-			ResourceAttributes: &authorizationv1.ResourceAttributes{Group: access.Group, Resource: access.Resource, Verb: access.Verb, Namespace: namespace},
-		}}
-		if err := k.live.Create(ctx, review); err != nil {
-			return false, false // no answer is no denial
-		}
-		if review.Status.Allowed {
-			return true, true
-		}
-	}
-	return false, true
 }
 
 // watch starts or stops watching one kind. What the plugins have no rule to watch is read when it is needed.
@@ -294,9 +239,7 @@ func (k *SchedulerKinds) mayWatch(kind schema.GroupVersionKind) bool {
 	watch := scheduler.Access{Group: kind.Group, Resource: mapping.Resource.Resource, Verb: "watch"}
 	for _, p := range k.options.Plugins {
 		if slices.Contains(p.Describe().Accesses(), watch) {
-			k.mu.Lock()
-			defer k.mu.Unlock()
-			return !k.denied[watch]
+			return k.rights.has(watch)
 		}
 	}
 	return false
@@ -310,7 +253,7 @@ func (k *SchedulerKinds) Unavailable(d scheduler.Descriptor) (scheduler.Admissio
 		state := k.known[kind]
 		return state == nil || state.served // not checked yet
 	}
-	return d.Unready(served, func(a scheduler.Access) bool { return !k.denied[a] })
+	return d.Unready(served, k.rights.has)
 }
 
 // Get reads an object from its informer, or live if its kind is not watched. PriorityClasses are remembered for a while.
