@@ -12,9 +12,10 @@ import (
 )
 
 const (
-	// Retry is how often an auxiliary object that the API server refuses is tried again, and Soon what it may well take in a moment.
+	// Retry is how often an auxiliary object that the API server refuses is tried again.
 	Retry = 30 * time.Second
-	Soon  = 5 * time.Second
+	// Soon is when what it may well take in a moment is tried again.
+	Soon = 5 * time.Second
 	// maxRefusals is how often an object that the API server refuses for what it says is sent to it: what it says may be in the way of
 	// something that goes, such as a port that is taken. After that it has to say something else.
 	maxRefusals = 5

@@ -68,7 +68,8 @@ func (m *model) look(class lifecycle.Class) lifecycle.Record {
 			}
 		case lifecycle.DeleteDriver:
 			m.driver = absent
-		case lifecycle.DeleteResources, lifecycle.DeleteApplication, lifecycle.Schedule, lifecycle.Release, lifecycle.UpdateTemplate, lifecycle.RemoveFinalizer:
+		case lifecycle.DeleteResources, lifecycle.DeleteApplication, lifecycle.Schedule, lifecycle.Release, lifecycle.UpdateTemplate, lifecycle.RemoveFinalizer,
+			lifecycle.Restore, lifecycle.Adjust:
 		}
 		results = append(results, r)
 	}

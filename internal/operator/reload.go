@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/firesteel-dev/firesteel/internal/config"
+	"github.com/firesteel-dev/firesteel/internal/eventrecorder"
 	"github.com/firesteel-dev/firesteel/internal/metrics"
-	"github.com/firesteel-dev/firesteel/internal/recorder"
 )
 
 // lookPeriod is how often the configuration file is checked. A kubelet brings a changed ConfigMap within a minute or two;
@@ -124,7 +124,7 @@ func (r *reloader) record(warning bool, reason, note string) {
 	if len(note) > maxNote {
 		note = strings.ToValidUTF8(note[:maxNote-len("...")], "") + "..."
 	}
-	r.recorder.Eventf(r.pod, nil, recorder.EventType(warning), reason, "Reload", "%s", note)
+	r.recorder.Eventf(r.pod, nil, eventrecorder.EventType(warning), reason, "Reload", "%s", note)
 }
 
 // ownPod is the pod of this process, as its environment names it; nil if it does not.

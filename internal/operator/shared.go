@@ -21,13 +21,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 
 	"github.com/firesteel-dev/firesteel/internal/config"
+	"github.com/firesteel-dev/firesteel/internal/eventrecorder"
 	"github.com/firesteel-dev/firesteel/internal/informers"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/metrics"
 	"github.com/firesteel-dev/firesteel/internal/namespaced"
 	"github.com/firesteel-dev/firesteel/internal/observe"
 	"github.com/firesteel-dev/firesteel/internal/policy"
-	"github.com/firesteel-dev/firesteel/internal/recorder"
 	"github.com/firesteel-dev/firesteel/internal/reservations"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
@@ -80,7 +80,7 @@ func NewShared(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfigura
 		return nil, err
 	}
 	s.Metrics.ObserveLines(s.Schedulers.Lines)
-	recorder, err := recorder.New(mgr.GetClient(), mgr.GetScheme(), clock.RealClock{}, mgr.GetLogger().WithName("events"), s.Metrics)
+	recorder, err := eventrecorder.New(mgr.GetClient(), mgr.GetScheme(), clock.RealClock{}, mgr.GetLogger().WithName("events"), s.Metrics)
 	if err != nil {
 		return nil, err
 	}

@@ -97,13 +97,11 @@ type arena struct {
 	tenant, driver, as client.Client
 	// heard is what the API server has refused.
 	heard *answers
-	// mark is where the audit log of the attack begins, bombed how many bombs there were.
-	mark   int64
-	bombed int
-	// inTime is the most of a bomb, in bytes, that the API server may take within its time for a request; 0 is any.
-	inTime int
-	// raw is for what is no valid object.
-	raw *http.Client
+	// mark is where the audit log of the attack begins.
+	mark int64
+	// bombed is how many bombs there were, inTime the most bytes of one that the API server may take within its time for a request; 0 is any.
+	bombed, inTime int
+	raw            *http.Client // for what is no valid object
 }
 
 func (l *lab) arena(t *testing.T, x attack, namespace string) *arena {

@@ -24,12 +24,12 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/actuate"
 	"github.com/firesteel-dev/firesteel/internal/admission"
 	"github.com/firesteel-dev/firesteel/internal/attempt"
+	"github.com/firesteel-dev/firesteel/internal/eventrecorder"
 	"github.com/firesteel-dev/firesteel/internal/exposure"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/metrics"
 	"github.com/firesteel-dev/firesteel/internal/observe"
 	"github.com/firesteel-dev/firesteel/internal/policy"
-	"github.com/firesteel-dev/firesteel/internal/recorder"
 	"github.com/firesteel-dev/firesteel/internal/reservations"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
@@ -256,13 +256,13 @@ func (e *Engine[T]) target(s *scope[T]) observe.Target {
 func (s *scope[T]) attemptID() string { return admission.AttemptID(s.Identity, s.Record.Attempt) }
 
 // submissionOf returns the mark of an attempt's objects.
-func (e *Engine[T]) submissionOf(s *scope[T], attempt int32) string {
+func (e *Engine[T]) submissionOf(s *scope[T], number int32) string {
 	for _, a := range s.Record.Attempts {
-		if a.Number == attempt && a.SubmissionID != "" {
+		if a.Number == number && a.SubmissionID != "" {
 			return a.SubmissionID
 		}
 	}
-	return e.Kind.Identity(s.obj, attempt, s.env.Now).SubmissionID
+	return e.Kind.Identity(s.obj, number, s.env.Now).SubmissionID
 }
 
 // act carries out a plan. The first action that is not done ends it.
@@ -342,6 +342,6 @@ func (e *Engine[T]) writeStatus(ctx context.Context, s *scope[T], o lifecycle.Ou
 
 func (e *Engine[T]) recordEvents(obj T, from, to lifecycle.Record) {
 	for _, ev := range lifecycle.Events(e.Kind.Family().Kind, obj.GetName(), from, to) {
-		e.Recorder.Eventf(obj, nil, recorder.EventType(ev.Warning), ev.Reason, ev.Action, "%s", ev.Message)
+		e.Recorder.Eventf(obj, nil, eventrecorder.EventType(ev.Warning), ev.Reason, ev.Action, "%s", ev.Message)
 	}
 }

@@ -28,9 +28,9 @@ import (
 	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/internal/actuate"
 	"github.com/firesteel-dev/firesteel/internal/convert/apache"
+	"github.com/firesteel-dev/firesteel/internal/eventrecorder"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/observe"
-	"github.com/firesteel-dev/firesteel/internal/recorder"
 	"github.com/firesteel-dev/firesteel/internal/reservations"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
@@ -238,7 +238,7 @@ func (e *Engine) writeStatus(ctx context.Context, obj *v1.SparkCluster, before s
 	e.written.Add(next, now)
 	if state := next.Status.CurrentState; state != nil && before.State != out.Record.State {
 		bad := out.Record.State == standalone.Refused
-		e.Recorder.Eventf(next, nil, recorder.EventType(bad), string(state.CurrentStateSummary), "Reconcile", "%s", state.Message)
+		e.Recorder.Eventf(next, nil, eventrecorder.EventType(bad), string(state.CurrentStateSummary), "Reconcile", "%s", state.Message)
 	}
 	return next, true, result, out.Err
 }

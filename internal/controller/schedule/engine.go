@@ -22,10 +22,10 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/actuate"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
+	"github.com/firesteel-dev/firesteel/internal/eventrecorder"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/metrics"
 	"github.com/firesteel-dev/firesteel/internal/observe"
-	"github.com/firesteel-dev/firesteel/internal/recorder"
 	"github.com/firesteel-dev/firesteel/internal/schedule"
 	"github.com/firesteel-dev/firesteel/internal/statuscache"
 )
@@ -228,7 +228,7 @@ func (e *Engine) writeStatus(ctx context.Context, s *scope, o schedule.Outcome) 
 	}
 	e.written.Add(next, s.env.Now)
 	for _, ev := range schedule.Events(s.desired, s.record, o) {
-		e.Recorder.Eventf(next, nil, recorder.EventType(ev.Warning), ev.Reason, ev.Action, "%s", ev.Message)
+		e.Recorder.Eventf(next, nil, eventrecorder.EventType(ev.Warning), ev.Reason, ev.Action, "%s", ev.Message)
 	}
 	e.record(next, o)
 	return result, o.Err

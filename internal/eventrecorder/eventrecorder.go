@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package recorder sends events: each as it is, within a budget for each object and namespace, also while the operator stops.
-package recorder
+// Package eventrecorder sends events: each as it is, within a budget for each object and namespace, also while the operator stops.
+package eventrecorder
 
 import (
 	"context"
