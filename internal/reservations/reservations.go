@@ -238,10 +238,11 @@ func (m *Manager) stopWaiting(app scheduler.Key) {
 func (m *Manager) Forget(app scheduler.Key) {
 	m.mu.Lock()
 	m.stopWaiting(app)
-	m.unplaced.leave(app)
+	next := m.unplaced.leave(app)
 	attempt, known := m.entered[app]
 	delete(m.entered, app)
 	m.mu.Unlock()
+	m.enqueue(next)
 	if known {
 		m.Release(attempt)
 	}
@@ -255,8 +256,9 @@ func (m *Manager) Reserve(app scheduler.Key, attempt string, r lifecycle.Reserva
 		m.Release(attempt)
 	case lifecycle.ReservationReleased:
 		m.mu.Lock()
-		m.unplaced.leave(app)
+		next := m.unplaced.leave(app)
 		m.mu.Unlock()
+		m.enqueue(next)
 		m.Release(attempt)
 	case lifecycle.ReservationKept:
 	}

@@ -37,15 +37,22 @@ func (u *unplaced) find(app scheduler.Key, p unplacedPlace) (int, bool) {
 	})
 }
 
-func (u *unplaced) leave(app scheduler.Key) {
+// leave takes an application out, and returns the one that comes to the front of the line by that, if any does.
+func (u *unplaced) leave(app scheduler.Key) (next []scheduler.Key) {
 	p, known := u.places[app]
 	if !known {
-		return
+		return nil
 	}
 	delete(u.places, app)
-	if i, found := u.find(app, p); found {
-		u.lines[p.scheduler] = slices.Delete(u.lines[p.scheduler], i, i+1)
+	i, found := u.find(app, p)
+	if !found {
+		return nil
 	}
+	line := slices.Delete(u.lines[p.scheduler], i, i+1)
+	if u.lines[p.scheduler] = line; i < scheduler.Front && len(line) >= scheduler.Front {
+		next = append(next, line[scheduler.Front-1].app)
+	}
+	return next
 }
 
 func (u *unplaced) join(app scheduler.Key, p unplacedPlace) {
@@ -61,13 +68,15 @@ func (u *unplaced) join(app scheduler.Key, p unplacedPlace) {
 // SetUnplaced remembers whether a submitted application, queued since a time, has pods for which its scheduler has no node yet.
 func (m *Manager) SetUnplaced(app scheduler.Key, name string, since time.Time, o scheduler.Observation) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	var next []scheduler.Key
 	switch o.Stage {
 	case scheduler.StageQueued, scheduler.StageReserving, scheduler.StageShort:
 		m.unplaced.join(app, unplacedPlace{name, since})
 	case scheduler.StagePlaced, scheduler.StageEvicted, scheduler.StageRefused, scheduler.StageGone:
-		m.unplaced.leave(app)
+		next = m.unplaced.leave(app)
 	}
+	m.mu.Unlock()
+	m.enqueue(next)
 }
 
 // UnplacedAhead is how many applications with such pods were queued before one, for the same scheduler.

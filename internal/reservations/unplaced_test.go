@@ -3,9 +3,11 @@
 package reservations
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/utils/clock"
 
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
@@ -49,4 +51,22 @@ func TestUnplacedAhead(t *testing.T) {
 	m.Reserve(key("ended"), "ended-1", lifecycle.ReservationDropped)
 	m.Reserve(key("evicted"), "evicted-1", lifecycle.ReservationReleased)
 	want("they are over", 0)
+}
+
+// Who comes to the front of a line is enqueued: it waits for no event of its own.
+func TestTheNextOfTheFrontIsEnqueued(t *testing.T) {
+	var enqueued []string
+	line := &unplaced{lines: map[string][]unplacedApp{}, places: map[scheduler.Key]unplacedPlace{}}
+	key := func(i int) scheduler.Key { return scheduler.Key{Namespace: "a", Name: fmt.Sprintf("app-%02d", i)} }
+	for i := range scheduler.Front + 3 {
+		line.join(key(i), unplacedPlace{"gang", time.Unix(int64(i), 0)})
+	}
+	for _, i := range []int{scheduler.Front + 1, 0, 7, 7, scheduler.Front, 3} {
+		for _, next := range line.leave(key(i)) {
+			enqueued = append(enqueued, next.Name)
+		}
+	}
+	if diff := cmp.Diff([]string{"app-25", "app-27"}, enqueued); diff != "" {
+		t.Errorf("one behind the front leaves, two of it, one a second time, the last of it, and another with nobody behind (-want +got):\n%s", diff)
+	}
 }

@@ -12,6 +12,9 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
+// Front is how many of those whose pods wait for the same scheduler are its front: whoever comes to it is observed at once.
+const Front = 25
+
 // PodStatuses are the states of an attempt's pods.
 type PodStatuses struct {
 	// Now is when they were read.

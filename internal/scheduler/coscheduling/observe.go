@@ -87,11 +87,11 @@ func careOf(a scheduler.Attempt, p parameters, group *unstructured.Unstructured,
 	switch {
 	case !wanted:
 	case due.After(f.Now):
-		return c, min(due.Sub(f.Now), glance)
+		return c, due.Sub(f.Now)
 	default:
 		c.nudged = f.Now
 	}
-	return c, min(pauseOf(f), glance) // no event of this application reports room that others make
+	return c, min(pauseOf(f), flush) // no event of this application reports room that others make, only that it comes to the front
 }
 
 // met is whether the pods have got what the group held them for. The scheduler gives no executor of a gang a node before it has
