@@ -60,7 +60,9 @@ func decideRun(p Plan, obs Observation, env Env) Plan {
 	p.Record.State = Running
 	if d.Phase == DriverPending {
 		p.Record.State = Submitted
-		p.Requeue = min(p.Requeue, min(max(env.Now.Sub(d.CreatedAt)/2, firstRecheck), maxRecheck))
+		if !d.ScheduledAt.IsZero() || d.Waiting.Reason == "" { // a pod with no node and a condition that says so has no kubelet
+			p.Requeue = min(p.Requeue, min(max(env.Now.Sub(d.CreatedAt)/2, firstRecheck), maxRecheck))
+		}
 	}
 	if d.Deleting {
 		p.Requeue = min(p.Requeue, max(d.GoneAt.Sub(env.Now), unknownRetry))
