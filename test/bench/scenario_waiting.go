@@ -62,7 +62,8 @@ func (w *environment) createWaiting(ctx context.Context) (queued []string, err e
 		return nil, err
 	}
 	all := slices.Concat(suspended, queued)
-	if err := w.wait(ctx, "show a state", all, func(a *cluster.Seen) bool { return a.State() != "" }); err != nil {
+	shown := func(a *cluster.Seen) bool { return a.State() != "" && (!way.pods || a.HasDriver()) }
+	if err := w.wait(ctx, "show a state", all, shown); err != nil {
 		return nil, err
 	}
 	if way.answer != nil {
