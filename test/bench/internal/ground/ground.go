@@ -161,7 +161,7 @@ func (g *Ground) startAPIServer(ctx context.Context, etcd, address string) error
 		"--advertise-address="+host, "--endpoint-reconciler-type=none", "--authorization-mode=RBAC", "--token-auth-file="+file("tokens.csv"),
 		"--tls-cert-file="+file("tls.crt"), "--tls-private-key-file="+file("tls.key"), "--service-account-issuer=https://kubernetes.default.svc",
 		"--service-account-key-file="+file("tls.key"), "--service-account-signing-key-file="+file("tls.key"), "--service-cluster-ip-range=10.96.0.0/16",
-		"--audit-policy-file="+file("audit.yaml"), "--audit-log-path="+g.Calls.Path); err != nil {
+		"--audit-policy-file="+file("audit.yaml"), "--audit-log-path="+g.Calls.Path, "--audit-log-maxsize=10000"); err != nil {
 		return err
 	}
 	if g.Kubeconfig, err = g.writeKubeconfig(Operator); err != nil {
