@@ -60,9 +60,7 @@ func decideRun(p Plan, obs Observation, env Env) Plan {
 	p.Record.State = Running
 	if d.Phase == DriverPending {
 		p.Record.State = Submitted
-		if !d.ScheduledAt.IsZero() || d.Waiting.Reason == "" { // a pod with no node and a condition that says so has no kubelet
-			p.Requeue = min(p.Requeue, min(max(env.Now.Sub(d.CreatedAt)/2, firstRecheck), maxRecheck))
-		}
+		p.Requeue = min(p.Requeue, recheck(d, env.Now))
 	}
 	if d.Deleting {
 		p.Requeue = min(p.Requeue, max(d.GoneAt.Sub(env.Now), unknownRetry))
@@ -71,6 +69,14 @@ func decideRun(p Plan, obs Observation, env Env) Plan {
 		return serving(p, obs, env)
 	}
 	return withTemplate(p, d)
+}
+
+// recheck is when a pending driver pod is checked again. One with no node and a condition that says so has no kubelet.
+func recheck(d Driver, now time.Time) time.Duration {
+	if d.ScheduledAt.IsZero() && d.Waiting.Reason != "" {
+		return heartbeat
+	}
+	return min(max(now.Sub(d.CreatedAt)/2, firstRecheck), maxRecheck)
 }
 
 // maintained keeps what a driver that goes on lives on: what its scheduler wants now, and what it was created with. Of two operators that both believe
