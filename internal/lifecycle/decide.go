@@ -133,6 +133,9 @@ const (
 	RemoveFinalizer ActionKind = "RemoveFinalizer"
 )
 
+// Optional reports whether nothing waits for the action: what is not done of it is tried again with the next look.
+func (k ActionKind) Optional() bool { return k == Restore || k == Adjust }
+
 // Plan is a decision: what to record, what to do, and when to reconcile again if nothing changes before.
 type Plan struct {
 	App Application

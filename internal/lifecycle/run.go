@@ -81,7 +81,7 @@ func recheck(d Driver, now time.Time) time.Duration {
 
 // maintained keeps what a driver that goes on lives on: what its scheduler wants now, and what it was created with. Of two operators that both believe
 // to lead, one may delete the ConfigMap of a submission that was refused to it while the other creates the driver: that driver would wait for ever, since
-// nothing else ends a wait without a deadline. They come last, so that nothing waits for them.
+// nothing else ends a wait without a deadline.
 func maintained(p Plan) Plan {
 	d := p.Driver
 	if s := p.Record.State; s != Submitted && s != Running || !d.ours() || !d.live() {

@@ -58,7 +58,7 @@ const (
 )
 
 // Settle says what is true after the actions of a plan, also when one was refused. Results are given in the order of
-// the plan's actions; actions after the first refusal were not tried and have none.
+// the plan's actions; actions after the first refusal of one that is not optional were not tried and have none.
 func Settle(p Plan, results []Result, env Env) Outcome {
 	if p.App.ManagedBy != "" {
 		p.Record.DriverName = p.App.DriverName // no status is without one
@@ -71,7 +71,7 @@ func Settle(p Plan, results []Result, env Env) Outcome {
 			o = settleSchedule(o, p, r, env)
 		case r.Kind == UpdateTemplate && r.Class != ClassTransient:
 			o.Record = settleTemplate(o.Record, p, r)
-		case r.Kind == Restore || r.Kind == Adjust: // tried again with the next look
+		case r.Kind.Optional():
 		case r.Class == ClassTransient, r.Kind != Submit && r.Class != ClassDone:
 			o.Err = &ActionError{Action: r.Kind, Message: r.Message}
 			o.Record = unchanged(p, r)

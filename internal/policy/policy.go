@@ -10,6 +10,7 @@ package policy
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -208,4 +209,10 @@ func matches(pattern, text string) bool {
 		text = text[i+len(part):]
 	}
 	return true
+}
+
+// ForbidLogTails reports whether a policy keeps what drivers print out of what the operator stores. The set must be the one for the
+// application's namespace.
+func (s Set) ForbidLogTails() bool {
+	return slices.ContainsFunc(s, func(p Policy) bool { return p.Limits.ForbidLogTails })
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package reservations has what schedulers need to know of all applications together: what is reserved for attempts whose pods no quota counts
-// yet, who waits for what, and who is ahead of whom.
+// yet, who waits for what, and in which order.
 package reservations
 
 import (

@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
@@ -30,6 +31,32 @@ func (b builds) Placeholders(scheduler.Attempt) []scheduler.Placeholder {
 func (builds) ObserveReads(scheduler.Attempt, scheduler.PodStatuses) []scheduler.Read { return nil }
 func (builds) Observe(scheduler.Attempt, scheduler.Snapshot, scheduler.PodStatuses) (scheduler.Observation, error) {
 	return scheduler.Observation{}, nil
+}
+
+// adjusting wants an object of a running attempt that the API server refuses.
+type adjusting struct{ builds }
+
+func (adjusting) Observe(scheduler.Attempt, scheduler.Snapshot, scheduler.PodStatuses) (scheduler.Observation, error) {
+	group := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "x.example.org/v1", "kind": "Group"}}
+	group.SetNamespace("jobs")
+	group.SetName("pi-group")
+	return scheduler.Observation{Apply: []*unstructured.Unstructured{group}}, nil
+}
+
+// A driver gets back what it lacks, also when its scheduler's objects cannot be adjusted, and nothing of that fails the application.
+func TestRestoringDoesNotWaitForAdjusting(t *testing.T) {
+	got := 0
+	w := newHarness(t, testutil.Pi(func(o *v1beta2.SparkApplication) { o.Spec.BatchScheduler = new("counting") }))
+	w.others = []scheduler.Plugin{adjusting{builds{counting{plain{goAhead}}, &got}}}
+	w.restart()
+	sent := w.refuse(func(o client.Object) bool { _, is := o.(*unstructured.Unstructured); return is }, bySpec["422"])
+	w.settle()
+	w.lacksVolume()
+	clear(w.writes)
+	w.reconcile()
+	if *sent == 0 || w.writes["create *v1.ConfigMap"] == 0 || w.state() != "SUBMITTED" {
+		t.Errorf("%d objects are refused, the application is %s, writes %v", *sent, w.state(), w.writes)
+	}
 }
 
 // Building an application is the expensive part of a step: whatever is asked about it in a step is asked about the same candidate.

@@ -265,7 +265,7 @@ func (e *Engine[T]) submissionOf(s *scope[T], number int32) string {
 	return e.Kind.Identity(s.obj, number, s.env.Now).SubmissionID
 }
 
-// act carries out a plan. The first action that is not done ends it.
+// act carries out a plan. The first action that is not done ends it, if it is not optional.
 func (e *Engine[T]) act(ctx context.Context, s *scope[T], plan lifecycle.Plan) []lifecycle.Result {
 	results := make([]lifecycle.Result, 0, len(plan.Actions))
 	owner := s.Owner
@@ -297,7 +297,7 @@ func (e *Engine[T]) act(ctx context.Context, s *scope[T], plan lifecycle.Plan) [
 		}
 		r.Kind = action.Kind
 		results = append(results, r)
-		if r.Class != lifecycle.ClassDone {
+		if r.Class != lifecycle.ClassDone && !action.Kind.Optional() {
 			break
 		}
 	}
