@@ -212,9 +212,10 @@ func groupOf(ctx context.Context, app *v1beta2.SparkApplication, kind schema.Gro
 // freeWord begins what a sentence says of free resources.
 const freeWord = ", free "
 
-// anyFree is a pattern for a sentence, whatever amount it says is free: that is read at each look, while pods come and go.
+// anyFree is a pattern for a sentence, whatever amount it says is free, and reserved for pods that a quota does not count yet: that is read at
+// each look, while pods come and go.
 func anyFree(sentence string) string {
-	return regexp.MustCompile(regexp.QuoteMeta(freeWord)+`\S+ of `).ReplaceAllLiteralString(regexp.QuoteMeta(sentence), freeWord+`\S+ of `)
+	return regexp.MustCompile(freeWord+`\S+ of (\S+)`).ReplaceAllString(regexp.QuoteMeta(sentence), freeWord+`\S+ of $1(?:, reserved \S+ for others)?`)
 }
 
 // countEvents counts how often an application's events have a message. An event is recorded at the first word of a wait: how
