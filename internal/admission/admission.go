@@ -121,10 +121,13 @@ func (c Checked) Candidate(registry *scheduler.Registry, annotations map[string]
 	return candidate.allowed(registry)
 }
 
-// allowed is the candidate, if its namespace may use the queue in which its pods end up.
+// allowed is the candidate, if its namespace may use the queue in which its pods end up, and they name nobody else as their user.
 func (c *Candidate) allowed(registry *scheduler.Registry) (*Candidate, Result) {
 	c.attempt.Placeholders, c.err = scheduler.Placeholders(c.plugin, c.attempt)
 	if wrong, found := c.forbiddenQueue(registry); found {
+		return nil, Result{Admission: c.signed(wrong.Admission())}
+	}
+	if wrong, found := registry.OtherUser(c.plugin, c.attempt); found {
 		return nil, Result{Admission: c.signed(wrong.Admission())}
 	}
 	return c, Result{Admission: scheduler.Admission{Choice: c.attempt.Choice}}

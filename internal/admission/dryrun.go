@@ -83,6 +83,7 @@ func (f *DryRunResult) schedule(registry *scheduler.Registry, request scheduler.
 		}
 	}
 	if schedulerKnown {
+		f.users(registry)
 		f.findings(queueKnown)
 	}
 	if len(f.Errors) == 0 {
@@ -90,6 +91,17 @@ func (f *DryRunResult) schedule(registry *scheduler.Registry, request scheduler.
 	}
 	if annotated && (resolution.Source == scheduler.SourceCluster || asked.Queue == "" && resolution.Plugin.Describe().Supports.Queues) {
 		f.Assumptions = append(f.Assumptions, fmt.Sprintf("no annotation of namespace %s may choose a scheduler or a queue", f.checked.App.Namespace))
+	}
+}
+
+// users adds that pods name somebody else as their user.
+func (f *DryRunResult) users(registry *scheduler.Registry) {
+	switch wrong, found := registry.OtherUser(f.candidate.plugin, f.candidate.attempt); {
+	case !found:
+	case wrong.Uncertain():
+		f.Assumptions = append(f.Assumptions, wrong.Assumption())
+	default:
+		f.Errors = append(f.Errors, contradiction(f.candidate.attempt.Field(scheduler.FieldScheduler), wrong.Problem()))
 	}
 }
 

@@ -49,6 +49,7 @@ var (
 	_ scheduler.Observer        = Plugin{}
 	_ scheduler.Queuer          = Plugin{}
 	_ scheduler.PlaceholderUser = Plugin{}
+	_ scheduler.UserReader      = Plugin{}
 )
 
 // parameters are spec.batchSchedulerOptions.parameters, by YuniKorn's own names.
@@ -200,19 +201,37 @@ func (Plugin) QueueOf(pod spark.PodAttributes, _ []*unstructured.Unstructured) (
 // QueueOfObject knows none: YuniKorn has no objects.
 func (Plugin) QueueOfObject(*unstructured.Unstructured) (string, bool) { return "", false }
 
+// userInfo is the user of a pod, as YuniKorn reads it from the annotation.
+type userInfo struct {
+	User   string   `json:"user"`
+	Groups []string `json:"groups,omitempty"`
+}
+
 func setUser(o *spark.PodOverlay, user scheduler.User) error {
 	if user.Name == "" {
 		return nil
 	}
-	text, err := json.Marshal(struct {
-		User   string   `json:"user"`
-		Groups []string `json:"groups,omitempty"`
-	}{user.Name, user.Groups})
+	text, err := json.Marshal(userInfo{user.Name, user.Groups})
 	if err != nil {
 		return fmt.Errorf("encode the user: %w", err)
 	}
 	scheduler.SetIn(&o.Annotations, annotationUser, string(text))
 	return nil
+}
+
+// OtherUser reads the annotation, and the label of old, which counts where there is no annotation.
+func (Plugin) OtherUser(pod spark.PodAttributes, user scheduler.User) (scheduler.PodKey, bool) {
+	if text, set := pod.Annotations[annotationUser]; set {
+		var named userInfo
+		foreign := func(group string) bool { return !slices.Contains(user.Groups, group) }
+		if err := json.Unmarshal([]byte(text), &named); err != nil || user.Name == "" || named.User != user.Name || slices.ContainsFunc(named.Groups, foreign) {
+			return scheduler.PodKey{Part: scheduler.PodAnnotation, Key: annotationUser}, true
+		}
+	}
+	if name, set := pod.Labels[constants.DefaultUserLabel]; set && (user.Name == "" || name != user.Name) {
+		return scheduler.PodKey{Part: scheduler.PodLabel, Key: constants.DefaultUserLabel}, true
+	}
+	return scheduler.PodKey{}, false
 }
 
 // taskGroup is a set of placeholders, as YuniKorn reads it from the annotation.

@@ -87,11 +87,13 @@ func user(w *Harness) {
 	is()
 	w.completes(a)
 
-	b := w.create("forged", func(o *app) {
-		o.Annotations = map[string]string{v1beta2.AnnotationSubmitter: "ann"}
-		o.Spec.Driver.Annotations = map[string]string{"yunikorn.apache.org/user.info": forged}
-	})
-	w.eventually("what is forged is refused", w.inState(b, v1beta2.ApplicationStateFailed))
+	for name, recorded := range map[string]map[string]string{"forged": {v1beta2.AnnotationSubmitter: "ann"}, "unrecorded": nil} {
+		b := w.create(name, func(o *app) {
+			o.Annotations = recorded
+			o.Spec.Driver.Annotations = map[string]string{"yunikorn.apache.org/user.info": forged}
+		})
+		w.eventually("what is forged is refused: "+name, w.inState(b, v1beta2.ApplicationStateFailed))
+	}
 }
 
 // askAndGiveBack is an attempt as the engine makes it, without pods.

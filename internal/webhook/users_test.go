@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package webhook
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/admission"
+	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/resolve"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/scheduler/kube"
+	"github.com/firesteel-dev/firesteel/internal/scheduler/yunikorn"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
+)
+
+// YuniKorn counts the pods of an application as those of the user that they name, and believes the operator. So they name who created the
+// application or nobody, whoever has chosen the scheduler.
+func TestPodsNameNobodyElse(t *testing.T) {
+	const info, label = "yunikorn.apache.org/user.info", "yunikorn.apache.org/username"
+	ann := lifecycle.Submitter{User: "ann", Groups: []string{"dev", "qa"}}
+	cases := map[string]struct {
+		reason       string
+		user         lifecycle.Submitter
+		batch, named string
+		annotation   string
+		label        string
+		want         string
+	}{
+		"Nothing":        {reason: "the usual case", user: ann, batch: "yunikorn"},
+		"Unrecorded":     {reason: "nobody knows whether it is true", batch: "yunikorn", annotation: `{"user":"root"}`, want: `annotation ` + info + `: "{\"user\":\"root\"}"`},
+		"UnrecordedName": {reason: "the label of old is read, too", batch: "yunikorn", label: "root", want: `label ` + label + `: "root"`},
+		"OtherLabel":     {reason: "it would count where YuniKorn drops the annotation", user: ann, batch: "yunikorn", label: "root", want: `label ` + label + `: "root"`},
+		"Own":            {reason: "it is true", user: ann, named: "yunikorn", annotation: `{"user":"ann","groups":["qa"]}`, label: "ann"},
+		"ByName":         {reason: "the scheduler is the same", named: "yunikorn", annotation: `{"user":"root"}`, want: info},
+		"OtherByName":    {reason: "another user", user: ann, named: "yunikorn", annotation: `{"user":"bob"}`, want: "which is not who created the application"},
+		"OtherGroup":     {reason: "limits are per group, too", user: ann, named: "yunikorn", annotation: `{"user":"ann","groups":["ops"]}`, want: info},
+		"Unreadable":     {reason: "YuniKorn may read it in another way", user: ann, named: "yunikorn", annotation: `{"user":"ann"`, want: info},
+		"OtherScheduler": {reason: "nobody reads it", named: "mine", annotation: `{"user":"root"}`},
+	}
+	registry, err := scheduler.NewRegistryFor(scheduler.Policy{Default: kube.Name, Enabled: []string{kube.Name, yunikorn.Name}}, kube.Plugin{}, yunikorn.Plugin{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range cases {
+		for _, role := range []string{"driver", "executor"} {
+			t.Run(name+"/"+role, func(t *testing.T) {
+				o := testutil.Pi()
+				pod := map[string]*v1beta2.SparkPodSpec{"driver": &o.Spec.Driver.SparkPodSpec, "executor": &o.Spec.Executor.SparkPodSpec}[role]
+				if o.Spec.BatchScheduler = new("none"); tc.batch != "" {
+					o.Spec.BatchScheduler = &tc.batch
+				}
+				if tc.named != "" {
+					pod.SchedulerName = &tc.named
+				}
+				pod.Annotations, pod.Labels = map[string]string{}, map[string]string{}
+				if tc.annotation != "" {
+					pod.Annotations[info] = tc.annotation
+				}
+				if tc.label != "" {
+					pod.Labels[label] = tc.label
+				}
+				a := resolve.Load(kubeflow.SparkApplications{}, o, lifecycle.Record{State: lifecycle.Queued, Submitter: tc.user}, resolve.Operator{Registry: registry}, time.Unix(0, 0))
+				candidate, answer := admission.Validate(a).Candidate(registry, nil)
+				dry := admission.DryRun(a, registry)
+				assumed := strings.Join(dry.Assumptions, "; ")
+				switch {
+				case tc.want == "" && (candidate == nil || len(dry.Errors) > 0 || strings.Contains(assumed, "user")):
+					t.Errorf("%s: %+v, %v, %s", tc.reason, answer, dry.Errors, assumed)
+				case tc.want == "":
+				case candidate != nil || answer.Reason != scheduler.ReasonPodKeyConflict || !strings.Contains(answer.Message, tc.want) || !strings.Contains(answer.Message, role+" pod"):
+					t.Errorf("%s: %+v, want %q of the %s", tc.reason, answer.Admission, tc.want, role)
+				case tc.user.User == "" && !strings.Contains(assumed, tc.want): // who will have created it is not known yet
+					t.Errorf("%s: assumed is %q, want %q", tc.reason, assumed, tc.want)
+				case tc.user.User != "" && (len(dry.Errors) != 1 || !strings.Contains(dry.Errors[0].Detail, tc.want)):
+					t.Errorf("%s: the webhook says %v, want %q", tc.reason, dry.Errors, tc.want)
+				}
+			})
+		}
+	}
+}
