@@ -51,7 +51,7 @@ type waiter struct {
 // ran, so room counts as made now.
 func New(now clock.PassiveClock, kinds *informers.SchedulerKinds, order scheduler.Order) *Manager {
 	return &Manager{clock: now, kinds: kinds, generation: 1, ledger: scheduler.NewLedger(order), waiting: map[scheduler.Key]waiter{}, loose: map[string]map[scheduler.Key]bool{}, entered: map[scheduler.Key]string{}, room: now.Now(),
-		unplaced: unplaced{lines: map[string][]unplacedApp{}, places: map[scheduler.Key]unplacedPlace{}}}
+		unplaced: newUnplaced()}
 }
 
 // Unavailable returns why the plugin cannot be asked now.

@@ -4,16 +4,17 @@ package reservations
 
 import (
 	"cmp"
-	"slices"
 	"time"
+
+	"github.com/google/btree"
 
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
 // unplaced are the submitted applications whose pods wait for their schedulers, in the order in which they came. After a restart they take
-// their places when they are next observed.
+// their places when they are next observed. B-trees keep joining and leaving cheap however many wait.
 type unplaced struct {
-	lines  map[string][]unplacedApp // by scheduler
+	lines  map[string]*btree.BTreeG[unplacedApp] // by scheduler
 	places map[scheduler.Key]unplacedPlace
 }
 
@@ -22,19 +23,31 @@ type unplacedApp struct {
 	since time.Time
 }
 
+func (x unplacedApp) before(y unplacedApp) bool {
+	return cmp.Or(x.since.Compare(y.since), cmp.Compare(x.app.String(), y.app.String())) < 0
+}
+
 type unplacedPlace struct {
 	scheduler string
 	since     time.Time
 }
 
-// find returns the place that an application has in a line, or would have.
-func (u *unplaced) find(app scheduler.Key, p unplacedPlace) (int, bool) {
-	return slices.BinarySearchFunc(u.lines[p.scheduler], unplacedApp{app, p.since}, func(x, y unplacedApp) int {
-		if c := x.since.Compare(y.since); c != 0 {
-			return c
-		}
-		return cmp.Compare(x.app.String(), y.app.String())
+func newUnplaced() unplaced {
+	return unplaced{lines: map[string]*btree.BTreeG[unplacedApp]{}, places: map[scheduler.Key]unplacedPlace{}}
+}
+
+// front are the first of a line.
+func (u *unplaced) front(name string) []unplacedApp {
+	line, known := u.lines[name]
+	if !known {
+		return nil
+	}
+	first := make([]unplacedApp, 0, scheduler.Front)
+	line.Ascend(func(x unplacedApp) bool {
+		first = append(first, x)
+		return len(first) < scheduler.Front
 	})
+	return first
 }
 
 // leave takes an application out, and returns the one that comes to the front of the line by that, if any does.
@@ -44,13 +57,10 @@ func (u *unplaced) leave(app scheduler.Key) (next []scheduler.Key) {
 		return nil
 	}
 	delete(u.places, app)
-	i, found := u.find(app, p)
-	if !found {
-		return nil
-	}
-	line := slices.Delete(u.lines[p.scheduler], i, i+1)
-	if u.lines[p.scheduler] = line; i < scheduler.Front && len(line) >= scheduler.Front {
-		next = append(next, line[scheduler.Front-1].app)
+	left := unplacedApp{app, p.since}
+	u.lines[p.scheduler].Delete(left)
+	if first := u.front(p.scheduler); len(first) == scheduler.Front && left.before(first[scheduler.Front-1]) {
+		next = append(next, first[scheduler.Front-1].app)
 	}
 	return next
 }
@@ -60,8 +70,11 @@ func (u *unplaced) join(app scheduler.Key, p unplacedPlace) {
 		return
 	}
 	u.leave(app)
-	i, _ := u.find(app, p)
-	u.lines[p.scheduler] = slices.Insert(u.lines[p.scheduler], i, unplacedApp{app, p.since})
+	if u.lines[p.scheduler] == nil {
+		const degree = 32 // an item has 88 bytes, and thousands come one after the other
+		u.lines[p.scheduler] = btree.NewG(degree, unplacedApp.before)
+	}
+	u.lines[p.scheduler].ReplaceOrInsert(unplacedApp{app, p.since})
 	u.places[app] = p
 }
 
@@ -79,10 +92,15 @@ func (m *Manager) SetUnplaced(app scheduler.Key, name string, since time.Time, o
 	m.enqueue(next)
 }
 
-// UnplacedAhead is how many applications with such pods were queued before one, for the same scheduler.
+// UnplacedAhead is how many applications with such pods were queued before one, for the same scheduler; scheduler.Front for so many or more.
 func (m *Manager) UnplacedAhead(app scheduler.Key, name string, since time.Time) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	i, _ := m.unplaced.find(app, unplacedPlace{name, since})
-	return i
+	ahead := 0
+	for _, x := range m.unplaced.front(name) {
+		if x.app != app && x.before(unplacedApp{app, since}) {
+			ahead++
+		}
+	}
+	return ahead
 }

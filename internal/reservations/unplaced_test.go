@@ -47,6 +47,13 @@ func TestUnplacedAhead(t *testing.T) {
 		set(name, "gang", 1, scheduler.StageReserving)
 	}
 	want("three more", 3)
+	for _, name := range []string{"fourth", "fifth"} {
+		set(name, "gang", 1, scheduler.StageQueued)
+	}
+	want("who is behind the front is not told how far", scheduler.Front)
+	for _, name := range []string{"fourth", "fifth"} {
+		m.Forget(key(name))
+	}
 	m.Forget(key("gone"))
 	m.Reserve(key("ended"), "ended-1", lifecycle.ReservationDropped)
 	m.Reserve(key("evicted"), "evicted-1", lifecycle.ReservationReleased)
@@ -56,17 +63,17 @@ func TestUnplacedAhead(t *testing.T) {
 // Who comes to the front of a line is enqueued: it waits for no event of its own.
 func TestTheNextOfTheFrontIsEnqueued(t *testing.T) {
 	var enqueued []string
-	line := &unplaced{lines: map[string][]unplacedApp{}, places: map[scheduler.Key]unplacedPlace{}}
+	line := newUnplaced()
 	key := func(i int) scheduler.Key { return scheduler.Key{Namespace: "a", Name: fmt.Sprintf("app-%02d", i)} }
 	for i := range scheduler.Front + 3 {
 		line.join(key(i), unplacedPlace{"gang", time.Unix(int64(i), 0)})
 	}
-	for _, i := range []int{scheduler.Front + 1, 0, 7, 7, scheduler.Front, 3} {
+	for _, i := range []int{scheduler.Front + 1, 0, 1, 1, scheduler.Front, 2} {
 		for _, next := range line.leave(key(i)) {
 			enqueued = append(enqueued, next.Name)
 		}
 	}
-	if diff := cmp.Diff([]string{"app-25", "app-27"}, enqueued); diff != "" {
+	if diff := cmp.Diff([]string{"app-03", "app-05"}, enqueued); diff != "" {
 		t.Errorf("one behind the front leaves, two of it, one a second time, the last of it, and another with nobody behind (-want +got):\n%s", diff)
 	}
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // Front is how many of those whose pods wait for the same scheduler are its front: whoever comes to it is observed at once.
-const Front = 25
+const Front = 3
 
 // PodStatuses are the states of an attempt's pods.
 type PodStatuses struct {
@@ -27,7 +27,8 @@ type PodStatuses struct {
 	ExecutorsEver int32
 	// RoomMadeAt is when a pod of any application was last seen to end or to go; zero if none was.
 	RoomMadeAt time.Time
-	// Ahead is how many other attempts are known that were queued before this one and have pods that wait for the same scheduler.
+	// Ahead is how many other attempts are known that were queued before this one and have pods that wait for the same scheduler; Front for so
+	// many or more.
 	Ahead int
 }
 

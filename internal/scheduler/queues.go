@@ -64,19 +64,19 @@ func (r *Registry) ForbiddenQueue(p Plugin, a Attempt, made []*unstructured.Unst
 	return QueueConflict{}, false
 }
 
-// decoratedPod is a pod as its scheduler will see it.
-type decoratedPod struct {
+// rolePod is a pod as its scheduler will see it.
+type rolePod struct {
 	role string
 	spark.PodAttributes
 }
 
 // decoratedPods are the pods of both roles; none if the plugin fails, which is reported when it is asked.
-func decoratedPods(p Plugin, a Attempt) []decoratedPod {
+func decoratedPods(p Plugin, a Attempt) []rolePod {
 	d, err := decorationOf(p, a)
 	if err != nil {
 		return nil
 	}
-	pods := []decoratedPod{{spark.RoleDriver, a.PodSets.DriverAttributes}, {spark.RoleExecutor, a.PodSets.ExecutorAttributes}}
+	pods := []rolePod{{spark.RoleDriver, a.PodSets.DriverAttributes}, {spark.RoleExecutor, a.PodSets.ExecutorAttributes}}
 	for i, overlay := range []spark.PodOverlay{d.Driver, d.Executor} {
 		pods[i].Labels, pods[i].Annotations = over(pods[i].Labels, overlay.Labels), over(pods[i].Annotations, overlay.Annotations)
 		if name := p.Describe().SchedulerName; name != "" {
@@ -95,7 +95,7 @@ func over(below, above map[string]string) map[string]string {
 }
 
 // podConflict judges one pod.
-func (r *Registry) podConflict(p Plugin, a Attempt, pod decoratedPod, usable []string, made []*unstructured.Unstructured) (QueueConflict, bool) {
+func (r *Registry) podConflict(p Plugin, a Attempt, pod rolePod, usable []string, made []*unstructured.Unstructured) (QueueConflict, bool) {
 	queuer, name := r.queuer(pod.SchedulerName)
 	if queuer == nil {
 		return QueueConflict{}, false
@@ -120,15 +120,19 @@ func (r *Registry) podConflict(p Plugin, a Attempt, pod decoratedPod, usable []s
 
 // queuer returns the plugin of a scheduler, enabled or not, if it knows queues.
 func (r *Registry) queuer(schedulerName string) (Queuer, string) {
-	if schedulerName == "" {
-		return nil, ""
-	}
+	name := r.placing(schedulerName)
+	queuer, _ := r.plugins[name].(Queuer)
+	return queuer, name
+}
+
+// placing is the name of the plugin whose scheduler places pods with a schedulerName, enabled or not; "" if there is none.
+func (r *Registry) placing(schedulerName string) string {
 	for _, name := range slices.Sorted(maps.Keys(r.plugins)) {
-		if queuer, ok := r.plugins[name].(Queuer); ok && r.plugins[name].Describe().SchedulerName == schedulerName {
-			return queuer, name
+		if schedulerName != "" && r.plugins[name].Describe().SchedulerName == schedulerName {
+			return name
 		}
 	}
-	return nil, ""
+	return ""
 }
 
 // QueueRule says which namespaces may use which queues. Both are patterns in which * matches any text, ? for any one

@@ -4,8 +4,6 @@ package scheduler
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
@@ -24,22 +22,23 @@ type UserConflict struct {
 	user                   User
 }
 
-// OtherUser finds pods of an attempt that name somebody else than who created the application, by the scheduler that takes them, as ForbiddenQueue
-// does.
+// OtherUser finds pods of an attempt that name somebody else than who created the application, by the scheduler that takes them, which need not
+// be that of the plugin.
 func (r *Registry) OtherUser(p Plugin, a Attempt) (UserConflict, bool) {
-	for _, pod := range decoratedPods(p, a) {
-		for _, name := range slices.Sorted(maps.Keys(r.plugins)) {
-			reader, ok := r.plugins[name].(UserReader)
-			if !ok || pod.SchedulerName == "" || r.plugins[name].Describe().SchedulerName != pod.SchedulerName {
-				continue
+	for _, pod := range []rolePod{{spark.RoleDriver, a.PodSets.DriverAttributes}, {spark.RoleExecutor, a.PodSets.ExecutorAttributes}} {
+		if name := p.Describe().SchedulerName; name != "" {
+			pod.SchedulerName = name
+		}
+		reader, ok := r.plugins[r.placing(pod.SchedulerName)].(UserReader)
+		if !ok {
+			continue
+		}
+		if key, found := reader.OtherUser(pod.PodAttributes, a.User); found {
+			value := pod.Labels[key.Key]
+			if key.Part == PodAnnotation {
+				value = pod.Annotations[key.Key]
 			}
-			if key, found := reader.OtherUser(pod.PodAttributes, a.User); found {
-				value := pod.Labels[key.Key]
-				if key.Part == PodAnnotation {
-					value = pod.Annotations[key.Key]
-				}
-				return UserConflict{pod.role, pod.SchedulerName, value, key, a.User}, true
-			}
+			return UserConflict{pod.role, pod.SchedulerName, value, key, a.User}, true
 		}
 	}
 	return UserConflict{}, false

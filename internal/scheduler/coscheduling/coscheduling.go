@@ -215,14 +215,8 @@ func group(a scheduler.Attempt, p parameters, c care) (*unstructured.Unstructure
 const (
 	// settle is how long a change of a group's spec needs until the scheduler uses it.
 	settle = 5 * time.Second
-	// pause is the least time between two nudges of a group at the front. For each that many more ahead of it, it is one pause longer.
+	// pause is the least time between two nudges of a group.
 	pause = 15 * time.Second
 	// flush is how long the scheduler lets pods wait before it requeues them by itself, if it is not set otherwise.
 	flush = 5 * time.Minute
 )
-
-// pauseOf is the least time between two nudges. Each is a PATCH request, and with the same time for all groups their number would grow
-// with that of the groups that wait; so the first in line get most of them.
-func pauseOf(f scheduler.PodStatuses) time.Duration {
-	return pause + pause*time.Duration(f.Ahead)/scheduler.Front
-}

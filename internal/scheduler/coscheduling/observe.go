@@ -28,9 +28,9 @@ func (Plugin) ObserveReads(a scheduler.Attempt, _ scheduler.PodStatuses) []sched
 // Once the driver has a node the group is lowered to the driver's room, or a late or replaced executor would be held
 // against the room of the whole application. A gang of executors is lowered to one member once it was complete, or a late
 // executor would be held until there are as many as at the start. The scheduler does not requeue pods of a group when other pods end, and it
-// evaluates a changed group by its old spec; any further change of the group requeues them. So a group whose pods wait is
-// nudged, by an annotation, a while after it was lowered and when room was made: the first in line every 15 seconds, those behind them
-// less often, and the rest not at all.
+// evaluates a changed group by its old spec; any further change of any group requeues the pods of all groups. So a group whose pods wait is
+// nudged, by an annotation, a while after it was lowered. When room was made the front of the line is nudged, which wakes all: several, since the
+// first may be broken.
 func (Plugin) Observe(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.PodStatuses) (scheduler.Observation, error) {
 	o := scheduler.Pods(f)
 	switch o.Stage {
@@ -91,7 +91,10 @@ func careOf(a scheduler.Attempt, p parameters, group *unstructured.Unstructured,
 	default:
 		c.nudged = f.Now
 	}
-	return c, min(pauseOf(f), flush) // no event of this application reports room that others make, only that it comes to the front
+	if f.Ahead >= scheduler.Front {
+		return c, flush // it is observed when it comes to the front
+	}
+	return c, pause // no event of this application reports room that others make
 }
 
 // met is whether the pods have got what the group held them for. The scheduler gives no executor of a gang a node before it has
@@ -109,8 +112,8 @@ func nextNudge(c care, f scheduler.PodStatuses) (time.Time, bool) {
 	if !c.lowered.IsZero() && c.nudged.Before(settled) {
 		return settled, true
 	}
-	if between := pauseOf(f); between < flush && f.RoomMadeAt.After(c.nudged) && f.RoomMadeAt.After(waitingSince(f)) {
-		return later(c.nudged.Add(between), f.RoomMadeAt), true
+	if f.Ahead < scheduler.Front && f.RoomMadeAt.After(c.nudged) && f.RoomMadeAt.After(waitingSince(f)) {
+		return later(c.nudged.Add(pause), f.RoomMadeAt), true
 	}
 	return time.Time{}, false
 }
