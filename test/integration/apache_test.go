@@ -165,21 +165,27 @@ func (w *twoFamilies) routesApache(ctx context.Context, ns string) {
 	}
 }
 
-var _ = Describe("The definition of spark.apache.org SparkApplications", smoke, func() {
-	It("takes every manifest that Apache's definition took, and keeps what was written", func(ctx SpecContext) {
+var _ = Describe("The definitions of spark.apache.org", smoke, func() {
+	It("take every manifest that Apache's definitions took, and keep what was written", func(ctx SpecContext) {
 		corpus := golden.Open(GinkgoTB(), "GOLDEN_APACHE", filepath.Join("..", "..", "internal", "convert", "apache", "testdata", "golden.zip"))
-		taken := 0
+		taken := map[string]int{}
 		for _, c := range corpus.Cases(GinkgoTB()) {
 			var input struct{ Manifest map[string]any }
+			var recorded struct{ Calls map[string]int }
 			corpus.Read(GinkgoTB(), &input, c.Dir, "case.json")
 			o := &unstructured.Unstructured{Object: input.Manifest}
-			if o.GetKind() != "SparkApplication" {
-				continue
-			}
 			written := o.DeepCopy()
 			o.SetNamespace("default")
+			if _, err := corpus.ReadFile(c.Dir, "states.json"); err == nil {
+				corpus.Read(GinkgoTB(), &recorded, c.Dir, "states.json")
+			}
+			if len(recorded.Calls) == 0 && o.GetKind() == "SparkCluster" && o.GetLabels()[v1.LabelSentinel] == "" {
+				Expect(admin.Create(ctx, o, client.DryRunAll)).To(MatchError(ContainSubstring("clusterTolerations: Required value")), c.Dir)
+				taken["refused"]++
+				continue
+			}
 			Expect(admin.Create(ctx, o, client.DryRunAll)).To(Succeed(), c.Dir)
-			taken++
+			taken[o.GetKind()]++
 			if o.GroupVersionKind().Version == "v1beta1" {
 				spec, _, _ := unstructured.NestedMap(o.Object, "spec")
 				Expect(spec).NotTo(HaveKey("driverHttpRouteList"), "the frozen version does not have it")
@@ -192,6 +198,6 @@ var _ = Describe("The definition of spark.apache.org SparkApplications", smoke, 
 			Expect(err).NotTo(HaveOccurred())
 			Expect(json.Marshal(o.Object["spec"])).To(MatchJSON(want), c.Dir)
 		}
-		Expect(taken).To(BeNumerically(">", 100))
+		Expect(taken).To(Equal(map[string]int{"SparkApplication": 116, "SparkCluster": 18, "refused": 1}))
 	})
 })

@@ -6,13 +6,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/internal/observe"
@@ -82,5 +86,19 @@ func TestLedgerIsRebuilt(t *testing.T) {
 				t.Errorf("%s: expected %t, %d workers are reserved", tc.reason, o.Expected, workers)
 			}
 		})
+	}
+}
+
+// A pod concerns the cluster that its label names. An application of the same name is another matter.
+func TestPodsOfApplicationsConcernNoCluster(t *testing.T) {
+	pod := func(label string) *corev1.Pod {
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "pi-0-driver", Labels: map[string]string{label: "pi"}}}
+	}
+	if got := clusterOf(t.Context(), pod(v1.LabelAppName)); len(got) != 0 {
+		t.Errorf("the driver of an application concerns %v", got)
+	}
+	want := []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: "jobs", Name: "pi"}}}
+	if diff := cmp.Diff(want, clusterOf(t.Context(), pod(v1.LabelClusterName))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -4,6 +4,9 @@ package apache
 
 import (
 	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -278,5 +281,76 @@ func TestInvalidEndsOnce(t *testing.T) {
 	w.pass(time.Second)
 	if err := w.client.Get(t.Context(), w.key(), &v1.SparkApplication{}); err == nil {
 		t.Error("it cannot be deleted")
+	}
+}
+
+// Tools compare states by their order, and the enum of the definition has it, too (section 2.1 of their documentation's facts; Suspended came last).
+func TestOrderOfStates(t *testing.T) {
+	want := []string{
+		"Submitted", "ScheduledToRestart", "DriverRequested", "DriverStarted", "DriverReady", "InitializedBelowThresholdExecutors", "RunningHealthy",
+		"RunningWithPartialCapacity", "RunningWithBelowThresholdExecutors", "DriverStartTimedOut", "ExecutorsStartTimedOut", "DriverReadyTimedOut", "Succeeded",
+		"Failed", "SchedulingFailure", "DriverEvicted", "ResourceReleased", "TerminatedWithoutReleaseResources", "Suspended",
+	}
+	if diff := cmp.Diff(want, States()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	served, err := os.ReadFile("../../../config/crd/bases/spark.apache.org_sparkapplications.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if enum := "-" + strings.Join(want, "\n-"); !strings.Contains(strings.ReplaceAll(string(served), " ", ""), enum) {
+		t.Error("the enum of the definition has another order")
+	}
+}
+
+// An application that may run again keeps nothing at its end, whatever the retain policy says: release 1.1.0 has it so.
+func TestRestartsRetainNothing(t *testing.T) {
+	r := own(func(s *v1.SparkApplicationSpec) {
+		restarting(s)
+		s.ApplicationTolerations.RestartConfig.MaxRestartAttempts = new(int64(0))
+		s.ApplicationTolerations.ResourceRetainPolicy = v1.RetainAlways
+	})
+	w := newWorld(t, r)
+	w.pass(5 * time.Second)
+	w.play(driverIs("ready"))
+	w.pass(time.Second)
+	w.play(driverIs("failed"))
+	w.pass(5 * time.Second)
+	w.expect("Submitted DriverRequested DriverStarted DriverReady RunningHealthy Failed ResourceReleased")
+	if left := w.names(); len(left) > 0 {
+		t.Errorf("%v are left", left)
+	}
+}
+
+// The tests that testdata/README.md names are there.
+func TestChecklistNamesTests(t *testing.T) {
+	text, err := os.ReadFile("testdata/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	declared := map[string]bool{}
+	for _, folder := range []string{".", "../../../api/spark/v1", "../../../docs", "../../controller/cluster", "../../controller/sentinel", "../../lifecycle", "../../standalone"} {
+		files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			code, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, found := range regexp.MustCompile(`(?m)^func (Test\w+)\(`).FindAllStringSubmatch(string(code), -1) {
+				declared[found[1]] = true
+			}
+		}
+	}
+	named := regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(string(text), -1)
+	if len(named) < 30 {
+		t.Errorf("it names %d tests", len(named))
+	}
+	for _, found := range named {
+		if !declared[found[1]] {
+			t.Errorf("there is no %s", found[1])
+		}
 	}
 }

@@ -193,6 +193,9 @@ func (h *clusterHistory) act(a standalone.Action, decided *v1.SparkCluster, plan
 			h.uids++
 			object = clusterObject{uid: h.uids, ours: true}
 		}
+		if sets := []string{masterName("pi"), workerName("pi")}; a.Ref.Kind == "StatefulSet" && !slices.Contains(sets, a.Ref.Name) {
+			h.fail("%s is made beside %v", a.Ref, sets)
+		}
 		if decided.Spec.Suspend && slices.Contains([]string{"StatefulSet", "HorizontalPodAutoscaler"}, a.Ref.Kind) {
 			h.fail("%s is made for a suspended cluster", a.Ref)
 		}
@@ -326,6 +329,11 @@ func (h *clusterHistory) settled() error {
 	if h.cluster == nil {
 		if len(h.pods) > 0 {
 			return errors.New("pods are left of a cluster that is gone")
+		}
+		for ref, object := range h.objects {
+			if object.ours {
+				return fmt.Errorf("%s is left of a cluster that is gone", ref)
+			}
 		}
 		return nil
 	}

@@ -81,9 +81,9 @@ func recordings(t *testing.T) []recording {
 		if _, err := corpus.ReadFile(c.Dir, "stored.json"); err == nil {
 			corpus.Read(t, &stored, c.Dir, "stored.json")
 		}
-		r.expected = expectedOf(&r, states, stored)
 		decode(t, input.Manifest, r.app)
 		r.app.Namespace = r.namespace
+		r.expected = expectedOf(&r, states, stored)
 		all = append(all, r)
 	}
 	return all
@@ -164,7 +164,8 @@ func built(t *testing.T, app spark.Application, id spark.Identity) ([]golden.Obj
 	return plain, nil
 }
 
-// templateFile is in the recorded configuration of a driver with a template: a file of the operator's that was gone when anybody could read it.
+// templateFile is in the recorded configuration of a driver with a template: a file of the operator's that was gone when anybody could read it
+// (docs/migrate-from-apache.md).
 const templateFile = "spark.kubernetes.driver.podTemplateFile=<template file>\n"
 
 // compared brings objects into the form in which they are compared. differs says that what differs on purpose was left out.

@@ -3,6 +3,7 @@
 package apache
 
 import (
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/test/golden"
@@ -63,7 +65,24 @@ func TestGoldenStates(t *testing.T) {
 					t.Errorf("objects at the end (-recorded +ours):\n%s", diff)
 				}
 			}
-			if want.differs {
+			if want.history != nil {
+				if diff := cmp.Diff(want.history, keysOf(w.last.StateTransitionHistory)); diff != "" {
+					t.Errorf("keys of the history (-recorded +ours):\n%s", diff)
+				}
+				if previous := w.last.PreviousAttemptSummary; previous != nil {
+					if diff := cmp.Diff(want.previousHistory, keysOf(previous.StateTransitionHistory)); diff != "" {
+						t.Errorf("keys of the history of the previous attempt (-recorded +ours):\n%s", diff)
+					}
+				}
+			}
+			var left v1.SparkApplication
+			switch err := w.client.Get(t.Context(), w.key(), &left); {
+			case apierrors.IsNotFound(err) != want.gone:
+				t.Errorf("the application is gone: %t, recorded: %t (%v)", !want.gone, want.gone, err)
+			case len(left.Finalizers) > 0:
+				t.Errorf("finalizers are left: %q", left.Finalizers)
+			}
+			if len(want.differs) > 0 {
 				outcome = golden.Deliberate
 			}
 		})
@@ -74,7 +93,7 @@ func TestGoldenStates(t *testing.T) {
 // What the API server refuses, and the operator does not find wrong itself, is tried again as the policy says.
 func TestGoldenStatesOfRefusals(t *testing.T) {
 	for _, r := range recordings(t) {
-		if d := differences[r.dir]; d.reason != invalid {
+		if !slices.Contains(r.expected.differs, invalid) {
 			continue
 		}
 		t.Run(r.dir, func(t *testing.T) {
@@ -86,8 +105,8 @@ func TestGoldenStatesOfRefusals(t *testing.T) {
 			}
 			w.pass(time.Second)
 			want := r.sequence
-			if strings.HasPrefix(r.dir, "delete-") {
-				want = want[:len(want)-1] // see gone
+			if slices.Contains(r.expected.differs, gone) {
+				want = want[:len(want)-1]
 			}
 			if diff := cmp.Diff(want, w.sequence()); diff != "" {
 				t.Errorf("states (-recorded +ours):\n%s\nthere are %v", diff, w.names())
@@ -105,9 +124,9 @@ func TestDifferencesAreTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, d := range differences {
+	for _, d := range differences {
 		if !strings.Contains(strings.ToLower(string(text)), strings.ToLower(d.reason)) {
-			t.Errorf("docs/migrate-from-apache.md does not say of %s: %s", name, d.reason)
+			t.Errorf("docs/migrate-from-apache.md does not say: %s", d.reason)
 		}
 	}
 }
@@ -125,81 +144,22 @@ type expected struct {
 	attempt, previous *v1.AttemptInfo
 	// present are the objects; nil if they were not recorded.
 	present []string
-	// differs says that it is not what was recorded, on purpose.
-	differs bool
+	// history and previousHistory are the keys of the states; nil if they are others than was recorded.
+	history, previousHistory []string
+	// gone says that the application is there no more.
+	gone bool
+	// differs are the reasons why it is not what was recorded.
+	differs []string
 }
 
-// differences are the cases that end otherwise than was recorded, on purpose.
-var differences = map[string]struct{ sequence, reason string }{
-	"app-client-mode-delete": {"Submitted Failed", "it fails once, and not without end"},
-	"app-configmap-there":    {"Submitted", "a ConfigMap of somebody else is not taken over: the application waits for its name"},
-	"app-quota":              {"Submitted", "a full quota is waited for"},
-	"quota-restart":          {"Submitted", "a full quota is waited for"},
-	"default-restart": {
-		"Submitted DriverRequested DriverStarted DriverReady RunningHealthy Failed ScheduledToRestart DriverRequested Succeeded ResourceReleased", once,
-	},
-	"restart-onfailure-evicted": {
-		"Submitted DriverRequested DriverStarted DriverReady RunningHealthy DriverEvicted ScheduledToRestart DriverRequested Succeeded ResourceReleased", once,
-	},
-	"restart-trim-off": {
-		"Submitted DriverRequested DriverStarted DriverReady RunningHealthy Failed ScheduledToRestart DriverRequested DriverStarted DriverReady RunningHealthy Failed " +
-			"ScheduledToRestart DriverRequested Succeeded ResourceReleased", once,
-	},
-	"restart-never":             {"Submitted DriverRequested Failed ResourceReleased", once},
-	"run-failed-early":          {"Submitted DriverRequested Failed ResourceReleased", once},
-	"run-init-failed":           {"Submitted DriverRequested Failed ResourceReleased", once},
-	"run-success-no-run":        {"Submitted DriverRequested Succeeded ResourceReleased", once},
-	"run-evicted-no-status":     {"Submitted DriverRequested DriverStarted DriverReady RunningHealthy DriverEvicted ResourceReleased", "release 1.1.0 has it so"},
-	"delete-backoff":            {"Submitted DriverRequested DriverStarted DriverReady RunningHealthy Failed ScheduledToRestart", gone},
-	"delete-requested":          {"Submitted DriverRequested", gone},
-	"delete-running":            {"Submitted DriverRequested DriverStarted DriverReady RunningHealthy", gone},
-	"force-delete":              {"Submitted DriverRequested DriverStarted DriverReady RunningHealthy", gone},
-	"ttl-zero":                  {"Submitted DriverRequested DriverStarted DriverReady RunningHealthy Failed", gone},
-	"restart-scheduling":        {"Submitted SchedulingFailure ResourceReleased", invalid},
-	"delete-scheduling-backoff": {"Submitted SchedulingFailure ResourceReleased", invalid},
-}
-
-const (
-	once    = "an end has one state: the driver was not seen running, and is judged once"
-	gone    = "there is no finalizer: what is deleted is gone at once, and the garbage collector takes the driver"
-	invalid = "a spec that no API server takes is not tried again"
-)
-
-func expectedOf(r *recording, states recordedStates, stored map[string]any) expected {
-	e := expected{sequence: slices.Clone(states.Sequence)}
-	for _, w := range states.StatusWrites {
-		if w.Attempt != nil {
-			e.attempt = w.Attempt
+// keysOf are the keys of a history in their order as numbers.
+func keysOf[S any](history map[string]S) []string {
+	keys := slices.AppendSeq([]string{}, maps.Keys(history))
+	slices.SortFunc(keys, func(a, b string) int {
+		if n := len(a) - len(b); n != 0 {
+			return n
 		}
-		if w.Previous != nil {
-			e.previous = w.Previous.AttemptInfo
-		}
-	}
-	r.recordedAttempt = e.attempt
-	end, _ := stored["end"].(golden.Object)
-	if present, ok := end["present"].([]any); ok {
-		e.present = []string{}
-		for _, name := range present {
-			e.present = append(e.present, name.(string))
-		}
-		slices.Sort(e.present)
-	}
-	if d, ok := differences[r.dir]; ok {
-		e.differs, e.sequence = true, strings.Fields(d.sequence)
-		if d.reason != once {
-			e.present = nil
-		}
-		if !slices.Contains(e.sequence, string(v1.StateScheduledToRestart)) {
-			e.attempt, e.previous = &v1.AttemptInfo{}, nil
-		}
-	}
-	return e
-}
-
-type recordedStates struct {
-	Sequence     []string
-	StatusWrites []struct {
-		Attempt  *v1.AttemptInfo
-		Previous *v1.AttemptSummary
-	}
+		return strings.Compare(a, b)
+	})
+	return keys
 }
