@@ -101,7 +101,9 @@ controller:
 	"StatefulSets": {reason: "Spark's allocator needs them, and no other driver does", values: "spark: {rbac: {statefulSets: true}}", check: func(t *testing.T, all objects) {
 		t.Helper()
 		rules := as[rbacv1.Role](t, all, "Role default/spark-operator-spark").Rules
-		for resource, verbs := range map[string][]string{"pods": {"create"}, "statefulsets": {"get", "create", "delete"}, "statefulsets/scale": {"get", "update"}} {
+		for resource, verbs := range map[string][]string{
+			"pods": {"create"}, "statefulsets": {"get", "create", "delete"}, "statefulsets/scale": {"get", "update"}, "deployments": {"get", "create", "delete"}, "deployments/scale": {"get", "update"},
+		} {
 			for _, verb := range verbs {
 				if group := map[bool]string{true: "", false: "apps"}[resource == "pods"]; !grants(rules, group, resource, verb) {
 					t.Errorf("no right to %s %s: %+v", verb, resource, rules)
