@@ -272,6 +272,7 @@ var _ = Describe("Taking over from Apache's operator", Ordered, ContinueOnFailur
 	var (
 		ctx      context.Context
 		restored = map[string]leftDemo{}
+		clusters = map[string]leftLab{}
 		births   census
 	)
 	names := slices.Sorted(maps.Keys(leftByApache))
@@ -283,6 +284,9 @@ var _ = Describe("Taking over from Apache's operator", Ordered, ContinueOnFailur
 			corpus := apacheCorpus()
 			for _, name := range names {
 				restored[name] = leftByApache[name].restore(ctx, corpus)
+			}
+			for name, l := range leftClusters {
+				clusters[name] = l.restore(ctx, corpus)
 			}
 			births.begin(ctx)
 		})
@@ -301,6 +305,10 @@ var _ = Describe("Taking over from Apache's operator", Ordered, ContinueOnFailur
 				Expect(c.Message).NotTo(ContainSubstring("\tat "), "a stack trace is no message of %s", c.Type)
 			}
 		})
+	}
+
+	for _, name := range slices.Sorted(maps.Keys(leftClusters)) {
+		It("continues a cluster: "+name, func() { leftClusters[name].continues(ctx, clusters[name]) })
 	}
 
 	It("knows all nineteen states", func() {
