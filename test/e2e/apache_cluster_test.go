@@ -114,9 +114,12 @@ var _ = Describe("A SparkCluster of spark.apache.org", func() {
 			`{"spec": {"clusterTolerations": {"instanceConfig": {"initWorkers": 1, "minWorkers": 1, "maxWorkers": 1}}}}`)
 		eventuallyClusterReady(ctx, o, "master: 1 of 1 ready, workers: 1 of 1 ready")
 		submits(ctx, o, "second")
+		kubectl("patch", "sparkclusters", o.Name, "-n", o.Namespace, "--type", "merge", "-p",
+			`{"spec": {"clusterTolerations": {"instanceConfig": {"initWorkers": 2, "minWorkers": 2, "maxWorkers": 2}}}}`)
+		eventuallyClusterReady(ctx, o, "master: 1 of 1 ready, workers: 2 of 2 ready")
 
 		By("letting it be scaled, suspending it, and deleting it")
-		kubectl("patch", "sparkclusters", o.Name, "-n", o.Namespace, "--type", "merge", "-p", `{"spec": {"clusterTolerations": {"instanceConfig": {"maxWorkers": 2}}}}`)
+		kubectl("patch", "sparkclusters", o.Name, "-n", o.Namespace, "--type", "merge", "-p", `{"spec": {"clusterTolerations": {"instanceConfig": {"maxWorkers": 3}}}}`)
 		Eventually(func() error {
 			return admin.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: "lab-worker-hpa"}, &autoscalingv2.HorizontalPodAutoscaler{})
 		}, jobWait, poll).Should(Succeed())
@@ -149,10 +152,11 @@ var _ = Describe("A SparkCluster of spark.apache.org", func() {
 			return call(ctx, http.MethodGet, master, "6066", "/v1/submissions/status/"+id, nil)
 		}, jobWait, poll).Should(MatchRegexp(`"driverState" *: *"FINISHED"`), func() string { return clusterState(o) })
 
-		By("failing the master while an application runs, which only its successor's memory of it lets it know")
+		By("killing a worker and failing the master while an application runs, which only its successor's memory of it lets it know")
 		lasting := submit(ctx, o, "lasting", "io.firesteel.e2e.Behave", "sleep 20")
 		known := func() (string, error) { return call(ctx, http.MethodGet, master, "8080", "/json/", nil) }
 		Eventually(known, jobWait, poll).Should(MatchRegexp(`(?s)"activeapps" : \[ \{.*"behave-sleep".*"state" : "RUNNING".*"completedapps"`), func() string { return clusterState(o) })
+		kubectl("delete", "pod", "-n", o.Namespace, "lab-worker-1", "--grace-period=0", "--force")
 		kubectl("exec", "-n", o.Namespace, master.Name, "--", "pkill", "java")
 		Eventually(func() int32 {
 			Expect(admin.Get(ctx, client.ObjectKeyFromObject(master), master)).To(Succeed())

@@ -17,6 +17,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -119,6 +121,26 @@ var _ = Describe("An example of Apache's operator", Label(exhaustive), func() {
 		eventuallyApache(ctx, app, toRun+" Succeeded TerminatedWithoutReleaseResources")
 		Expect(kubectl("logs", "-n", app.Namespace, "alone-0-driver")).To(ContainSubstring("Pi is roughly 3.1"))
 		Expect(apachePods(ctx, app)).To(HaveLen(1))
+	})
+
+	It("claims a volume for each pod, and is written in the frozen version (pi-with-on-demand-pvc.yaml, pi-v1beta1.yaml)", func(ctx SpecContext) {
+		app := apachePi(newNamespace(ctx, "claims"), "claims", "4")
+		claimsOnDemand(ctx, app.Namespace, app.Spec.SparkConf, "driver", "executor")
+		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(app)
+		Expect(err).NotTo(HaveOccurred())
+		frozen := &unstructured.Unstructured{Object: content}
+		frozen.SetAPIVersion("spark.apache.org/v1beta1")
+		frozen.SetKind("SparkApplication")
+		unstructured.RemoveNestedField(frozen.Object, "status")
+		Expect(admin.Create(ctx, frozen)).To(Succeed())
+		claims := func() []corev1.PersistentVolumeClaim {
+			var list corev1.PersistentVolumeClaimList
+			Expect(admin.List(ctx, &list, client.InNamespace(app.Namespace))).To(Succeed())
+			return list.Items
+		}
+		Eventually(claims, jobWait, poll).Should(And(HaveLen(2), HaveEach(HaveField("Status.Phase", corev1.ClaimBound))), func() string { return apacheEvidence(app) })
+		eventuallyApache(ctx, app, toRun+" Succeeded ResourceReleased")
+		Eventually(claims, jobWait, poll).Should(BeEmpty(), "they go with the pods")
 	})
 
 	It("is held to as many executors as it says, in pods of templates without containers (pi-with-template.yaml, pi-with-instanceconfig.yaml)", func(ctx SpecContext) {

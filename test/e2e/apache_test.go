@@ -114,14 +114,16 @@ var _ = Describe("A SparkApplication of spark.apache.org", func() {
 	})
 
 	It("in Python allocates its executors as it needs them, and leaves nothing behind", func() {
-		app := apachePi(newNamespace(ctx, "apachepy"), "pyspark", "4")
+		app := apachePi(newNamespace(ctx, "apachepy"), "pyspark", "200")
 		app.Spec.MainClass, app.Spec.Jars, app.Spec.PyFiles = "", "", "local:///opt/spark/examples/src/main/python/pi.py"
 		maps.Copy(app.Spec.SparkConf, map[string]string{
 			"spark.dynamicAllocation.enabled": "true", "spark.dynamicAllocation.shuffleTracking.enabled": "true", "spark.dynamicAllocation.maxExecutors": "2", "spark.executor.instances": "1",
+			"spark.dynamicAllocation.schedulerBacklogTimeout": "1s",
 		})
 		app.Spec.ApplicationTolerations = &v1.ApplicationTolerations{InstanceConfig: &v1.InstanceConfig{InitExecutors: 1, MinExecutors: 1, MaxExecutors: 2}}
 		Expect(admin.Create(ctx, app)).To(Succeed())
 		eventuallyApache(ctx, app, toRun+" Succeeded ResourceReleased")
+		Expect(app.Status.Details.ExecutorState).To(HaveLen(2), "it started with one")
 		Eventually(func() []corev1.Pod { return apachePods(ctx, app) }, jobWait, poll).Should(BeEmpty())
 	})
 

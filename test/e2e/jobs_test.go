@@ -49,24 +49,12 @@ var _ = Describe("A Spark job", func() {
 
 	It("computes pi in Python, with two executors, arguments, and the volumes that it claims on demand", func() {
 		ns := newNamespace(ctx, "python")
-		class, folder := ns, GinkgoT().TempDir() // the node is this machine
 		app := sparkPi(ns, "pyspark-pi", "4")
 		app.Spec.Type, app.Spec.MainClass = v1beta2.ApplicationTypePython, nil
 		app.Spec.MainApplicationFile = ptr.To("local:///opt/spark/examples/src/main/python/pi.py")
 		app.Spec.Executor.Instances = ptr.To[int32](2)
 		app.Spec.SparkConf = map[string]string{}
-		for _, role := range []string{"driver", "executor", "executor"} {
-			volume := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{GenerateName: ns + "-"}, Spec: corev1.PersistentVolumeSpec{
-				StorageClassName: class, AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOncePod}, Capacity: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("8Mi")},
-				PersistentVolumeSource: corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: folder}},
-			}}
-			Expect(admin.Create(ctx, volume)).To(Succeed())
-			DeferCleanup(func() { Expect(admin.Delete(ctx, volume)).To(Succeed()) })
-			claim := "spark.kubernetes." + role + ".volumes.persistentVolumeClaim.data."
-			maps.Copy(app.Spec.SparkConf, map[string]string{
-				claim + "mount.path": "/data", claim + "options.claimName": "OnDemand", claim + "options.storageClass": class, claim + "options.sizeLimit": "8Mi",
-			})
-		}
+		claimsOnDemand(ctx, ns, app.Spec.SparkConf, "driver", "executor", "executor")
 		Expect(admin.Create(ctx, app)).To(Succeed())
 		s := eventuallyState(ctx, app, v1beta2.ApplicationStateCompleted)
 		Expect(driverLog(ctx, app)).To(ContainSubstring("Pi is roughly 3.1"))
@@ -199,4 +187,22 @@ func operatorPID() int {
 func inCluster(proc string) bool {
 	groups, err := os.ReadFile(filepath.Join(proc, "cgroup"))
 	return err == nil && strings.Contains(string(groups), "/"+os.Getenv("FIRESTEEL_CLUSTER")+"/")
+}
+
+// claimsOnDemand has pods of the roles claim a volume each, and makes these.
+func claimsOnDemand(ctx context.Context, class string, conf map[string]string, roles ...string) {
+	GinkgoHelper()
+	folder := GinkgoT().TempDir() // the node is this machine
+	for _, role := range roles {
+		volume := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{GenerateName: class + "-"}, Spec: corev1.PersistentVolumeSpec{
+			StorageClassName: class, AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOncePod}, Capacity: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("8Mi")},
+			PersistentVolumeSource: corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: folder}},
+		}}
+		Expect(admin.Create(ctx, volume)).To(Succeed())
+		DeferCleanup(func() { Expect(admin.Delete(ctx, volume)).To(Succeed()) })
+		claim := "spark.kubernetes." + role + ".volumes.persistentVolumeClaim.data."
+		maps.Copy(conf, map[string]string{
+			claim + "mount.path": "/data", claim + "options.claimName": "OnDemand", claim + "options.storageClass": class, claim + "options.sizeLimit": "8Mi",
+		})
+	}
 }

@@ -22,6 +22,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 )
 
@@ -170,6 +171,40 @@ var _ = Describe("A batch scheduler", longest, Ordered, ContinueOnFailure, func(
 		signal(app, "end")
 		ends(app)
 		Eventually(func() string { return yunikorn(ctx, "queue/root.spark.team-y/application/"+id) }, jobWait, poll).Should(ContainSubstring(`"applicationState":"Comple`))
+	})
+
+	It("yunikorn runs both kinds of spark.apache.org that name it on their pods (pi-on-yunikorn.yaml, cluster-on-yunikorn.yaml)", Label(exhaustive), func() {
+		const queue = "root.spark.team-y"
+		placed := func(pods []corev1.Pod) {
+			GinkgoHelper()
+			for _, pod := range pods {
+				Expect(pod.Spec.SchedulerName).To(Equal("yunikorn"), pod.Name)
+				Expect(pod.Labels).To(HaveKeyWithValue("queue", queue), pod.Name)
+			}
+		}
+		app := apacheBehaves(newNamespace(ctx, "yunikorn"), "pi", "sleep", "20")
+		maps.Copy(app.Spec.SparkConf, map[string]string{
+			"spark.kubernetes.scheduler.name": "yunikorn", "spark.kubernetes.driver.label.queue": queue, "spark.kubernetes.executor.label.queue": queue,
+		})
+		Expect(admin.Create(ctx, app)).To(Succeed())
+		pods := func() []corev1.Pod { return apachePods(ctx, app) }
+		Eventually(pods, jobWait, poll).Should(And(HaveLen(2), HaveEach(HaveField("Status.Phase", corev1.PodRunning))), func() string { return apacheEvidence(app) })
+		placed(pods())
+		id := pods()[0].Labels["yunikorn.apache.org/app-id"]
+		Expect(yunikorn(ctx, "queue/"+queue+"/application/"+id)).To(ContainSubstring(`"applicationState":"Running"`))
+		eventuallyApache(ctx, app, toRun+" Succeeded ResourceReleased")
+
+		o := standalone(newNamespace(ctx, "yunikorn"))
+		o.Spec.SparkConf["spark.kubernetes.scheduler.name"] = "yunikorn"
+		for _, role := range []*v1.RoleObjects{&o.Spec.MasterSpec.RoleObjects, &o.Spec.WorkerSpec.RoleObjects} {
+			role.StatefulSetSpec.Template.Labels = map[string]string{"queue": queue}
+		}
+		Expect(admin.Create(ctx, o)).To(Succeed())
+		eventuallyClusterReady(ctx, o, "master: 1 of 1 ready, workers: 2 of 2 ready")
+		list := &corev1.PodList{}
+		Expect(admin.List(ctx, list, client.InNamespace(o.Namespace), client.MatchingLabels{v1.LabelClusterName: o.Name})).To(Succeed())
+		Expect(list.Items).To(HaveLen(3))
+		placed(list.Items)
 	})
 
 	It("coscheduling is waited for until it is installed, and applies an ElasticQuota", func() {
