@@ -148,3 +148,62 @@ func TestQueueShowsLines(t *testing.T) {
 	}
 	testutil.Golden(t, "testdata/queue-lines.golden", "# stdout\n"+columns.ReplaceAllString(ages.ReplaceAllString(out, "AGE"), "  ")+"# stderr\n"+errOut)
 }
+
+// Whoever waits in a line is told who is ahead, and whose pods have the room, as far as a user may see it.
+func TestExplainShowsWhoBlocks(t *testing.T) {
+	pod := func(name, label, app, cpu string, phase corev1.PodPhase) *corev1.Pod {
+		o := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: name, Labels: map[string]string{label: app}}, Status: corev1.PodStatus{Phase: phase}}
+		o.Spec.Containers = []corev1.Container{{Name: "a", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)}}}}
+		return o
+	}
+	cases := map[string]struct {
+		reason, name string
+		settings     string
+		args         []string
+		deny         testutil.Request
+		want         []string
+		lacks        string
+	}{
+		"Namespace": {
+			reason: "those ahead in their order, and who has most first", name: "second", settings: enforced, want: []string{
+				"Line       ResourceQuota team: requests.cpu, position 4 of 4, asked 3, used 7 of 8", "ahead: sparkcluster/lab, aged, first", "used by: running (5), sparkcluster/other (1500m)",
+			},
+		},
+		"First":  {reason: "nobody is ahead", name: "sparkcluster/lab", settings: enforced, want: []string{"requests.cpu, position 1 of 4", "used by: running (5)"}, lacks: "ahead:"},
+		"Shared": {reason: "the one ahead is in another namespace", name: "borrower", settings: enforced, args: []string{"-n", "etl"}, want: []string{"(of all namespaces): cpu, position 2 of 2", "ahead: lab/other"}, lacks: "used by:"},
+		"Unseen": {
+			reason: "what may not be read is said", name: "borrower", settings: enforced, args: []string{"-n", "etl"}, deny: testutil.Request{Verb: "list", Resource: "elasticquotas"},
+			want: []string{"positions in the lines of quotas are not known"}, lacks: "Line ",
+		},
+		"NoPods":  {reason: "the rest is known all the same", name: "second", settings: enforced, deny: testutil.Request{Verb: "list", Resource: "pods"}, want: []string{"ahead: sparkcluster/lab", "who uses the quotas: you may not list pods"}, lacks: "used by:"},
+		"Off":     {reason: "there are no lines", name: "second", settings: "mode: Off", lacks: "Line "},
+		"Running": {reason: "it does not wait", name: "running", settings: enforced, lacks: "Line "},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			a := linesToSee(t, tc.settings)
+			for _, p := range []*corev1.Pod{
+				pod("running-driver", v1beta2.LabelAppName, "running", "5", corev1.PodRunning), pod("running-exec-1", v1beta2.LabelAppName, "running", "9", corev1.PodSucceeded),
+				pod("other-worker-0", v1.LabelClusterName, "other", "1500m", corev1.PodRunning),
+			} {
+				a.Put(p)
+			}
+			a.Put(ofCluster("other", twoCores))
+			if tc.deny.Verb != "" {
+				a.Deny(tc.deny)
+			}
+			out, errOut, code := execute(t, "", append([]string{"explain", tc.name}, tc.args...)...)
+			if code != 0 {
+				t.Fatal(errOut)
+			}
+			for _, want := range tc.want {
+				if !strings.Contains(out, want) {
+					t.Errorf("%s: it does not say %q:\n%s", tc.reason, want, out)
+				}
+			}
+			if tc.lacks != "" && strings.Contains(out, tc.lacks) {
+				t.Errorf("%s: it says %q:\n%s", tc.reason, tc.lacks, out)
+			}
+		})
+	}
+}

@@ -19,6 +19,8 @@ import (
 type ClusterInput struct {
 	Object metav1.Object
 	Family lifecycle.Family
+	// Lines are those of quotas in which it waits.
+	Lines []Line
 	// State is the word that is stored, with its message and since when it is; all are empty for a new cluster.
 	State, StateMessage string
 	Since               time.Time
@@ -65,6 +67,7 @@ type ClusterReport struct {
 	// Pods are those that there are.
 	Pods       []Driver           `json:"pods,omitempty"`
 	Scheduling Scheduling         `json:"scheduling"`
+	Lines      []Line             `json:"lines,omitempty"`
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 	// Advice is what a user can do.
 	Advice []string `json:"advice,omitempty"`
@@ -93,7 +96,7 @@ func Cluster(in ClusterInput) ClusterReport {
 		Kind: in.Family.Kind, Namespace: in.Object.GetNamespace(), Name: in.Object.GetName(), State: cmp.Or(in.State, "NEW"), Since: timeOrNil(in.Since),
 		Generation: in.Object.GetGeneration(), ObservedGeneration: in.Record.Generation, Behind: v.behind(), Created: in.Object.GetCreationTimestamp(),
 		Submitter: submitterOf(in.Submitter), Summary: v.summary(), Reason: string(cause.Reason), Message: cause.Message, Decision: v.decision(),
-		Start: in.Record.Scheduling.Start, Scheduling: v.scheduling(), Conditions: in.Conditions, Advice: v.advice(), Unreadable: in.Unreadable,
+		Start: in.Record.Scheduling.Start, Scheduling: v.scheduling(), Lines: in.Lines, Conditions: in.Conditions, Advice: v.advice(), Unreadable: in.Unreadable,
 		unknown: in.Observed.Unknown, now: in.Now,
 	}
 	r.Master, r.Workers = v.roles()

@@ -230,6 +230,7 @@ func (r ClusterReport) evidence(p *printer) {
 		p.field("Pods", "%s", pod.text(p))
 	}
 	r.Scheduling.ofCluster(p, strings.Contains(r.Summary, r.Scheduling.Message))
+	printLines(p, r.Lines)
 	if r.Start > 1 {
 		p.field("Starts", "%d", r.Start)
 	}

@@ -26,6 +26,8 @@ type Input struct {
 	// Reserved is what was read of the batch scheduler's side of the attempt.
 	Reserved Reserved
 	Quotas   []Quota
+	// Lines are those of quotas in which it waits.
+	Lines []Line
 	// Unreadable lists what could not be read.
 	Unreadable []string
 	// State is the one that is stored, if the family has no word of its own for each state of the record.
@@ -61,6 +63,8 @@ type Report struct {
 	// Server is set if the driver takes clients.
 	Server *Server `json:"server,omitempty"`
 	Quotas []Quota `json:"quotas,omitempty"`
+	// Lines are those of quotas in which it waits, if the operator enforces quotas.
+	Lines []Line `json:"lines,omitempty"`
 	// RestartPolicy is Never, OnFailure or Always; Retries are its budgets.
 	RestartPolicy string     `json:"restartPolicy"`
 	Retries       []Budget   `json:"retries,omitempty"`
@@ -186,7 +190,7 @@ func Explain(in Input) Report {
 		Summary: v.summary(), Reason: string(cause.Reason), Message: cause.Message,
 		Decision: v.decision(), Next: v.next(), Scheduling: v.scheduling(), Driver: v.driver(), Executors: v.executors(), Server: v.server(),
 		RestartPolicy: string(s.Desired.Policies.Restart.Type), Retries: v.budgets(), Deadlines: v.deadlines(), Unbounded: v.unbounded(), Attempts: v.attempts(),
-		Conditions: in.Conditions, Advice: v.advice(), Unreadable: in.Unreadable, now: in.Now,
+		Conditions: in.Conditions, Advice: v.advice(), Lines: in.Lines, Unreadable: in.Unreadable, now: in.Now,
 	}
 	if v.before.State.Starting() {
 		r.Quotas = in.Quotas

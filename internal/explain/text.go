@@ -59,6 +59,7 @@ func (r Report) evidence(p *printer) {
 	}
 	r.Server.text(p)
 	r.Scheduling.text(p, strings.Contains(r.Summary, r.Scheduling.Message))
+	printLines(p, r.Lines)
 	for _, q := range r.Quotas {
 		full := ""
 		if q.Exhausted {

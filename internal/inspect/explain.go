@@ -54,6 +54,10 @@ func (c *Cluster) Explain(ctx context.Context, name string, operators Installati
 		in.State = StateName(application.State)
 	}
 	c.observe(ctx, &in, operator)
+	if application.Record.State.Starting() && unread == "" { // without its configuration there are no lines
+		lines, missed := c.blockers(ctx, operators, o, application.Record.Cause.Reason, now)
+		in.Lines, in.Unreadable = lines, append(in.Unreadable, missed...)
+	}
 	return explain.Explain(in), nil
 }
 

@@ -54,6 +54,10 @@ func (c *Cluster) explainCluster(ctx context.Context, stored Object, operators I
 		in.Unreadable = append(in.Unreadable, unread)
 	}
 	c.observeCluster(ctx, o, &in)
+	if in.Record.State.Starts() && unread == "" { // without its configuration there are no lines
+		lines, missed := c.blockers(ctx, operators, stored, explain.ClusterCause(o.Status.Conditions).Reason, now)
+		in.Lines, in.Unreadable = lines, append(in.Unreadable, missed...)
+	}
 	return explain.Cluster(in), nil
 }
 

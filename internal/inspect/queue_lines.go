@@ -24,6 +24,8 @@ import (
 type quotaLines struct {
 	positions map[types.UID][]scheduler.Position
 	lines     []scheduler.LineState
+	// waiting are the attempts that wait.
+	waiting []contender
 }
 
 // quotaReasons are those of what waits in a line; a scheduler's own queue may give them, too.
@@ -134,7 +136,7 @@ func (s *standings) compute(ctx context.Context, items []Object) (quotaLines, er
 		}
 		ledger.Record(w.Attempt, answer, s.now)
 	}
-	out := quotaLines{positions: map[types.UID][]scheduler.Position{}, lines: ledger.Lines(s.now)}
+	out := quotaLines{positions: map[types.UID][]scheduler.Position{}, lines: ledger.Lines(s.now), waiting: all}
 	for _, w := range all {
 		out.positions[w.App.UID] = ledger.Positions(w.ID, s.now)
 	}

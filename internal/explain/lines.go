@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package explain
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+)
+
+// Line is a line of a quota in which an object waits: who is ahead of it, and who has what it waits for.
+type Line struct {
+	// Namespace is that of the quota; "*" for what the quotas of all namespaces have in common.
+	Namespace string `json:"namespace"`
+	Quota     string `json:"quota"`
+	Resource  string `json:"resource"`
+	// Position counts from 1, of so many that wait.
+	Position int               `json:"position"`
+	Waiting  int               `json:"waiting"`
+	Asked    resource.Quantity `json:"asked"`
+	Used     resource.Quantity `json:"used"`
+	Limit    resource.Quantity `json:"limit"`
+	// Ahead are the next to start, MostNamed at most.
+	Ahead []string `json:"ahead,omitempty"`
+	// Holders are those that use most of it, MostNamed at most; none where the line is that of all namespaces.
+	Holders []Holder `json:"holders,omitempty"`
+}
+
+// Holder is an object whose pods use what others wait for.
+type Holder struct {
+	Name string            `json:"name"`
+	Uses resource.Quantity `json:"uses"`
+}
+
+// MostNamed is how many of those ahead, and of those that hold room, a report names at most.
+const MostNamed = 5
+
+// printLines prints the lines.
+func printLines(p *printer, lines []Line) {
+	for _, l := range lines {
+		quota := l.Quota
+		if l.Namespace == "*" {
+			quota += " (of all namespaces)"
+		}
+		p.field("Line", "%s: %s, position %d of %d, asked %s, used %s of %s", quota, l.Resource, l.Position, l.Waiting, scheduler.Amount(l.Asked), scheduler.Amount(l.Used), scheduler.Amount(l.Limit))
+		if more := l.Position - 1 - len(l.Ahead); len(l.Ahead) > 0 {
+			p.field("Line", "  ahead: %s", named(l.Ahead, more))
+		}
+		var holders []string
+		for _, h := range l.Holders {
+			holders = append(holders, fmt.Sprintf("%s (%s)", h.Name, scheduler.Amount(h.Uses)))
+		}
+		if len(holders) > 0 {
+			p.field("Line", "  used by: %s", strings.Join(holders, ", "))
+		}
+	}
+}
+
+func named(names []string, more int) string {
+	text := strings.Join(names, ", ")
+	if more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
