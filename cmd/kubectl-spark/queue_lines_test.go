@@ -99,7 +99,7 @@ func TestQueueShowsPositions(t *testing.T) {
 		"Fair": {
 			reason: "the other namespace uses less of its min, although its application has waited for less", settings: enforced + ", order: FairShare", args: []string{"-n", "lab"},
 			prepare: func(a *testutil.APIServer) { a.Put(share("etl", "4", "20", "3500m")) },
-			want:    map[string]map[string]int{"other": {sum: 2}},
+			want:    map[string]map[string]int{"other": {sum: 2, "lab the min of ElasticQuota share cpu": 1}},
 		},
 		"Unseen": {
 			reason: "who may not see the others learns no wrong position", settings: enforced, args: []string{"-n", "etl"},
@@ -127,7 +127,10 @@ func TestQueueShowsPositions(t *testing.T) {
 			for _, item := range report.Items {
 				got[item.Name] = nil
 				for _, p := range item.Positions {
-					got[item.Name] = map[string]int{p.Namespace + " " + p.Quota + " " + p.Resource: p.Position}
+					if got[item.Name] == nil {
+						got[item.Name] = map[string]int{}
+					}
+					got[item.Name][p.Namespace+" "+p.Quota+" "+p.Resource] = p.Position
 				}
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {

@@ -4,6 +4,7 @@ package quota
 
 import (
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -25,6 +26,9 @@ var (
 
 // sumOfMins is what the line for the mins of all namespaces is called.
 const sumOfMins = "the min of all ElasticQuotas together"
+
+// minOf is what the line for the min of one namespace is called, with the quota's name.
+const minOf = "the min of ElasticQuota "
 
 // elasticQuotasIn are those of one namespace.
 func elasticQuotasIn(namespace string) scheduler.Read {
@@ -59,10 +63,11 @@ func elasticQuotas(a scheduler.Attempt, s scheduler.Snapshot) ([]finding, string
 		return nil, "", err
 	}
 	sum := compare(a, sumOfMins, asked, minsOf(all, asked.initial, a.Quota.Others))
-	if guaranteed(own, asked.initial, a.Quota.Others) {
-		sum = finding{growth: sum.growth} // no line either: those who wait in it want to borrow
+	least := ownMin(a, own[0], asked.initial)
+	if guaranteed(least.asks, a.Quota) {
+		return append(found, finding{growth: sum.growth}), "", nil // no line either: those who wait in it want to borrow
 	}
-	return append(found, sum), "", nil
+	return append(found, sum, least), "", nil
 }
 
 // Shares implements scheduler.Sharer: what each namespace with an ElasticQuota uses of its min, or was admitted to use.
@@ -93,12 +98,22 @@ func (p Plugin) Shares(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Sha
 	return shares, nil
 }
 
-// guaranteed is whether the demand is within the min of its own namespace. While other namespaces borrow that min, the sum
-// of all mins is used up, but the scheduler preempts their pods for those of this namespace. It does so for pods that
+// ownMin is what the min of the namespace leaves; nothing is asked of it by an attempt that must borrow in any case.
+func ownMin(a scheduler.Attempt, own *v1alpha1.ElasticQuota, demand corev1.ResourceList) finding {
+	found := finding{quota: minOf + own.Name, instead: true}
+	left := minsOf([]*v1alpha1.ElasticQuota{own}, demand, a.Quota.Others)
+	if len(scheduler.Shortages(demand, nil, left.limit)) == 0 {
+		left.namespace = own.Namespace
+		found.asks = left.asks(found.quota, demand)
+	}
+	return found
+}
+
+// guaranteed is whether there is room for all that is asked of the min of a namespace, and no other of that namespace comes first. While other
+// namespaces borrow that min, the sum of all mins is used up, but the scheduler preempts their pods for those of this namespace. It does so for pods that
 // exist: an application that is held back would never get what it is guaranteed.
-func guaranteed(own []*v1alpha1.ElasticQuota, demand corev1.ResourceList, others []scheduler.Reservation) bool {
-	left := minsOf(own, demand, others)
-	return len(scheduler.ShortagesWithReserved(demand, left.used, left.reserved, left.limit)) == 0
+func guaranteed(asks []ask, o scheduler.Outstanding) bool {
+	return len(asks) > 0 && !o.Expected && !slices.ContainsFunc(asks, func(k ask) bool { return k.short() || o.Ahead[k.Line].Blocks(k.left) })
 }
 
 // minsOf is what the mins of quotas leave, added up.

@@ -37,6 +37,7 @@ func waitIn(o scheduler.Outstanding, found []finding) waiting {
 	leads, near := true, true
 	for _, f := range found {
 		var ahead []string
+		first, soon := len(f.asks) > 0 || !f.instead, true
 		for _, k := range f.asks {
 			line := o.Ahead[k.Line]
 			blocked := line.Blocks(k.left)
@@ -44,10 +45,16 @@ func waitIn(o scheduler.Outstanding, found []finding) waiting {
 				continue
 			}
 			w.places, w.usage = append(w.places, k.Place), append(w.usage, k.usage)
-			w.blocked, leads, near = w.blocked || blocked, leads && line.Leads(k.Asked), near && line.Count < few
+			w.blocked = w.blocked || blocked && !f.instead
+			first, soon = first && line.Leads(k.Asked), soon && line.Count < few
 			if line.Count > 0 && (k.short() || blocked) {
 				ahead = append(ahead, fmt.Sprintf("%s for %s", about(line.Count), k.Resource))
 			}
+		}
+		if f.instead {
+			leads = leads || first
+		} else {
+			leads, near = leads && first, near && soon
 		}
 		if len(ahead) > 0 {
 			w.ahead = append(w.ahead, fmt.Sprintf("%s (%s)", strings.Join(ahead, ", "), f.quota))

@@ -186,6 +186,54 @@ func TestStoryOfTheSumOfMins(t *testing.T) {
 	}
 }
 
+// Those within the min of their namespace wait in no line for the sum, but a large one of the same namespace, which is within it alone, is not passed for
+// ever.
+func TestStoryOfALargeOneWithinItsMin(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		order  scheduler.Order
+		cores  int
+		passed time.Duration
+		want   scheduler.Reason
+	}{
+		"Early":    {reason: "it does not fit, and has not waited for long", order: scheduler.Order{AgingBound: 10 * time.Minute}, cores: 9, passed: time.Minute, want: admitted},
+		"Overdue":  {reason: "its namespace has given it nothing of what it is guaranteed", order: scheduler.Order{AgingBound: 10 * time.Minute}, cores: 9, passed: 11 * time.Minute, want: waits},
+		"Strict":   {reason: "none is passed ever", order: scheduler.Order{Strict: true, AgingBound: 10 * time.Minute}, cores: 9, passed: time.Minute, want: waits},
+		"Borrower": {reason: "who must borrow in any case holds up no guarantee", order: scheduler.Order{AgingBound: 10 * time.Minute}, cores: 13, passed: 11 * time.Minute, want: admitted},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			q := newQueue(t, tc.order, elasticQuota(t, "team-a", "a", "{min: {cpu: 10, memory: 1Ti}}", "{cpu: 3}"), elasticQuota(t, "team-b", "b", "{min: {cpu: 10, memory: 1Ti}}", "{cpu: 17}"))
+			large, small := sized(1, tc.cores), sized(2, 3)
+			q.want("others have borrowed, and its own namespace uses a part", large, waits)
+			q.Pass(tc.passed)
+			q.want(tc.reason, small, tc.want)
+			if tc.want == admitted {
+				return
+			}
+			q.Restart(nil, large, small)
+			q.want("nor does it pass after a restart", small, waits)
+			q.Status(scheduler.Ref{GroupVersionKind: elasticQuotaKind, Namespace: "team-a", Name: "a"}, "0", "used", "cpu")
+			q.want("the large one is asked first", small, behind)
+			q.want("although others have borrowed still", large, admitted)
+			q.want("the sum is used up, and so is the min", small, waits)
+		})
+	}
+}
+
+// The line for the min holds up none for which there is room in the sum, as long as the one ahead is not short of that.
+func TestStoryOfRoomBesideTheMin(t *testing.T) {
+	q := newQueue(t, scheduler.Order{AgingBound: 10 * time.Minute},
+		elasticQuota(t, "team-a", "a", "{min: {cpu: 8, memory: 1Ti, nvidia.com/gpu: 4}}", "{cpu: 3}"),
+		elasticQuota(t, "team-b", "b", "{min: {cpu: 4, memory: 1Ti, nvidia.com/gpu: 4}}", "{nvidia.com/gpu: 8}"))
+	large := with(1, "nvidia.com/gpu")
+	q.want("others have its GPUs, and its own namespace a part of its cores", large, waits)
+	q.Pass(11 * time.Minute)
+	q.want("it borrows cores that the large one could borrow, too", sized(2, 3), admitted)
+	q.want("now the large one is short of these as well", large, waits)
+	q.want("and is not passed any more", sized(3, 3), behind)
+}
+
 func TestAbout(t *testing.T) {
 	for n, want := range map[int]string{1: "1", 9: "9", 10: "at least 10", 99: "at least 10", 100: "at least 100", 5000: "at least 1000"} {
 		if got := about(n); got != want {

@@ -155,6 +155,8 @@ type finding struct {
 	beside string
 	// growth is what dynamic allocation cannot have; "" for nothing.
 	growth string
+	// instead is that room here makes that in the finding before it needless: the attempt stands in these lines while it waits, and may start without.
+	instead bool
 }
 
 // ask is what the attempt asks for in one line, and what is left there.
