@@ -4,6 +4,7 @@ package quota
 
 import (
 	"fmt"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -20,10 +21,10 @@ func class(name string) *unstructured.Unstructured {
 
 // listed is a quota's amounts as they are written.
 func listed(a amounts, prefix string) map[string]any {
-	return map[string]any{prefix + string(simCPU): fmt.Sprint(a[simCPU]), prefix + string(simGPU): fmt.Sprint(a[simGPU])}
+	return map[string]any{prefix + string(simCPU): strconv.Itoa(a.cpu), prefix + string(simGPU): strconv.Itoa(a.gpu)}
 }
 
-// used is what pods use that were there, or ran, so many seconds ago.
+// used is what pods use that were there, or ran, so many seconds ago. Placeholders were there until the pods that replace them ran.
 func (s *simulation) used(t *tenant, ago int, running bool) amounts {
 	sum, when := amounts{}, s.now-ago
 	for _, a := range s.apps {
@@ -38,6 +39,9 @@ func (s *simulation) used(t *tenant, ago int, running bool) amounts {
 			if second <= when {
 				sum = sum.plus(a.pod(i))
 			}
+			if !running && len(a.Placeholders) > 0 && a.created[0] <= when && when < a.running[i] {
+				sum = sum.plus(a.pod(i))
+			}
 		}
 	}
 	return sum
@@ -46,51 +50,104 @@ func (s *simulation) used(t *tenant, ago int, running bool) amounts {
 // pod is what the i-th pod takes: the driver comes first.
 func (a *simApp) pod(i int) amounts {
 	if i == 0 {
-		return amounts{simCPU: a.driver}
+		return amounts{cpu: a.driver}
 	}
-	n := int(a.PodSets.Initial)
-	return amounts{simCPU: (a.asks[simCPU] - a.driver) / n, simGPU: a.asks[simGPU] / n}
+	return a.shape
 }
 
-// snapshot is what the operator sees of the quotas for an attempt.
-func (s *simulation) snapshot(a *simApp) scheduler.Snapshot {
-	seen, known := s.seen[a.tenant.name]
-	if !known {
-		seen = s.quotas(a.tenant)
-		s.seen[a.tenant.name] = seen
+// takes is the most that its pods and their placeholders will take from a second on.
+func (a *simApp) takes(now int) amounts {
+	if len(a.Placeholders) == 0 {
+		return a.asks
 	}
+	driver, executors := amounts{cpu: a.driver}, amounts{}
+	for i := 1; i <= int(a.PodSets.Initial); i++ {
+		if a.phase == simWaits || now < a.running[i] {
+			executors = executors.plus(a.shape)
+		}
+	}
+	if a.phase != simWaits && a.running[0] <= now {
+		driver = amounts{}
+	}
+	return a.asks.plus(driver.most(executors))
+}
+
+// mins is what all applications together may use that ElasticQuotas bind.
+func (s *simulation) mins() amounts {
+	sum := amounts{}
+	for _, t := range s.tenants {
+		if t.min != nil {
+			sum = sum.plus(*t.min)
+		}
+	}
+	return sum
+}
+
+// couldFit is whether an application fits if there is no other.
+func (s *simulation) couldFit(a *simApp) bool {
+	t, none := a.tenant, amounts{}
+	return (t.hard == nil || a.takes(s.now).fits(none, *t.hard)) && (t.max == nil || a.asks.fits(none, *t.max)) &&
+		(t.min == nil || a.asks.fits(none, s.mins())) && (s.queue == 0 || a.asks.cpu <= s.queue)
+}
+
+// view is what the operator sees for the attempts of a namespace: the quotas, and the same as numbers.
+type view struct {
+	scheduler.Snapshot
+	exist amounts             // used of the ResourceQuota
+	run   map[*tenant]amounts // used of the ElasticQuotas
+}
+
+func (s *simulation) view(t *tenant) view {
+	v, known := s.seen[t.name]
+	if !known {
+		v = s.quotas(t)
+		s.seen[t.name] = v
+	}
+	return v
+}
+
+// snapshot is what the operator sees for an attempt.
+func (s *simulation) snapshot(a *simApp) scheduler.Snapshot {
+	seen := s.view(a.tenant).Snapshot
 	for _, read := range scheduler.ReadPriorityClass(a.Attempt) {
 		seen[read] = class(a.PriorityClass)
+	}
+	if group := groupOf(a.Attempt).Read(); a.group == 0 {
+		delete(seen, group)
+	} else {
+		seen[group] = &unstructured.Unstructured{Object: map[string]any{placed: a.placed}}
 	}
 	return seen
 }
 
 // quotas are those that bind the attempts of a namespace, as they are reported.
-func (s *simulation) quotas(of *tenant) scheduler.Snapshot {
-	seen := scheduler.Snapshot{}
+func (s *simulation) quotas(of *tenant) view {
+	v := view{Snapshot: scheduler.Snapshot{}, run: map[*tenant]amounts{}}
 	object := func(kind, name string, t *tenant, spec map[string]any, used amounts, prefix string) *unstructured.Unstructured {
 		return &unstructured.Unstructured{Object: map[string]any{"kind": kind, "metadata": map[string]any{"name": name, "namespace": t.name}, "spec": spec, "status": map[string]any{"used": listed(used, prefix)}}}
 	}
 	var own, elastic []*unstructured.Unstructured
 	for _, t := range s.tenants {
 		if t.hard != nil && t == of {
-			q := object("ResourceQuota", "compute", t, map[string]any{"hard": listed(t.hard, "requests.")}, s.used(t, t.lag[0], false), "requests.")
-			seen[scheduler.Read{GroupVersionKind: resourceQuotaKind, Namespace: t.name}] = scheduler.NewList(q)
+			v.exist = s.used(t, t.lag[0], false)
+			q := object("ResourceQuota", "compute", t, map[string]any{"hard": listed(*t.hard, "requests.")}, v.exist, "requests.")
+			v.Snapshot[scheduler.Read{GroupVersionKind: resourceQuotaKind, Namespace: t.name}] = scheduler.NewList(q)
 		}
 		if t.min == nil {
 			continue
 		}
-		spec := map[string]any{"min": listed(t.min, "")}
+		spec := map[string]any{"min": listed(*t.min, "")}
 		if t.max != nil {
-			spec["max"] = listed(t.max, "")
+			spec["max"] = listed(*t.max, "")
 		}
-		q := object("ElasticQuota", "share", t, spec, s.used(t, t.lag[1], true), "")
+		v.run[t] = s.used(t, t.lag[1], true)
+		q := object("ElasticQuota", "share", t, spec, v.run[t], "")
 		if elastic = append(elastic, q); t == of {
 			own = append(own, q)
 		}
 	}
-	seen[elasticQuotasIn(of.name)], seen[allElasticQuotas] = scheduler.NewList(own...), scheduler.NewList(elastic...)
-	return seen
+	v.Snapshot[elasticQuotasIn(of.name)], v.Snapshot[allElasticQuotas] = scheduler.NewList(own...), scheduler.NewList(elastic...)
+	return v
 }
 
 // pods are those of an application that are there.

@@ -3,63 +3,76 @@
 package quota
 
 import (
-	"fmt"
 	"slices"
 	"strings"
-	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
-	"github.com/firesteel-dev/firesteel/internal/testutil/testrun"
 )
 
-const simSum = "the min of all ElasticQuotas together"
+const (
+	simSum = "the min of all ElasticQuotas together"
+	simMin = "the min of ElasticQuota share"
+)
 
-// linesOf are the lines of all that an application asks for. Whether it asks for a share in what all have together is for the judge to say: it
-// does not if it is guaranteed all of it.
-func (s *simulation) linesOf(a *simApp, shares bool) []scheduler.Line {
-	var lines []scheduler.Line
+// simLines are the lines of all that an application asks for: those of the limits of its namespace, of the min of that if it fits into it alone, and
+// of the sum of all mins.
+type simLines struct{ own, least, shared []scheduler.Line }
+
+func (l simLines) all() []scheduler.Line { return slices.Concat(l.own, l.least, l.shared) }
+
+func (s *simulation) linesOf(a *simApp) simLines {
+	if a.mayWait != nil {
+		return *a.mayWait
+	}
+	var l simLines
+	t := a.tenant
 	for _, r := range []corev1.ResourceName{simCPU, simGPU} {
-		if a.asks[r] == 0 {
+		if r == simCPU && a.asks.cpu == 0 || r == simGPU && a.asks.gpu == 0 {
 			continue
 		}
-		if a.tenant.hard != nil {
-			lines = append(lines, scheduler.Line{Namespace: a.tenant.name, Quota: "ResourceQuota compute", Resource: "requests." + r})
+		if t.hard != nil {
+			l.own = append(l.own, scheduler.Line{Namespace: t.name, Quota: "ResourceQuota compute", Resource: "requests." + r})
 		}
-		if a.tenant.max != nil {
-			lines = append(lines, scheduler.Line{Namespace: a.tenant.name, Quota: "ElasticQuota share", Resource: r})
+		if t.max != nil {
+			l.own = append(l.own, scheduler.Line{Namespace: t.name, Quota: "ElasticQuota share", Resource: r})
 		}
-		if a.tenant.min != nil && shares {
-			lines = append(lines, scheduler.Line{Quota: simSum, Resource: r})
+		if t.min != nil {
+			l.shared = append(l.shared, scheduler.Line{Quota: simSum, Resource: r})
+		}
+		if s.ownsAll(a) {
+			l.least = append(l.least, scheduler.Line{Namespace: t.name, Quota: simMin, Resource: r})
 		}
 	}
-	return lines
+	a.mayWait = &l
+	return l
 }
 
-// committed is what those who started use, or will, without one of them.
+// ownsAll is whether the min of its namespace is enough for an application.
+func (s *simulation) ownsAll(a *simApp) bool {
+	return a.tenant.min != nil && a.asks.fits(amounts{}, *a.tenant.min)
+}
+
+// takesRoom is whether an application has started and not ended, or has its room kept.
+func (s *simulation) takesRoom(a *simApp) bool {
+	return a.phase == simAdmitted && a.ends > s.now || a.phase == simWaits && a.kept
+}
+
+// committed is what those who started use, or will, and what is kept, without one of them.
 func (s *simulation) committed(but *simApp, where func(*tenant) bool) amounts {
 	sum := amounts{}
 	for _, a := range s.apps {
-		if a != but && a.phase == simAdmitted && a.ends > s.now && where(a.tenant) {
+		if a != but && s.takesRoom(a) && where(a.tenant) {
 			sum = sum.plus(a.asks)
 		}
 	}
 	return sum
 }
 
+// guaranteed is whether an application is within the min of its namespace, whether all reports say so or not.
 func (s *simulation) guaranteed(a *simApp) bool {
-	return a.tenant.min != nil && a.fitsIn(s.committed(a, func(t *tenant) bool { return t == a.tenant }), a.tenant.min)
-}
-
-// fitsIn is whether there is room in a limit for what an application asks for.
-func (a *simApp) fitsIn(used, limit amounts) bool {
-	for r, asked := range a.asks {
-		if asked > 0 && used[r]+asked > limit[r] {
-			return false
-		}
-	}
-	return true
+	return s.ownsAll(a) && a.asks.fits(s.committed(a, func(t *tenant) bool { return t == a.tenant }), *a.tenant.min)
 }
 
 func (s *simulation) overdue(a *simApp) bool { return s.now-a.queued >= s.bound }
@@ -79,97 +92,176 @@ func (s *simulation) ahead(w, a *simApp, line scheduler.Line) bool {
 	}
 }
 
-// judge judges the answer to an attempt before it has an effect.
-func (s *simulation) judge(a *simApp, admitted, expects bool) {
-	if admitted {
+// judge judges the answer to an attempt before it has an effect. An attempt that has room in the quotas may wait for its scheduler's queue, and its room
+// is kept from some time on.
+func (s *simulation) judge(a *simApp, starts, keeps, hasQuota, expects bool) {
+	switch {
+	case a.kept && !starts && !hasQuota:
+		s.fail("%s (%v) is overdue, and the room that was kept for it while it waited for its scheduler's queue is gone", a.ID, a.asks)
+	case a.kept || hasQuota && !keeps: // nothing more is taken
+		if a.could = -1; starts {
+			s.starts.kept++
+		}
+	case starts || keeps:
 		s.judgeRoom(a)
-	}
-	guaranteed := s.guaranteed(a) // a report that is late may hide it from the operator, which lets it wait in the line then
-	lines := s.linesOf(a, !admitted || !guaranteed)
-	var first *simApp // who must not be passed
-	for _, w := range s.apps {
-		if w == a || w.phase != simWaits || !s.isAhead(w, a, lines, admitted) {
-			continue
-		}
-		if first != nil && !admitted {
-			break
-		}
-		firm := s.overdue(w) || s.strict
-		switch fits := !firm && s.fitsAlone(w); {
-		case firm || fits:
-			if first = w; !admitted {
-				break
-			}
-			s.fail("%s (%v, rank %d, since %d) passes %s (%v, rank %d, since %d), which waits in %v: overdue %t, fits %t", a.ID, a.asks, a.rank, a.queued, w.ID, w.asks, w.rank, w.queued, w.lines, s.overdue(w), fits)
-			return
-		case admitted:
-			s.starts.passed++
-		}
-	}
-	could := !admitted && first == nil && !expects && s.fitsAlone(a)
-	switch {
-	case could && a.could < 0:
-		a.could = s.now // one that is ahead may have to be asked again before it leaves the line
-	case could && s.now-a.could > simAsks:
-		s.fail("%s (%v) fits and may pass all since %d, and waits", a.ID, a.asks, a.could)
-	case !could:
+		s.judgePassing(a)
 		a.could = -1
+	default:
+		s.judgeWait(a, expects)
+	}
+}
+
+// judgePassing judges that one that starts passes nobody whom it must not pass.
+func (s *simulation) judgePassing(a *simApp) {
+	lines, passed := s.linesOf(a), false
+	guaranteed := s.guaranteed(a)
+	first := s.inWay(a, lines.own, s.fits, &passed)
+	if first == nil && a.tenant.min != nil {
+		least := first
+		if guaranteed {
+			least = s.inWay(a, lines.least, s.fitsLeast, &passed)
+		}
+		if !guaranteed || least != nil { // it borrows
+			first = s.inWay(a, lines.shared, func(w *simApp) bool { return s.fits(w) && !s.guaranteed(w) }, &passed)
+		}
+	}
+	if first != nil {
+		s.fail("%s (%v, rank %d, since %d) passes %s (%v, rank %d, since %d), which waits in %v: overdue %t, fits %t",
+			a.ID, a.asks, a.rank, a.queued, first.ID, first.asks, first.rank, first.queued, first.lines, s.overdue(first), s.fits(first))
+		return
+	}
+	if passed {
+		s.starts.passed++
 	}
 	switch {
-	case admitted && s.overdue(a):
+	case s.overdue(a):
 		s.starts.aged++
-	case admitted && a.rank > 0:
+	case a.rank > 0:
 		s.starts.priority++
 	}
-	if admitted && guaranteed {
-		s.starts.guaranteed++
-		for _, w := range s.apps {
-			if w.tenant.min != nil {
-				w.first = -1 // what is guaranteed to others is taken in no line, so that no time is promised to those who borrow
-			}
+	if !guaranteed {
+		return
+	}
+	s.starts.guaranteed++
+	for _, w := range s.apps {
+		if w.tenant.min != nil && !s.ownsAll(w) {
+			w.first = -1 // what is guaranteed to others is taken in no line, so that no time is promised to those who must borrow
 		}
 	}
 }
 
-// isAhead is whether one waits in some lines ahead of another. What it needs to borrow no more it is not passed in, although it leaves the line only
-// when it is asked.
-func (s *simulation) isAhead(w, a *simApp, lines []scheduler.Line, passed bool) bool {
-	return slices.ContainsFunc(w.lines, func(p scheduler.Place) bool {
-		return slices.Contains(lines, p.Line) && s.ahead(w, a, p.Line) && (p.Namespace != "" || !passed || !s.guaranteed(w))
-	})
+// inWay is one that waits ahead in one of some lines and must not be passed. There may be others that are passed.
+func (s *simulation) inWay(a *simApp, lines []scheduler.Line, fits func(*simApp) bool, passed *bool) *simApp {
+	for _, w := range s.apps {
+		if w == a || w.phase != simWaits || !s.isAhead(w, a, lines) {
+			continue
+		}
+		if s.strict || s.overdue(w) || fits(w) {
+			return w
+		}
+		*passed = true
+	}
+	return nil
 }
 
-// fitsAlone is whether the quotas would have room for an attempt as the operator sees them now, if none waited.
-func (s *simulation) fitsAlone(a *simApp) bool {
-	alone := a.Attempt
-	alone.Quota = s.ledger.Outstanding(alone, at(s.now))
-	alone.Quota.Ahead, alone.Quota.Expected = nil, false
-	answer, err := scheduler.AdmitAttempt(s.plugin, alone, s.snapshot(a))
-	return err == nil && answer.Verdict == scheduler.Admit
+// isAhead is whether one waits in some lines ahead of another.
+func (s *simulation) isAhead(w, a *simApp, lines []scheduler.Line) bool {
+	return slices.ContainsFunc(w.lines, func(p scheduler.Place) bool { return slices.Contains(lines, p.Line) && s.ahead(w, a, p.Line) })
+}
+
+// judgeWait judges that one that waits has to: who is within the min of its namespace waits for nobody else's, and at once.
+func (s *simulation) judgeWait(a *simApp, expects bool) {
+	room, lines, passed := s.roomFor(a), s.linesOf(a), false
+	if expects || !room.own || !room.least && !room.shared {
+		a.could = -1
+		return
+	}
+	all := func(*simApp) bool { return true }
+	if room.least && s.inWay(a, slices.Concat(lines.own, lines.least), all, &passed) == nil {
+		s.fail("%s (%v) is within the min %v of its own namespace, none of that is ahead of it, and it waits", a.ID, a.asks, *a.tenant.min)
+		return
+	}
+	mayStart := s.inWay(a, lines.own, s.fits, &passed) == nil &&
+		(room.least && s.inWay(a, lines.least, s.fitsLeast, &passed) == nil || room.shared && s.inWay(a, lines.shared, s.fits, &passed) == nil)
+	switch {
+	case !mayStart:
+		a.could = -1
+	case a.could < 0:
+		a.could = s.now // one that is ahead may have to be asked again before it leaves the line
+	case s.now-a.could > simAsks:
+		s.fail("%s (%v) fits and may pass all since %d, and waits", a.ID, a.asks, a.could)
+	}
 }
 
 // judgeRoom judges that nothing is given twice: neither a quota's room nor what namespaces borrow of each other.
 func (s *simulation) judgeRoom(a *simApp) {
-	own, all := s.committed(a, func(t *tenant) bool { return t == a.tenant }), s.committed(a, func(t *tenant) bool { return t.min != nil })
+	ofOwn := func(t *tenant) bool { return t == a.tenant }
+	own, all, exist := s.committed(a, ofOwn), s.committed(a, borrows), s.existing(a)
+	fail := func(what string, limit, beside amounts) {
+		s.fail("%s (%v): %s %v of %s is overcommitted beside %v%s", a.ID, a.asks, what, limit, a.tenant.name, beside, s.keptFor())
+	}
 	switch t := a.tenant; {
-	case t.hard != nil && !a.fitsIn(own, t.hard):
-		s.fail("%s (%v): ResourceQuota %v of %s is overcommitted beside %v", a.ID, a.asks, t.hard, t.name, own)
-	case t.max != nil && !a.fitsIn(own, t.max):
-		s.fail("%s (%v): the max %v of %s is overcommitted beside %v", a.ID, a.asks, t.max, t.name, own)
-	case t.min != nil && !s.guaranteed(a) && !a.fitsIn(all, s.mins()):
-		s.fail("%s (%v): the sum %v is overcommitted beside %v", a.ID, a.asks, s.mins(), all)
+	case t.hard != nil && !a.takes(s.now).fits(exist, *t.hard):
+		fail("the ResourceQuota", *t.hard, exist)
+	case t.max != nil && !a.asks.fits(own, *t.max):
+		fail("the max", *t.max, own)
+	case t.min != nil && !s.guaranteed(a) && !a.asks.fits(all, s.mins()):
+		fail("the sum", s.mins(), all)
+	}
+	if len(a.Placeholders) > 0 {
+		s.starts.beside++
 	}
 }
 
-// judgeAge judges that the oldest of its lines starts once what ran before has ended, for each resource that it waits for.
-func (s *simulation) judgeAge(waiting []*simApp) {
-	for _, a := range waiting {
-		if a.phase != simWaits {
+// existing is what pods of a namespace will take at most, with their placeholders, without those of one application.
+func (s *simulation) existing(but *simApp) amounts {
+	sum := amounts{}
+	for _, a := range s.apps {
+		if a != but && a.tenant == but.tenant && s.takesRoom(a) {
+			sum = sum.plus(a.takes(s.now))
+		}
+	}
+	return sum
+}
+
+// judgePods judges that the API server refuses no pod.
+func (s *simulation) judgePods() {
+	for _, t := range s.tenants {
+		if t.hard == nil {
 			continue
 		}
-		lines := s.linesOf(a, true)
-		oldest := s.overdue(a) && !slices.ContainsFunc(waiting, func(w *simApp) bool {
-			return w.phase == simWaits && w != a && older(w, a) && slices.ContainsFunc(s.linesOf(w, true), func(l scheduler.Line) bool { return slices.Contains(lines, l) })
+		if used := s.used(t, 0, false); !used.fits(amounts{}, *t.hard) {
+			s.fail("pods of %s are refused: ResourceQuota %v, used %v", t.name, *t.hard, used)
+		}
+	}
+}
+
+// keptFor says for whom room is kept.
+func (s *simulation) keptFor() string {
+	var all []string
+	for _, a := range s.apps {
+		if a.phase == simWaits && a.kept {
+			all = append(all, a.ID)
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return ", with room kept for " + strings.Join(all, ", ")
+}
+
+// judgeAge judges that the oldest of its lines starts once what ran before has ended, for each resource that it waits for. One that fits into the min
+// of its namespace alone need not wait for what others are guaranteed, or have borrowed.
+func (s *simulation) judgeAge(waiting []*simApp) {
+	keeps := slices.ContainsFunc(waiting, func(a *simApp) bool { return a.kept }) // for as long as the scheduler's queue is full
+	for _, a := range waiting {
+		if a.phase != simWaits || !s.overdue(a) {
+			continue
+		}
+		lines, alone := s.linesOf(a).all(), s.ownsAll(a)
+		oldest := !keeps && !slices.ContainsFunc(waiting, func(w *simApp) bool {
+			return w.phase == simWaits && w != a && older(w, a) && (!alone || w.tenant == a.tenant) &&
+				slices.ContainsFunc(s.linesOf(w).all(), func(l scheduler.Line) bool { return slices.Contains(lines, l) })
 		})
 		switch {
 		case !oldest:
@@ -182,113 +274,29 @@ func (s *simulation) judgeAge(waiting []*simApp) {
 	}
 }
 
-// Whatever arrives, ends, is reported late or crashes: no room is given twice, none is passed that must not be, who may start does, and
-// the oldest starts.
-func TestQuotaHistories(t *testing.T) {
-	const parts = 4 // run side by side
-	histories, begin := testrun.Pick(uint64(60), 100, 20000), testrun.Seed()
-	var found [parts]covered
-	t.Run("all", func(t *testing.T) {
-		for part := range uint64(parts) {
-			t.Run(fmt.Sprint(part), func(t *testing.T) {
-				t.Parallel()
-				for i := part; i < histories; i += parts {
-					seed := i
-					if i >= histories/3 {
-						seed = begin + i
-					}
-					s := live(seed, mutant{strict: seed%5 == 0, fair: seed%5 == 1})
-					if s.broken != nil {
-						t.Fatalf("seed %d: %v", seed, s.broken)
-					}
-					found[part].add(s.starts)
-				}
-			})
+// judgeOwed judges that the first of a namespace starts soon that fits into what its quotas and the min of the namespace leave: what others have
+// borrowed of that returns.
+func (s *simulation) judgeOwed(waiting []*simApp) {
+	for _, t := range s.tenants {
+		if t.min == nil {
+			continue
 		}
-	})
-	var total covered
-	for _, c := range found {
-		total.add(c)
-	}
-	for name, n := range map[string]int{"passed others": total.passed, "started with priority": total.priority, "started after the bound": total.aged, "had a guarantee": total.guaranteed, "waited in a crash": total.crashed} {
-		if n < int(histories) && !t.Failed() {
-			t.Errorf("%d %s in %d histories", n, name, histories)
-		}
-	}
-	t.Logf("%+v", total)
-}
-
-// Operators that are broken on purpose are found.
-func TestQuotaHistoriesFindMutants(t *testing.T) {
-	lines := func(change func(*scheduler.Ahead)) func(*scheduler.Attempt) {
-		return func(a *scheduler.Attempt) {
-			for name, h := range a.Quota.Ahead {
-				change(&h)
-				a.Quota.Ahead[name] = h
+		var first *simApp
+		for _, a := range waiting {
+			if a.tenant == t && a.phase == simWaits && (first == nil || s.ahead(a, first, scheduler.Line{Namespace: t.name})) {
+				first = a
 			}
 		}
-	}
-	const own = "only of "
-	mutants := map[string]mutant{
-		"HeadOfLine": {reason: "may pass all", from: 40, asks: lines(func(h *scheduler.Ahead) { h.Fixed = h.Count })},
-		"NoAging":    {reason: "overdue true", asks: lines(func(h *scheduler.Ahead) { h.Fixed = 0 })},
-		"NoPriority": {reason: "fits true", asks: func(a *scheduler.Attempt) { a.Priority = 0 }},
-		"NoOrder":    {reason: "passes", asks: func(a *scheduler.Attempt) { a.Quota.Ahead = nil }},
-		"SumByNamespace": {
-			reason: "passes",
-			asks: func(a *scheduler.Attempt) {
-				for name, h := range a.Quota.Ahead {
-					if name.Namespace == "" {
-						delete(a.Quota.Ahead, name)
-					} else if quota, was := strings.CutPrefix(name.Quota, own); was {
-						a.Quota.Ahead[scheduler.Line{Quota: quota, Resource: name.Resource}] = h
-					}
-				}
-			},
-			places: func(a *scheduler.Attempt, places []scheduler.Place) {
-				for i := range places {
-					if places[i].Namespace == "" {
-						places[i].Namespace, places[i].Quota = a.App.Namespace, own+places[i].Quota
-					}
-				}
-			},
-		},
-		"ByQuota": {
-			reason: "may pass all", from: 43,
-			asks: func(a *scheduler.Attempt) {
-				for name, h := range a.Quota.Ahead {
-					for _, r := range []string{"cpu", "nvidia.com/gpu"} {
-						if strings.HasPrefix(string(name.Resource), "requests.") {
-							r = "requests." + r
-						}
-						other := name
-						other.Resource = corev1.ResourceName(r)
-						if _, there := a.Quota.Ahead[other]; !there {
-							a.Quota.Ahead[other] = h
-						}
-					}
-				}
-			},
-		},
-		"Twice":    {reason: "committed", asks: func(a *scheduler.Attempt) { a.Quota.Others = nil }},
-		"NoShares": {reason: "passes", fair: true, shareless: true},
-		"Forgets":  {reason: "passes", forgets: true},
-	}
-	for name, m := range mutants {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			const most = 400
-			for i := range uint64(most) {
-				seed := m.from + i
-				if s := live(seed, m); s.broken != nil {
-					if !strings.Contains(s.broken.Error(), m.reason) {
-						t.Errorf("seed %d: found by another judge than %q: %v", seed, m.reason, s.broken)
-					}
-					t.Logf("seed %d: %v", seed, s.broken)
-					return
-				}
-			}
-			t.Errorf("not found in %d histories", most)
-		})
+		if first == nil || first.group > 0 || !s.guaranteed(first) || t.max != nil && !first.asks.fits(s.committed(first, func(of *tenant) bool { return of == t }), *t.max) ||
+			t.hard != nil && !first.takes(s.now).fits(s.existing(first), *t.hard) {
+			t.owed = nil
+			continue
+		}
+		if t.owed != first {
+			t.owed, t.since = first, s.now
+		}
+		if s.now-t.since > simAsks+simLags {
+			s.fail("%s (%v) of %s is owed room within its min %v since %d, and waits: %v", first.ID, first.asks, t.name, *t.min, t.since, first.lines)
+		}
 	}
 }

@@ -5,6 +5,7 @@ package quota
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -31,21 +32,24 @@ const (
 )
 
 // amounts are whole cores and devices.
-type amounts map[corev1.ResourceName]int
+type amounts struct{ cpu, gpu int }
 
-func (a amounts) plus(b amounts) amounts {
-	return amounts{simCPU: a[simCPU] + b[simCPU], simGPU: a[simGPU] + b[simGPU]}
-}
+func (a amounts) plus(b amounts) amounts { return amounts{a.cpu + b.cpu, a.gpu + b.gpu} }
 
-func (a amounts) fits(limit amounts) bool {
-	return a[simCPU] <= limit[simCPU] && a[simGPU] <= limit[simGPU]
+func (a amounts) most(b amounts) amounts { return amounts{max(a.cpu, b.cpu), max(a.gpu, b.gpu)} }
+
+// fits is whether there is room for it beside what is used: what is not asked for may be overcommitted.
+func (a amounts) fits(used, limit amounts) bool {
+	return (a.cpu == 0 || used.cpu+a.cpu <= limit.cpu) && (a.gpu == 0 || used.gpu+a.gpu <= limit.gpu)
 }
 
 // tenant is a namespace with its quotas; a nil limit is none.
 type tenant struct {
 	name           string
-	hard, min, max amounts
-	lag            [2]int // of the reports of both kinds of quotas
+	hard, min, max *amounts
+	lag            [2]int  // of the reports of both kinds of quotas
+	owed           *simApp // who is first and within the min, since a second
+	since          int
 }
 
 type simPhase int
@@ -63,16 +67,24 @@ type simApp struct {
 	queued  int
 	rank    int // of its PriorityClass
 	asks    amounts
-	driver  int // cores of its driver
+	driver  int     // cores of its driver
+	shape   amounts // of an executor
 	phase   simPhase
 	lines   []scheduler.Place // where it waits, as it was answered last
+	mayWait *simLines         // where it may
 	askAt   int
-	asked   bool
 	first   int // since when it is the oldest of its lines that none may pass; -1 if it is not
 	could   int // since when it was asked and might have started; -1 if it might not
 	created []int
 	running []int
 	ends    int
+	since   int // when the operator saw its pods first
+	// claims is that others have borrowed what it is guaranteed, and preempted that it had borrowed itself.
+	claims, preempted bool
+	// group is its number in the scheduler's queue; 0 if it has no place there. placed is whether the queue has room for it, and kept that its
+	// room in the quotas is kept while it waits for that.
+	group        int
+	placed, kept bool
 }
 
 // mutant is an operator that is broken on purpose.
@@ -81,9 +93,11 @@ type mutant struct {
 	strict, fair bool
 	// shareless is a ledger that knows no shares.
 	shareless bool
-	// asks changes what an attempt gets to know, and places where it is entered.
-	asks   func(*scheduler.Attempt)
-	places func(*scheduler.Attempt, []scheduler.Place)
+	// sees changes what is seen of quotas, asks what an attempt gets to know, places where it is entered, and records the answer.
+	sees    func(*scheduler.Attempt, scheduler.Snapshot)
+	asks    func(*scheduler.Attempt)
+	places  func(*scheduler.Attempt, []scheduler.Place)
+	records func(*scheduler.Admission)
 	// forgets whom to expect after a crash.
 	forgets bool
 	// from is the seed to begin with: one that finds it, to save time.
@@ -94,24 +108,27 @@ type mutant struct {
 type simulation struct {
 	*rand.Rand
 	mutant
-	plugin  Plugin
+	plugin  scheduler.Plugin
 	order   scheduler.Order
 	tenants []*tenant
 	apps    []*simApp // but those that have ended long ago
 	count   int
-	seen    map[string]scheduler.Snapshot // of this second, by namespace
+	seen    map[string]view // of this second, by namespace
 	ledger  *scheduler.Ledger
 	shares  scheduler.Shares // as of the last question
 	now     int
 	apart   bool // applications may ask for one of the resources alone
 	load    int
+	stands  bool // the scheduler creates placeholders
+	queue   int  // cores of the scheduler's queue; 0 without one
+	groups  int
 	bound   int // seconds after which none passes
 	broken  error
 	starts  covered
 }
 
 // covered counts what happened, so that a test can say that it did.
-type covered struct{ passed, priority, aged, guaranteed, crashed int }
+type covered struct{ passed, priority, aged, guaranteed, crashed, preempted, kept, beside int }
 
 func (c *covered) add(other covered) {
 	c.passed += other.passed
@@ -119,6 +136,9 @@ func (c *covered) add(other covered) {
 	c.aged += other.aged
 	c.guaranteed += other.guaranteed
 	c.crashed += other.crashed
+	c.preempted += other.preempted
+	c.kept += other.kept
+	c.beside += other.beside
 }
 
 func (s *simulation) fail(format string, args ...any) {
@@ -130,7 +150,7 @@ func (s *simulation) fail(format string, args ...any) {
 func at(second int) time.Time { return time.Date(2026, 1, 1, 0, 0, second, 0, time.UTC) }
 
 func newSimulation(seed uint64, m mutant) *simulation {
-	s := &simulation{Rand: rand.New(rand.NewPCG(seed, 0)), mutant: m, plugin: New("Enforce", []string{"batch"}), seen: map[string]scheduler.Snapshot{}}
+	s := &simulation{Rand: rand.New(rand.NewPCG(seed, 0)), mutant: m, plugin: New("Enforce", []string{"batch"}), seen: map[string]view{}}
 	s.bound = 60 + s.IntN(2)*240
 	s.order = scheduler.Order{Strict: m.strict, Fair: m.fair, AgingBound: time.Duration(s.bound) * time.Second}
 	s.ledger, s.load = scheduler.NewLedger(s.order), 3+s.IntN(12)
@@ -141,75 +161,68 @@ func newSimulation(seed uint64, m mutant) *simulation {
 	for i := range 1 + s.IntN(3) {
 		t := &tenant{name: fmt.Sprint("team-", i), lag: [2]int{s.IntN(2), s.IntN(4)}}
 		if s.IntN(3) > 0 {
-			t.hard = amounts{simCPU: 12 + s.IntN(10), simGPU: devices}
+			t.hard = &amounts{12 + s.IntN(10), devices}
 		}
 		if t.hard == nil || s.IntN(2) == 0 {
-			t.min = amounts{simCPU: 1 + s.IntN(12), simGPU: devices}
+			t.min = &amounts{1 + s.IntN(12), devices}
 			if s.IntN(2) == 0 {
-				t.max = amounts{simCPU: 8 + s.IntN(20), simGPU: devices * 2}
+				t.max = &amounts{8 + s.IntN(20), devices * 2}
 			}
 		}
 		s.tenants = append(s.tenants, t)
 	}
-	return s
-}
-
-// limitsOf are what all applications together may use that a quota binds.
-func (s *simulation) mins() amounts {
-	sum := amounts{}
-	for _, t := range s.tenants {
-		sum = sum.plus(t.min)
+	s.stands = s.IntN(5) == 0
+	if s.IntN(5) == 0 {
+		s.queue = 14 + s.IntN(16)
+		s.plugin = scheduler.Chain(s.plugin, simQueue{})
 	}
-	return sum
+	return s
 }
 
 // arrive adds an application that fits into its quotas if they are empty.
 func (s *simulation) arrive() {
-	t := s.tenants[s.IntN(len(s.tenants))]
-	s.count++
-	n := s.count
+	a := &simApp{tenant: s.tenants[s.IntN(len(s.tenants))], driver: 1}
 	executors := s.IntN(4)
 	if s.IntN(4) == 0 {
 		executors = 4 + s.IntN(8)
 	}
-	shape, device := 1+s.IntN(2), 0
+	a.shape = amounts{cpu: 1 + s.IntN(2)}
 	if s.IntN(3) == 0 {
-		device = 1
+		a.shape.gpu = 1
 	}
-	driver := 1
 	if s.apart {
-		driver, shape, device, executors = 0, 1, 1, executors+1
-		switch s.IntN(5) {
-		case 0, 1:
-			shape = 0
-		case 2, 3:
-			device = 0
-		}
+		a.driver, executors = 0, executors+1
+		a.shape = []amounts{{0, 1}, {0, 1}, {1, 0}, {1, 0}, {1, 1}}[s.IntN(5)]
 	}
-	a := &simApp{tenant: t, queued: s.now, first: -1, could: -1, driver: driver, asks: amounts{simCPU: driver + executors*shape, simGPU: executors * device}}
-	for _, limit := range []amounts{t.hard, t.max} {
-		if limit != nil && !a.asks.fits(limit) {
-			return
-		}
-	}
-	if t.min != nil && !a.asks.fits(s.mins()) {
-		return
-	}
-	pod := func(cpu, gpu int) spark.PodResources {
-		r := corev1.ResourceList{simCPU: *resource.NewQuantity(int64(cpu), resource.DecimalSI)}
-		if gpu > 0 {
-			r[simGPU] = *resource.NewQuantity(int64(gpu), resource.DecimalSI)
+	a.asks = amounts{a.driver + executors*a.shape.cpu, executors * a.shape.gpu}
+	pod := func(of amounts) spark.PodResources {
+		r := corev1.ResourceList{simCPU: *resource.NewQuantity(int64(of.cpu), resource.DecimalSI)}
+		if of.gpu > 0 {
+			r[simGPU] = *resource.NewQuantity(int64(of.gpu), resource.DecimalSI)
 		}
 		return spark.PodResources{Requests: r}
 	}
-	a.Attempt = scheduler.Attempt{
-		ID: fmt.Sprintf("app-%03d", s.IntN(1000)*1000+n), QueuedAt: at(s.now), App: scheduler.App{Namespace: t.name, Name: fmt.Sprint(n)}, Choice: scheduler.Choice{Scheduler: "batch"},
-		PodSets: spark.PodSets{Driver: pod(driver, 0), Executor: pod(shape, device), Initial: int32(executors), Min: int32(executors), Max: int32(executors)},
+	n := int32(executors)
+	a.PodSets = spark.PodSets{Driver: pod(amounts{cpu: a.driver}), Executor: pod(a.shape), Initial: n, Min: n, Max: n}
+	if s.stands {
+		a.Placeholders = []scheduler.Placeholder{
+			{Role: spark.RoleDriver, PodResources: a.PodSets.Driver, Count: 1}, {Role: spark.RoleExecutor, PodResources: a.PodSets.Executor, Count: n},
+		}
 	}
 	if a.rank = s.IntN(4) - 1; a.rank != 0 {
 		a.PriorityClass = fmt.Sprint("class", a.rank)
 	}
-	a.askAt = s.now
+	if s.couldFit(a) {
+		s.submit(a)
+	}
+}
+
+// submit lets an application wait for its start.
+func (s *simulation) submit(a *simApp) {
+	s.count++
+	a.ID, a.Choice = fmt.Sprintf("app-%03d", s.IntN(1000)*1000+s.count), scheduler.Choice{Scheduler: "batch"}
+	a.App = scheduler.App{Namespace: a.tenant.name, Name: fmt.Sprint(s.count)}
+	a.queued, a.QueuedAt, a.askAt, a.first, a.could = s.now, at(s.now), s.now, -1, -1
 	s.apps = append(s.apps, a)
 }
 
@@ -229,25 +242,35 @@ func (s *simulation) ask(a *simApp) {
 	if s.asks != nil {
 		s.asks(&asked)
 	}
+	if s.sees != nil {
+		seen = maps.Clone(seen)
+		s.sees(&asked, seen)
+	}
 	answer, err := scheduler.AdmitAttempt(s.plugin, asked, seen)
 	if err != nil || answer.Verdict == scheduler.Reject {
 		s.fail("%s: %+v, %v", a.ID, answer, err)
 		return
 	}
-	s.judge(a, answer.Verdict == scheduler.Admit, expects)
-	a.lines, a.asked = slices.Clone(answer.Lines), true
+	starts := answer.Verdict == scheduler.Admit
+	keeps := answer.HasQuota && (s.strict || s.overdue(a))
+	s.judge(a, starts, keeps, answer.HasQuota, expects)
+	a.lines, a.kept = slices.Clone(answer.Lines), keeps
 	if s.places != nil {
 		s.places(&asked, answer.Lines)
 	}
+	if s.records != nil {
+		s.records(&answer)
+	}
 	s.enqueue(s.ledger.Record(asked, answer, at(s.now)))
-	if a.askAt = s.now + max(1, int(answer.RetryAfter/time.Second)); answer.Verdict == scheduler.Admit {
+	s.apply(a, answer)
+	if a.askAt = s.now + max(1, int(answer.RetryAfter/time.Second)); starts {
 		s.start(a)
 	}
 }
 
 // start lets the pods of an application come.
 func (s *simulation) start(a *simApp) {
-	a.phase, a.created, a.running = simAdmitted, nil, nil
+	a.phase, a.created, a.running, a.since = simAdmitted, nil, nil, s.now+1
 	created := s.now + s.IntN(3)
 	last := 0
 	for range 1 + a.PodSets.Initial {
@@ -257,6 +280,7 @@ func (s *simulation) start(a *simApp) {
 		created = runs + s.IntN(2)
 	}
 	a.ends = last + 1 + s.IntN(simRun)
+	a.claims = a.tenant.min != nil && !a.asks.fits(s.committed(a, borrows), s.mins())
 }
 
 // enqueue lets the first of some applications ask at once.
@@ -270,23 +294,28 @@ func (s *simulation) enqueue(apps []scheduler.Key) {
 	}
 }
 
-// crash replaces the operator: what has a driver is entered again, what waits is expected, and what was admitted and has no driver waits again.
+// crash replaces the operator: what has a driver is entered again, what waits in a line or with room that is kept is expected, and what was admitted and
+// has no driver waits again.
 func (s *simulation) crash() {
 	s.ledger = scheduler.NewLedger(s.order)
+	for _, t := range s.tenants {
+		t.owed = nil
+	}
 	for _, a := range s.apps {
 		if a.phase == simAdmitted && a.created[0] > s.now {
-			a.phase, a.ends = simWaits, 0
+			a.phase, a.ends, a.claims = simWaits, 0, false
 		}
+		a.since = s.now
 		switch {
 		case a.phase == simAdmitted && a.ends > s.now:
 			s.ledger.Reserve(a.Attempt)
 			s.ledger.Settle(a.ID, scheduler.ProgressOf(s.pods(a)), at(s.now))
 		case a.phase == simAdmitted:
 			a.phase = simEnded
-		case a.phase == simWaits && len(a.lines) > 0 && !s.forgets:
+		case a.phase == simWaits && (len(a.lines) > 0 || a.kept) && !s.forgets:
 			s.ledger.Expect(a.ID, at(s.now))
 		}
-		if a.askAt, a.first, a.could = s.now+s.IntN(3), -1, -1; a.phase == simWaits {
+		if a.askAt, a.first, a.could, a.kept = s.now+s.IntN(3), -1, -1, false; a.phase == simWaits {
 			s.starts.crashed++
 		}
 	}
@@ -304,12 +333,14 @@ func (s *simulation) tick() {
 	var waiting []*simApp
 	s.apps = slices.DeleteFunc(s.apps, func(a *simApp) bool { return a.phase == simEnded && a.ends < s.now-10 }) // no report is as late
 	clear(s.seen)
+	s.place()
 	for _, a := range s.apps {
 		switch {
 		case a.phase == simAdmitted && a.ends <= s.now:
 			if s.IntN(2) == 0 {
 				a.phase = simEnded
 				s.enqueue(s.ledger.Release(a.ID, at(s.now)))
+				s.resubmit(a)
 			}
 		case a.phase == simAdmitted:
 			s.enqueue(s.ledger.Settle(a.ID, scheduler.ProgressOf(s.pods(a)), at(s.now)))
@@ -326,7 +357,10 @@ func (s *simulation) tick() {
 			}
 		}
 	}
+	s.reclaim()
+	s.judgePods()
 	s.judgeAge(waiting)
+	s.judgeOwed(waiting)
 }
 
 // live lives one history.
