@@ -234,6 +234,52 @@ func TestStoryOfRoomBesideTheMin(t *testing.T) {
 	q.want("and is not passed any more", sized(3, 3), behind)
 }
 
+// Many of one namespace and one of another wait for what a third one gives back, which is enough for one of them.
+func TestStoryOfFairShares(t *testing.T) {
+	fair := scheduler.Order{Fair: true, AgingBound: 10 * time.Minute}
+	cases := map[string]struct {
+		reason   string
+		order    scheduler.Order
+		many, it int    // what the two namespaces use, of 4 and of 8
+		class    string // of the many
+		passed   time.Duration
+		want     scheduler.Reason // for the first of the many
+	}{
+		"Fair":     {reason: "its namespace has twice what it is guaranteed, the other one half of it", order: fair, many: 8, it: 4, want: behind},
+		"Relative": {reason: "3 of 4 are more than 4 of 8", order: fair, many: 3, it: 4, want: behind},
+		"Less":     {reason: "1 of 4 is less than 4 of 8", order: fair, many: 1, it: 4, want: admitted},
+		"Same":     {reason: "of equal shares the one comes first that came first", order: fair, many: 2, it: 4, want: admitted},
+		"Priority": {reason: "shares count among those of the same priority", order: fair, many: 8, it: 4, class: "high", want: admitted},
+		"Overdue":  {reason: "age alone counts beyond the bound", order: fair, many: 8, it: 4, passed: 11 * time.Minute, want: admitted},
+		"Age":      {reason: "no other order looks at shares", order: scheduler.Order{AgingBound: 10 * time.Minute}, many: 8, it: 4, want: admitted},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			share := func(namespace string, least, used int) *unstructured.Unstructured {
+				return elasticQuota(t, namespace, "share", fmt.Sprintf("{min: {cpu: %d, memory: 1Ti}}", least), fmt.Sprintf("{cpu: %d}", used))
+			}
+			left := 40 - tc.many - tc.it
+			q := newQueue(t, tc.order, share("team-a", 4, tc.many), share("team-b", 8, tc.it), share("team-c", 28, left), priorityClass(t, "high", 1000))
+			many, it := []scheduler.Attempt{sized(1, 11), sized(2, 11), sized(3, 11)}, sized(4, 11)
+			it.App.Namespace = "team-b"
+			for i := range many {
+				many[i].PriorityClass = tc.class
+				q.want("nothing is left", many[i], waits)
+			}
+			q.want("nothing is left", it, waits)
+			q.Pass(tc.passed)
+			q.Put(share("team-c", 28, left-12))
+			q.want(tc.reason, many[0], tc.want)
+			if tc.want == behind {
+				q.want("it starts first", it, admitted)
+			} else {
+				q.want("it is later", it, waits)
+			}
+			q.want("there was room for one", many[1], waits)
+		})
+	}
+}
+
 func TestAbout(t *testing.T) {
 	for n, want := range map[int]string{1: "1", 9: "9", 10: "at least 10", 99: "at least 10", 100: "at least 100", 5000: "at least 1000"} {
 		if got := about(n); got != want {

@@ -87,7 +87,11 @@ func (c *Cluster) Admit(a scheduler.Attempt) scheduler.Admission {
 	seen := c.show(reads)
 	if c.plugin.Describe().Quota {
 		a.Priority = scheduler.PriorityOf(a, seen)
-		a.Quota = c.ledger.Outstanding(a, c.now)
+		a.Quota = c.ledger.OutstandingBy(a, c.now, func(o scheduler.Outstanding) scheduler.Shares {
+			looks := a
+			looks.Quota = o
+			return scheduler.SharesOf(c.plugin, looks, seen)
+		})
 	}
 	plan, err := scheduler.AdmitAttempt(c.plugin, a, seen)
 	if err != nil {
