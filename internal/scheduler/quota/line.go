@@ -34,7 +34,7 @@ const retryAfterStart = 2 * time.Second
 // enqueued when those ahead of them leave the line.
 func waitIn(o scheduler.Outstanding, found []finding) waiting {
 	var w waiting
-	leads, near := true, true
+	leads, near, heads := true, true, false
 	for _, f := range found {
 		var ahead []string
 		first, soon := len(f.asks) > 0 || !f.instead, true
@@ -47,6 +47,7 @@ func waitIn(o scheduler.Outstanding, found []finding) waiting {
 			w.places, w.usage = append(w.places, k.Place), append(w.usage, k.usage)
 			w.blocked = w.blocked || blocked && !f.instead
 			first, soon = first && line.Leads(k.Asked), soon && line.Count < few
+			heads = heads || line.Leads(k.Asked)
 			if line.Count > 0 && (k.short() || blocked) {
 				ahead = append(ahead, fmt.Sprintf("%s for %s", about(line.Count), k.Resource))
 			}
@@ -60,11 +61,11 @@ func waitIn(o scheduler.Outstanding, found []finding) waiting {
 			w.ahead = append(w.ahead, fmt.Sprintf("%s (%s)", strings.Join(ahead, ", "), f.quota))
 		}
 	}
-	w.retryAfter = again(o, leads, near)
+	w.retryAfter = again(o, leads, near || heads) // the first of one line is in the way of others until it is asked when there is room
 	return w
 }
 
-// again is when to ask again. leads is whether the attempt may be the next to start in all of its lines, and near whether few are ahead of it.
+// again is when to ask again. leads is whether the attempt may be the next to start in all of its lines, and near whether few are ahead of it, or none in one of them.
 func again(o scheduler.Outstanding, leads, near bool) time.Duration {
 	switch {
 	case leads && o.Expected:

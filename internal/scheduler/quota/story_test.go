@@ -132,6 +132,23 @@ func TestStoryOfALongLine(t *testing.T) {
 	}
 }
 
+// One with many ahead of it in one line may be the first of another: it is asked often, for it is in the way of those behind it until it is asked when
+// there is room.
+func TestStoryOfTheFirstOfOneLine(t *testing.T) {
+	c := schedulertest.NewCluster(t, scheduler.Chain(New("Enforce", []string{"batch"}), placement{}), resourceQuota(t, "compute", "{requests.cpu: 10}", "{requests.cpu: 9}", ""),
+		elasticQuota(t, "team-a", "a", "{min: {cpu: 1, memory: 1Ti}}", "{cpu: 0}"), elasticQuota(t, "team-b", "b", "{min: {cpu: 9, memory: 1Ti}}", "{cpu: 10}"))
+	for n := range few + 1 {
+		other := named(n)
+		other.App.Namespace = "team-b"
+		c.Admit(other)
+	}
+	for n, want := range []time.Duration{retry, retryBehind} {
+		if got := c.Admit(named(few + 1 + n)); got.RetryAfter != want {
+			t.Errorf("number %d of its namespace asks again after %s, want %s: %+v", n+1, got.RetryAfter, want, got)
+		}
+	}
+}
+
 // Who waits for one quota is in no one's way who is bound by others.
 func TestStoryOfTwoQuotas(t *testing.T) {
 	class := func(name, used string) *unstructured.Unstructured {
