@@ -66,8 +66,12 @@ type Admission struct {
 func (a Admission) Waits() bool { return a.Verdict == Wait || a.Verdict == Unavailable }
 
 // waitsForRoom is whether the attempt waits for what others use, and not for something that is missing.
-func (a Admission) waitsForRoom() bool {
-	return a.Verdict == Wait && slices.Contains([]Reason{ReasonWaitingForCapacity, ReasonWaitingForQuota, ReasonWaitingForGang, ReasonBehindOthers}, a.Reason)
+func (a Admission) waitsForRoom() bool { return a.Verdict == Wait && a.Reason.WaitsForRoom() }
+
+// WaitsForRoom is whether an attempt that waits for the reason waits for what others use. It has a place in a line of quotas then, or room in them may
+// be kept for it.
+func (r Reason) WaitsForRoom() bool {
+	return slices.Contains([]Reason{ReasonWaitingForCapacity, ReasonWaitingForQuota, ReasonWaitingForGang, ReasonBehindOthers}, r)
 }
 
 // HasObjects is whether the scheduler wants objects of its own to exist, or not to.

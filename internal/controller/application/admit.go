@@ -141,7 +141,7 @@ func (e *Engine[T]) EnterRunning(ctx context.Context) error {
 		if !e.watches(obj.GetNamespace()) {
 			continue
 		}
-		if waitsInLine(record) {
+		if record.State == lifecycle.Queued && record.Cause.Reason.WaitsForRoom() {
 			if s := e.scope(obj, record, e.Clock.Now()); !e.Schedulers.Knows(e.keyOf(obj), s.attemptID()) {
 				e.Schedulers.Expect(s.attemptID())
 			}
@@ -179,11 +179,6 @@ func (e *Engine[T]) EnterRunning(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// waitsInLine is whether an application waits for a quota, or behind those that do.
-func waitsInLine(r lifecycle.Record) bool {
-	return r.State == lifecycle.Queued && (r.Cause.Reason == scheduler.ReasonWaitingForQuota || r.Cause.Reason == scheduler.ReasonBehindOthers)
 }
 
 // releaseEnded drops the reservation of an attempt that has just been entered if it has ended since it was listed: whoever saw its end found

@@ -135,7 +135,8 @@ func TestWhatWaitedIsAskedFirst(t *testing.T) {
 	}{
 		"Quota":    {reason: "it waits for a quota", answer: scheduler.Admission{Verdict: scheduler.Wait, Reason: scheduler.ReasonWaitingForQuota, Message: "full", RetryAfter: time.Minute}, want: true},
 		"Behind":   {reason: "it waits behind others", answer: scheduler.Admission{Verdict: scheduler.Wait, Reason: scheduler.ReasonBehindOthers, Message: "others come first", RetryAfter: time.Minute}, want: true},
-		"Capacity": {reason: "it waits in no line", answer: scheduler.Admission{Verdict: scheduler.Wait, Reason: scheduler.ReasonWaitingForCapacity, Message: "no node", RetryAfter: time.Minute}},
+		"Capacity": {reason: "room in the quotas may be kept for it", answer: scheduler.Admission{Verdict: scheduler.Wait, Reason: scheduler.ReasonWaitingForCapacity, Message: "no node", RetryAfter: time.Minute}, want: true},
+		"Missing":  {reason: "nothing is kept for what waits for an administrator", answer: scheduler.Admission{Verdict: scheduler.Unavailable, Reason: scheduler.ReasonQueueNotFound, Message: "no queue", RetryAfter: time.Minute}},
 		"Runs":     {reason: "it waits for nothing", answer: goAhead},
 	}
 	for name, tc := range cases {

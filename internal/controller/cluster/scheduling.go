@@ -177,7 +177,7 @@ func (e *Engine) enterRunning(ctx context.Context) error {
 		if e.Watches != nil && !e.Watches(o.Namespace) {
 			continue
 		}
-		if waitsInLine(r) {
+		if r.State == standalone.Submitted && r.Cause.Reason.WaitsForRoom() {
 			if a := e.start(o, r).Attempt(); !e.Schedulers.Knows(a.App.Key(), a.ID) {
 				e.Schedulers.Expect(a.ID)
 			}
@@ -198,9 +198,4 @@ func (e *Engine) enterRunning(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// waitsInLine is whether a cluster waits for a quota, or behind those that do.
-func waitsInLine(r standalone.Record) bool {
-	return r.State == standalone.Submitted && (r.Cause.Reason == scheduler.ReasonWaitingForQuota || r.Cause.Reason == scheduler.ReasonBehindOthers)
 }
