@@ -199,7 +199,7 @@ func claimsOnDemand(ctx context.Context, class string, conf map[string]string, r
 			PersistentVolumeSource: corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: folder}},
 		}}
 		Expect(admin.Create(ctx, volume)).To(Succeed())
-		DeferCleanup(func() { Expect(admin.Delete(ctx, volume)).To(Succeed()) })
+		DeferCleanup(func(ctx SpecContext) { Expect(admin.Delete(ctx, volume)).To(Succeed()) })
 		claim := "spark.kubernetes." + role + ".volumes.persistentVolumeClaim.data."
 		maps.Copy(conf, map[string]string{
 			claim + "mount.path": "/data", claim + "options.claimName": "OnDemand", claim + "options.storageClass": class, claim + "options.sizeLimit": "8Mi",
