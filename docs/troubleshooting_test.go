@@ -20,7 +20,7 @@ func TestTroubleshootingQuotes(t *testing.T) {
 		"spark_operator_namespace_watched":                                                         "internal/metrics/tenancy.go",
 		"spark_operator_configuration_reloads_total":                                               "internal/metrics/tenancy.go",
 		"the changed configuration is not applied; the previous one stays in force":                "internal/operator/reload.go",
-		"not a heap size that a JVM takes":                                                         "cmd/kubectl-spark/testdata/validate-bad.golden",
+		"not a heap size that a JVM takes":                                                         "internal/cli/testdata/validate-bad.golden",
 		"operator policy":                                                                          "internal/policy/check.go",
 		"already exists and does not belong to this application":                                   "internal/actuate/actuate.go",
 		"spec.suspend is true":                                                                     "internal/lifecycle/testdata/stories/suspend-while-running.txt",

@@ -1,102 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command kubectl-spark is a plugin of kubectl: what the operator would say and create, without a cluster, and how
-// applications and schedules of a cluster stand. What it changes there is in write.go.
+// applications and schedules of a cluster stand.
 package main
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"os"
-	"os/signal"
-	"strings"
-	"syscall"
 	_ "time/tzdata" // time zones of schedules, also where the machine has none
 
-	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/firesteel-dev/firesteel/internal/inspect"
-	"github.com/firesteel-dev/firesteel/internal/spark"
-	"github.com/firesteel-dev/firesteel/internal/version"
+	"github.com/firesteel-dev/firesteel/internal/cli"
 )
 
 func main() {
-	os.Exit(run(os.Args[1:], genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}))
+	os.Exit(cli.Run(os.Args[1:], genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}))
 }
-
-// errFound ends a command that has said everything already.
-var errFound = errors.New("errors were found")
-
-// codeInterrupted is what shells expect of a program that a signal ended.
-const codeInterrupted = 130
-
-// run returns the exit code.
-func run(args []string, streams genericiooptions.IOStreams) int {
-	command := newCommand(streams)
-	command.SetArgs(behindExec(args))
-	command.SetIn(streams.In)
-	command.SetOut(streams.Out)
-	command.SetErr(streams.ErrOut)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	err := command.ExecuteContext(ctx)
-	child, isChild := errors.AsType[childError](err)
-	switch exit, own := errors.AsType[*exitError](err); {
-	case err == nil:
-		return 0
-	case isChild:
-		return int(child)
-	case ctx.Err() != nil:
-		return codeInterrupted
-	case errors.Is(err, errFound):
-		return 1
-	case own:
-		say(streams.ErrOut, "error: %v", exit)
-		return exit.code
-	}
-	say(streams.ErrOut, "error: %v", inspect.ForPeople(err))
-	return 1
-}
-
-func newCommand(streams genericiooptions.IOStreams) *cobra.Command {
-	command := &cobra.Command{
-		Use:   "kubectl-spark",
-		Short: "Inspect Spark applications the way the operator does",
-		Long: "Inspect Spark applications the way the operator does, with the operator's own code.\n\n" +
-			"convert, render and validate work on manifests and need no cluster. explain, list, logs, queue, ui and wait read the cluster that kubectl\n" +
-			"would use, and change nothing. suspend, resume, rerun, trigger, delete and adopt change what they are named for, with your own rights;\n" +
-			"connect wakes a Spark Connect server that was stopped because it was idle.",
-		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl spark"},
-		SilenceUsage:  true,
-		SilenceErrors: true,
-	}
-	command.AddCommand(newRender(streams), newValidate(streams), newConvert(streams), newVersion(streams),
-		newConnect(streams), newExplain(streams), newList(streams), newLogs(streams), newQueue(streams), newUI(streams), newWait(streams),
-		newSuspend(streams), newResume(streams), newRerun(streams), newTrigger(streams), newDelete(streams), newAdopt(streams))
-	return command
-}
-
-func newVersion(streams genericiooptions.IOStreams) *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version and the Spark releases that it knows",
-		Args:  cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(streams.Out, "kubectl-spark %s, for Spark %s\n", version.String(), strings.Join(spark.SupportedVersions(), ", "))
-			return err
-		},
-	}
-}
-
-// exitError ends the program with a code of its own.
-type exitError struct {
-	code int
-	err  error
-}
-
-// Error returns the words of the error inside.
-func (e *exitError) Error() string { return e.err.Error() }
-
-func (e *exitError) Unwrap() error { return e.err }

@@ -36,7 +36,7 @@ func migrate(w *harness) {
 // migrateFromApache has an application that Apache's operator has left.
 func migrateFromApache(w *harness) {
 	w.Helper()
-	text, err := os.ReadFile(filepath.Join(root, "cmd", "kubectl-spark", "testdata", "apache-pi.yaml"))
+	text, err := os.ReadFile(filepath.Join(root, "internal", "cli", "testdata", "apache-pi.yaml"))
 	must(w.T, err)
 	w.write("app.yaml", string(text))
 	w.says(w.run("docs/migrate-from-apache.md", "1. Check the manifests"), "errors: 0")

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
+	"github.com/firesteel-dev/firesteel/internal/convert/sparksubmit"
+	"github.com/firesteel-dev/firesteel/internal/inspect"
+	"github.com/firesteel-dev/firesteel/internal/resolve"
+)
+
+// adoption is what the flags say.
+type adoption struct {
+	name string
+	dry  dryRun
+	out  output
+}
+
+func newAdopt(streams genericiooptions.IOStreams) *cobra.Command {
+	var a adoption
+	var clusters cluster
+	command := &cobra.Command{
+		Use:   "adopt DRIVER",
+		Short: "Let an application follow a driver that spark-submit started",
+		Long: "Make a SparkApplication of a driver pod that spark-submit started in cluster mode, and let it follow that driver to its end. The driver\n" +
+			"is not restarted.\n\n" +
+			"The driver and its executors get the application's labels, and the driver its owner reference: who deletes the application deletes the\n" +
+			"driver. spec.restartPolicy is Never. What the next driver would not have, after an edit or a rerun, is named on the standard error.\n\n" +
+			"A command that was interrupted goes on when it is repeated, and one that is repeated later labels executors that were started since.",
+		Example: "  kubectl spark adopt etl-7d0f2c9b1a3e4f56-driver && kubectl spark wait etl\n\n" +
+			"  # the manifest only\n" +
+			"  kubectl spark adopt etl-7d0f2c9b1a3e4f56-driver --dry-run=client -o yaml",
+		Args: cobra.ExactArgs(1),
+		RunE: func(command *cobra.Command, args []string) error {
+			if err := errors.Join(a.dry.check(), a.checkName()); err != nil {
+				return err
+			}
+			connected, err := clusters.connect()
+			if err != nil {
+				return err
+			}
+			return a.run(command.Context(), connected, args[0], streams)
+		},
+	}
+	clusters = addCluster(command)
+	command.ValidArgsFunction = cobra.NoFileCompletions
+	command.Flags().StringVar(&a.name, "name", "", "name of the application; by default that which the driver has for Spark")
+	a.out.flags.ShowManagedFields = true
+	a.out.addFormat(command, "", "print the application instead: yaml or json", "yaml", "json")
+	a.dry.addTo(command)
+	return command
+}
+
+func (a *adoption) checkName() error {
+	if problems := validation.IsDNS1035Label(a.name); a.name != "" && len(problems) > 0 {
+		return fmt.Errorf("--name: %q: %s", a.name, problems[0])
+	}
+	return nil
+}
+
+// run finds the driver's application or makes it, and marks the pods. Each step can be repeated.
+func (a *adoption) run(ctx context.Context, c *connection, name string, streams genericiooptions.IOStreams) error {
+	pod, err := c.driverPod(ctx, name)
+	if err != nil {
+		return err
+	}
+	app, findings, err := c.follower(ctx, pod, a.name)
+	if err != nil {
+		return err
+	}
+	created := app.UID == ""
+	if created {
+		if err := c.createApplication(ctx, app, a.dry); err != nil {
+			return err
+		}
+	}
+	var marked int
+	if app.UID != "" {
+		loaded := resolve.Load(kubeflow.SparkApplications{}, app, kubeflow.FromStatus(&app.Status), resolve.Operator{}, time.Now())
+		if marked, err = c.markExecutors(ctx, pod, loaded, a.dry); err != nil { // first: who sees the driver sees its executors
+			return err
+		}
+		if err := c.markDriver(ctx, pod, loaded, a.dry); err != nil {
+			return fmt.Errorf("pod %s: %w", pod.Name, inspect.ForPeople(err))
+		}
+	}
+	if err := a.report(app, pod, created, marked, streams); err != nil {
+		return err
+	}
+	for _, f := range findings {
+		if f.Lost {
+			say(streams.ErrOut, "not in the application: %s", f)
+		}
+	}
+	return nil
+}
+
+// report prints what kubectl would print of the objects that have changed.
+func (a *adoption) report(app *v1beta2.SparkApplication, pod *corev1.Pod, created bool, marked int, streams genericiooptions.IOStreams) error {
+	if a.out.format != "" {
+		return a.out.print(streams.Out, app)
+	}
+	if created {
+		say(streams.Out, "%s/%s created%s", inspect.Applications.Qualified(), app.Name, a.dry.suffix())
+	}
+	suffix := a.dry.suffix()
+	if metav1.GetControllerOfNoCopy(pod) != nil {
+		suffix = " (no change)" + suffix
+	}
+	say(streams.Out, "pod/%s adopted%s", pod.Name, suffix)
+	if a.dry == dryRunNone {
+		say(streams.ErrOut, "%s: %s labeled; those that the driver starts from now on are not counted until this command is repeated",
+			app.Name, counted(marked, "executor was", "executors were"))
+	}
+	return nil
+}
+
+// driverPod reads a driver that can be followed.
+func (c *connection) driverPod(ctx context.Context, name string) (*corev1.Pod, error) {
+	var pod corev1.Pod
+	err := c.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, &pod)
+	if apierrors.IsNotFound(err) {
+		return nil, fmt.Errorf("there is no pod %q in namespace %s; kubectl get pods -n %s -l spark-role=driver shows the drivers", name, c.Namespace, c.Namespace)
+	}
+	if err != nil {
+		return nil, err
+	}
+	properties, _ := sparksubmit.ConfigMapsOf(&pod)
+	switch {
+	case pod.DeletionTimestamp != nil:
+		return nil, fmt.Errorf("pod %s is being deleted", name)
+	case !sparksubmit.IsDriver(&pod) || properties == "":
+		return nil, fmt.Errorf("pod %s is no driver that spark-submit has created with --deploy-mode cluster: a driver that began in a pod of its own, in client mode, "+
+			"cannot be followed, because nothing in the cluster says how to start it", name)
+	case sparksubmit.Ended(&pod):
+		return nil, fmt.Errorf("the driver in pod %s has ended: there is nothing to follow", name)
+	}
+	return &pod, nil
+}
+
+// follower is the application that follows a driver, as it is stored or, without a UID, as it is to be created.
+func (c *connection) follower(ctx context.Context, pod *corev1.Pod, name string) (*v1beta2.SparkApplication, []sparksubmit.Finding, error) {
+	owner, err := ownerOf(pod)
+	if err != nil {
+		return nil, nil, err
+	}
+	var made v1beta2.SparkApplication
+	var findings []sparksubmit.Finding
+	if owner == "" {
+		if made, findings, err = c.applicationOf(ctx, pod, name); err != nil {
+			return nil, nil, err
+		}
+	}
+	var stored v1beta2.SparkApplication
+	wanted := cmp.Or(owner, made.Name)
+	err = c.Get(ctx, client.ObjectKey{Namespace: pod.Namespace, Name: wanted}, &stored)
+	switch {
+	case apierrors.IsNotFound(err) && owner == "":
+		return &made, findings, nil
+	case err != nil:
+		return nil, nil, err
+	case owner != "" && (stored.Annotations[v1beta2.AnnotationAdopts] != pod.Name || name != "" && name != owner):
+		return nil, nil, fmt.Errorf("pod %s is the driver of SparkApplication %s already", pod.Name, owner)
+	case owner == "" && (stored.Annotations[v1beta2.AnnotationAdopts] != pod.Name || !kubeflow.FromStatus(&stored.Status).NeverRan() || stored.DeletionTimestamp != nil):
+		return nil, nil, fmt.Errorf("there is a SparkApplication %s that is not about pod %s; choose another name with --name", wanted, pod.Name)
+	}
+	stored.SetGroupVersionKind(inspect.Applications.ObjectKind("")) // a typed client drops it
+	return &stored, findings, nil
+}
+
+// ownerOf is the name of the application to which a pod belongs; "" if it belongs to none. An error says who else has it.
+func ownerOf(pod *corev1.Pod) (string, error) {
+	for _, o := range pod.OwnerReferences {
+		group, _, _ := strings.Cut(o.APIVersion, "/")
+		switch {
+		case o.Controller == nil || !*o.Controller:
+		case group == v1beta2.GroupVersion.Group && o.Kind == inspect.Applications.Kind:
+			return o.Name, nil
+		default:
+			return "", fmt.Errorf("pod %s belongs to %s %s, which controls it", pod.Name, o.Kind, o.Name)
+		}
+	}
+	if app := pod.Labels[v1beta2.LabelAppName]; app != "" {
+		return "", fmt.Errorf("pod %s was created by an operator for SparkApplication %s, as its label %s says", pod.Name, app, v1beta2.LabelAppName)
+	}
+	return "", nil
+}
+
+// applicationOf makes the application that follows a driver.
+func (c *connection) applicationOf(ctx context.Context, pod *corev1.Pod, name string) (v1beta2.SparkApplication, []sparksubmit.Finding, error) {
+	d := sparksubmit.Driver{Pod: pod, Name: name}
+	properties, template := sparksubmit.ConfigMapsOf(pod)
+	for _, m := range []struct {
+		name string
+		into *map[string]string
+	}{{properties, &d.Properties}, {template, &d.Template}} {
+		if m.name == "" {
+			continue
+		}
+		var found corev1.ConfigMap
+		if err := c.Get(ctx, client.ObjectKey{Namespace: pod.Namespace, Name: m.name}, &found); err != nil {
+			return v1beta2.SparkApplication{}, nil, err
+		}
+		*m.into = found.Data
+	}
+	app, findings, err := sparksubmit.FromDriver(d)
+	if err != nil {
+		err = fmt.Errorf("pod %s: %w", pod.Name, err)
+	}
+	return app, findings, err
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/cmd/plugins"
+	"github.com/firesteel-dev/firesteel/internal/inspect"
+	harmless "github.com/firesteel-dev/firesteel/internal/text"
+)
+
+// cluster is the one that kubectl's flags and configuration choose.
+type cluster struct {
+	flags *genericclioptions.ConfigFlags
+}
+
+// addCluster gives a command the flags by which kubectl finds its cluster, and completes the names of applications.
+func addCluster(command *cobra.Command) cluster {
+	all := genericclioptions.NewConfigFlags(true)
+	c := cluster{flags: &genericclioptions.ConfigFlags{
+		KubeConfig: all.KubeConfig, Context: all.Context, Namespace: all.Namespace, Impersonate: all.Impersonate,
+	}}
+	c.flags.AddFlags(command.Flags())
+	command.ValidArgsFunction = c.complete
+	return c
+}
+
+// connection is a cluster that can be read, and changed by the functions of write.go.
+type connection struct {
+	*inspect.Cluster
+	writes writer
+	config *rest.Config
+}
+
+// connect makes the clients. The cluster is asked by the first call.
+func (c cluster) connect() (*connection, error) {
+	loader := c.flags.ToRawKubeConfigLoader()
+	namespace, _, err := loader.Namespace()
+	if err != nil {
+		return nil, err
+	}
+	config, err := c.flags.ToRESTConfig()
+	if err != nil {
+		return nil, err
+	}
+	if raw, err := loader.RawConfig(); err == nil && len(raw.Clusters) == 0 && config.Host == clientcmd.ClusterDefaults.Server {
+		return nil, clientcmd.ErrEmptyConfig // kubectl would try this machine's port 8080
+	}
+	config.QPS, config.WarningHandler, config.UserAgent = -1, rest.NoWarnings{}, "kubectl-spark"
+	scheme := runtime.NewScheme()
+	utilruntime.Must(corev1.AddToScheme(scheme))
+	utilruntime.Must(appsv1.AddToScheme(scheme))
+	utilruntime.Must(v1beta2.AddToScheme(scheme))
+	utilruntime.Must(v1alpha1.AddToScheme(scheme))
+	all, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
+	if err != nil {
+		return nil, err
+	}
+	core, err := typedcorev1.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	connected := &connection{&inspect.Cluster{Reader: all, Pods: core, Namespace: namespace}, all, config}
+	connected.Forward = func(ctx context.Context, pod string, port int32, opened func(string)) error {
+		return tunnel(ctx, connected, pod, port, opened)
+	}
+	return connected, nil
+}
+
+// complete offers the names of applications, or nothing if the cluster does not answer soon.
+func (c cluster) complete(command *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return c.offer(command.Context(), args, inspect.Families...), cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeObjects offers the names of several kinds, with their type if they are no applications, without those that are there already.
+func (c cluster) completeObjects(of ...inspect.Type) cobra.CompletionFunc {
+	return func(command *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		return c.offer(command.Context(), args, of...), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+func (c cluster) offer(ctx context.Context, args []string, of ...inspect.Type) []string {
+	const patience = 3 * time.Second
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	connected, err := c.connect()
+	if err != nil {
+		return nil
+	}
+	var all []string
+	for _, k := range of {
+		names, _ := connected.Names(ctx, k) // a shell has no place for an error
+		for _, name := range names {
+			if k != inspect.Applications && len(of) > 1 {
+				name = k.Typed(name)
+			}
+			if !slices.Contains(args, name) {
+				all = append(all, name)
+			}
+		}
+	}
+	return all
+}
+
+// say writes what is not the output itself: notes and progress.
+func say(w io.Writer, format string, args ...any) {
+	_, _ = io.WriteString(w, harmless.Lines(fmt.Sprintf(format, args...))+"\n")
+}
+
+// tableRow is a line of a table: what is in a cell stays there.
+func tableRow(cells []string) string {
+	line := make([]string, 0, len(cells))
+	for _, cell := range cells {
+		line = append(line, strings.ReplaceAll(harmless.Line(cell), "\t", " "))
+	}
+	return strings.Join(line, "\t")
+}
+
+const operatorDeployment = "spark-operator/spark-operator-controller"
+
+// configurationFlag is the flag for the operator's configuration file.
+func configurationFlag(c *inspect.Configuration, command *cobra.Command) {
+	c.Plugins = inspect.Plugins{Every: plugins.Every, Configured: plugins.Registry}
+	command.Flags().StringVar(&c.File, "config", "", "the operator's configuration file: its policies, schedulers and URL formats")
+	_ = command.MarkFlagFilename("config", "yaml", "yml")
+}
+
+// operatorFlags are the flags for the operator of a cluster.
+func operatorFlags(i *inspect.Installation, command *cobra.Command) {
+	configurationFlag(&i.Configuration, command)
+	command.Flags().StringVar(&i.Deployment, "operator", operatorDeployment,
+		"namespace/name of the operator's Deployment, whose configuration is read if --config names none")
+}

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os/exec"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
+	"github.com/firesteel-dev/firesteel/internal/inspect"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// connecting is what the flags of connect say.
+type connecting struct {
+	port    int
+	timeout time.Duration
+	exec    bool
+	streams genericiooptions.IOStreams
+	// forward makes a tunnel to a port of a pod, as tunnel does.
+	forward forwarder
+}
+
+// defaultReadyTimeout is for a server that pulls its image first.
+const defaultReadyTimeout = 10 * time.Minute
+
+func newConnect(streams genericiooptions.IOStreams) *cobra.Command {
+	k := connecting{streams: streams, forward: tunnel}
+	var clusters cluster
+	command := &cobra.Command{
+		Use:   "connect NAME [--exec COMMAND...]",
+		Short: "Connect to a Spark Connect server, waking it if it was stopped",
+		Long: "Wait until a Spark Connect server takes clients, forward a port of this machine to it, and print the URL for SparkSession.builder.remote.\n" +
+			"A server that was stopped because it was idle is woken. It ends with Ctrl-C.\n\n" +
+			"The port stays the same when the server is replaced: new connections go to the new server pod. A server that is stopped because it is\n" +
+			"idle while this runs is woken by the next connection to the port.\n\n" +
+			"With --exec, the words behind it are a command, which is run with SPARK_REMOTE set to the URL; this ends with the command, and with\n" +
+			"its exit code. Exit codes else: 1 the server is suspended, has failed or does not exist (and any other error); 2 the time is up;\n" +
+			"126 and 127 the command cannot be run, or is not found.",
+		Example: "  kubectl spark connect notebooks\n\n" +
+			"  # at the URL sc://127.0.0.1:15002, or not at all\n" +
+			"  kubectl spark connect notebooks --port 15002\n\n" +
+			"  kubectl spark connect notebooks --exec python query.py --date 2026-11-22",
+		Args: k.args,
+		RunE: func(command *cobra.Command, args []string) error {
+			connected, err := clusters.connect()
+			if err != nil {
+				return err
+			}
+			return k.run(command.Context(), connected, args[0], args[1:])
+		},
+	}
+	clusters = addCluster(command)
+	command.ValidArgsFunction = func(command *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		return clusters.offer(command.Context(), args, inspect.Servers), cobra.ShellCompDirectiveNoFileComp
+	}
+	command.Flags().IntVar(&k.port, "port", 0, "the port on this machine; by default 15002 if it is free, or any")
+	command.Flags().DurationVar(&k.timeout, "timeout", defaultReadyTimeout, "how long to wait until the server takes clients")
+	command.Flags().BoolVar(&k.exec, execFlag, false, "run the words behind this as a command, with SPARK_REMOTE set")
+	return command
+}
+
+const execFlag = "exec"
+
+// behindExec separates the words behind --exec from the flags of this program, so that a command has its own.
+func behindExec(args []string) []string {
+	at := slices.Index(args, "--"+execFlag)
+	if dash := slices.Index(args, "--"); at < 0 || dash >= 0 && dash <= at+1 {
+		return args
+	}
+	return slices.Insert(slices.Clone(args), at+1, "--")
+}
+
+func (k *connecting) args(_ *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 0:
+		return errors.New("write the name of a SparkConnect; kubectl spark list servers shows them")
+	case k.exec && len(args) == 1:
+		return errors.New("--exec: write NAME before it and a command behind it")
+	case !k.exec && len(args) > 1:
+		return fmt.Errorf("%q is a command, which is written behind --exec", args[1])
+	case k.port < 0 || k.port > 65535:
+		return errors.New("--port: must be a port, from 1 to 65535")
+	case k.timeout <= 0:
+		return errors.New("--timeout: must be more than 0")
+	}
+	return nil
+}
+
+// run connects, and ends with the command, with Ctrl-C, or when there can be no connection any more.
+func (k *connecting) run(ctx context.Context, c *connection, name string, command []string) error {
+	if len(command) > 0 {
+		if _, err := exec.LookPath(command[0]); err != nil {
+			return notRun(err)
+		}
+	}
+	if _, err := c.server(ctx, name); err != nil {
+		return err
+	}
+	listeners, port, err := k.listen(ctx)
+	if err != nil {
+		return err
+	}
+	// A command outlives Ctrl-C for as long as it needs, and so does its connection.
+	life, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	withdraw := context.AfterFunc(ctx, end)
+	defer withdraw()
+	s := newSession(c, name, k.streams, k.forward)
+	s.relay.serve(life, listeners)
+	opened, over := make(chan *v1alpha1.SparkConnect, 1), make(chan error, 1)
+	go func() { over <- s.follow(life, opened) }()
+	server, err := k.await(s, opened, over, end)
+	if err != nil {
+		return err
+	}
+	remote, err := s.remote(ctx, server, port)
+	if err != nil && len(command) > 0 {
+		return err
+	}
+	if len(command) == 0 {
+		if err != nil {
+			say(k.streams.ErrOut, "%v", err)
+		}
+		say(k.streams.Out, "%s", remote)
+		say(k.streams.ErrOut, "clients connect to this URL; Ctrl-C ends it")
+		err = <-over
+		if ctx.Err() != nil {
+			return nil // by Ctrl-C, as it should end
+		}
+		return err
+	}
+	if !withdraw() {
+		return ctx.Err()
+	}
+	go func() {
+		if err := <-over; err != nil && life.Err() == nil {
+			say(k.streams.ErrOut, "error: %v", inspect.ForPeople(err))
+			end() // the command's connections are refused from now on
+		}
+	}()
+	return k.execute(ctx, remote, command)
+}
+
+// await returns the server once the tunnel to it is open for the first time.
+func (k *connecting) await(s *session, opened <-chan *v1alpha1.SparkConnect, over <-chan error, end func()) (*v1alpha1.SparkConnect, error) {
+	timer := time.NewTimer(k.timeout)
+	defer timer.Stop()
+	select {
+	case server := <-opened:
+		return server, nil
+	case err := <-over:
+		return nil, err
+	case <-timer.C:
+		end()
+		if err := <-over; err != nil && !errors.Is(err, context.Canceled) {
+			return nil, err
+		}
+		return nil, &exitError{codeTimeout, fmt.Errorf("timed out after %s: %s; kubectl spark explain %s/%s says why", k.timeout, s.said, inspect.Servers.Short, s.name)}
+	}
+}
+
+// usualPort is Spark's own for Connect.
+const usualPort = 15002
+
+// listen takes the port asked for, or Spark's own if it is free, or any. Clients present a token to "localhost" alone,
+// which may mean either address of this machine, so both are taken where there are two.
+func (k *connecting) listen(ctx context.Context) ([]net.Listener, int, error) {
+	if k.port != 0 {
+		all, err := listenAt(ctx, k.port)
+		if err != nil {
+			return nil, 0, fmt.Errorf("--port %d cannot be used: %w", k.port, err)
+		}
+		return all, k.port, nil
+	}
+	if all, err := listenAt(ctx, usualPort); err == nil {
+		return all, usualPort, nil
+	}
+	all, err := listenAt(ctx, 0)
+	if err != nil {
+		return nil, 0, err
+	}
+	address, _ := all[0].Addr().(*net.TCPAddr)
+	return all, address.Port, nil
+}
+
+func listenAt(ctx context.Context, port int) ([]net.Listener, error) {
+	var config net.ListenConfig
+	first, err := config.Listen(ctx, "tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if err != nil {
+		return nil, err
+	}
+	all := []net.Listener{first}
+	_, text, err := net.SplitHostPort(first.Addr().String())
+	if err != nil {
+		return nil, errors.Join(err, first.Close())
+	}
+	second, err := config.Listen(ctx, "tcp6", net.JoinHostPort("::1", text))
+	switch {
+	case err == nil:
+		all = append(all, second)
+	case port != 0 && errors.Is(err, syscall.EADDRINUSE):
+		return nil, errors.Join(err, first.Close())
+	}
+	return all, nil // a machine may have no IPv6
+}
+
+// remote is the URL of the server. If it asks for a token that cannot be read, it is the URL without, and the error says
+// how to get one.
+func (s *session) remote(ctx context.Context, o *v1alpha1.SparkConnect, port int) (string, error) {
+	name := o.Status.Server.TokenSecretName
+	if name == "" {
+		return remoteURL(port, ""), nil
+	}
+	// Clients send a token without TLS only to this name.
+	bare := "sc://" + net.JoinHostPort("localhost", strconv.Itoa(port))
+	var secret corev1.Secret
+	err := s.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: name}, &secret)
+	if err == nil && len(secret.Data[spark.TokenKey]) == 0 {
+		err = fmt.Errorf("it has no key %q", spark.TokenKey)
+	}
+	if err != nil {
+		return bare, fmt.Errorf("the server asks for a token, and Secret %s cannot be read: %w; who may read it gets the token with\n"+
+			"  kubectl get secret %s -n %s -o jsonpath='{.data.token}' | base64 -d\nand the URL is this one with /;token=TOKEN behind it",
+			name, inspect.ForPeople(err), name, o.Namespace)
+	}
+	return remoteURL(port, string(secret.Data[spark.TokenKey])), nil
+}
+
+func remoteURL(port int, token string) string {
+	if token == "" {
+		return "sc://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+	}
+	return "sc://" + net.JoinHostPort("localhost", strconv.Itoa(port)) + "/;token=" + url.PathEscape(token)
+}

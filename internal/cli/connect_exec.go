@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+
+	"golang.org/x/term"
+)
+
+// The exit codes of shells for a command that cannot be run, that does not exist, and that a signal ended.
+const (
+	codeNotRun   = 126
+	codeNotFound = 127
+	codeSignaled = 128
+)
+
+// childError is the exit code of a command that has said everything itself.
+type childError int
+
+// Error returns the code in words.
+func (e childError) Error() string { return fmt.Sprintf("the command ended with exit code %d", int(e)) }
+
+// execute runs a command with the URL of the server, and returns its exit code as an error.
+func (k *connecting) execute(ctx context.Context, remote string, command []string) error {
+	child := exec.CommandContext(context.WithoutCancel(ctx), command[0], command[1:]...)
+	child.Stdin, child.Stdout, child.Stderr = k.streams.In, k.streams.Out, k.streams.ErrOut
+	// The second is what clients before Spark 4 ask for when functions are used before there is a session.
+	child.Env = append(os.Environ(), "SPARK_REMOTE="+remote, "SPARK_CONNECT_MODE_ENABLED=1")
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, passed(k.streams.In)...)
+	defer signal.Stop(signals)
+	if err := child.Start(); err != nil {
+		return notRun(err)
+	}
+	over := make(chan error, 1)
+	go func() { over <- child.Wait() }()
+	for {
+		select {
+		case s := <-signals:
+			_ = child.Process.Signal(s) // it may have ended just now
+		case err := <-over:
+			return endOf(err)
+		}
+	}
+}
+
+// passed are the signals that are sent on to the command. A terminal sends Ctrl-C to the command itself; twice would be two.
+func passed(in any) []os.Signal {
+	signals := []os.Signal{syscall.SIGTERM, syscall.SIGHUP}
+	if file, ok := in.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
+		return signals
+	}
+	return append(signals, os.Interrupt)
+}
+
+// endOf is the exit code of a command as shells have it.
+func endOf(err error) error {
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	if !ok {
+		return err
+	}
+	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return childError(codeSignaled + int(status.Signal()))
+	}
+	return childError(exit.ExitCode())
+}
+
+// notRun says why a command does not run.
+func notRun(err error) error {
+	code := codeNotRun
+	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist) {
+		code = codeNotFound
+	}
+	return &exitError{code, fmt.Errorf("--exec: %w", err)}
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"io"
+	"net"
+	"sync"
+	"time"
+)
+
+// relay takes connections on a port of this machine for as long as a session lasts, and sends each to the tunnel that is
+// current when it comes. A connection that lives when its tunnel ends is closed: clients open another.
+type relay struct {
+	mu sync.Mutex
+	// target is the address of the tunnel; "" while there is none.
+	target string
+	// turned is closed, and replaced, when the target has changed.
+	turned chan struct{}
+	// waiting counts the connections that wait for a tunnel.
+	waiting int
+	// demand has a value when a connection has begun to wait.
+	demand chan struct{}
+}
+
+// held is how long a connection waits for a tunnel. Clients give a connection up after 20 s, and try again.
+const held = 15 * time.Second
+
+func newRelay() *relay {
+	return &relay{turned: make(chan struct{}), demand: make(chan struct{}, 1)}
+}
+
+// point sends new connections to another tunnel, or to none.
+func (r *relay) point(target string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.target = target
+	close(r.turned)
+	r.turned = make(chan struct{})
+}
+
+// wanted reports whether a connection waits for a tunnel.
+func (r *relay) wanted() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.waiting > 0
+}
+
+// serve takes connections until the context ends. It returns at once.
+func (r *relay) serve(ctx context.Context, listeners []net.Listener) {
+	for _, listener := range listeners {
+		context.AfterFunc(ctx, func() { _ = listener.Close() })
+		go func() {
+			for {
+				taken, err := listener.Accept()
+				if err != nil {
+					return // it is closed
+				}
+				go r.handle(ctx, taken)
+			}
+		}()
+	}
+}
+
+// handle sends one connection to the current tunnel.
+func (r *relay) handle(ctx context.Context, local net.Conn) {
+	defer func() { _ = local.Close() }()
+	target, turned := r.await(ctx)
+	if target == "" {
+		return
+	}
+	var dialer net.Dialer
+	remote, err := dialer.DialContext(ctx, "tcp", target)
+	if err != nil {
+		return // the tunnel has just ended
+	}
+	defer func() { _ = remote.Close() }()
+	both := make(chan struct{})
+	go func() {
+		defer close(both)
+		var ways sync.WaitGroup
+		ways.Go(func() { pass(remote, local) })
+		ways.Go(func() { pass(local, remote) })
+		ways.Wait()
+	}()
+	select {
+	case <-both:
+	case <-turned:
+	case <-ctx.Done():
+	}
+}
+
+// pass copies what one side says, and closes the other direction.
+func pass(to, from net.Conn) {
+	_, _ = io.Copy(to, from) // an error is the end of the connection
+	if half, ok := to.(interface{ CloseWrite() error }); ok {
+		_ = half.CloseWrite()
+	}
+}
+
+// await returns the address of the current tunnel, and what is closed when it is that no longer. The address is empty if
+// there was none for too long.
+func (r *relay) await(ctx context.Context) (string, <-chan struct{}) {
+	patience := time.NewTimer(held)
+	defer patience.Stop()
+	waits := false
+	defer func() {
+		if waits {
+			r.mu.Lock()
+			r.waiting--
+			r.mu.Unlock()
+		}
+	}()
+	for {
+		r.mu.Lock()
+		target, turned := r.target, r.turned
+		if target == "" && !waits {
+			waits = true
+			r.waiting++
+			select {
+			case r.demand <- struct{}{}:
+			default: // one is enough
+			}
+		}
+		r.mu.Unlock()
+		if target != "" {
+			return target, turned
+		}
+		select {
+		case <-turned:
+		case <-patience.C:
+			return "", nil
+		case <-ctx.Done():
+			return "", nil
+		}
+	}
+}

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
+	"github.com/firesteel-dev/firesteel/internal/inspect"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/observe"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// forwarder makes a tunnel to a port of a pod. It calls opened with the local address, and returns when the tunnel ends.
+type forwarder func(ctx context.Context, c *connection, pod string, port int32, opened func(address string)) error
+
+// session keeps a relay pointed to the pod of a server.
+type session struct {
+	*connection
+	name    string
+	streams genericiooptions.IOStreams
+	forward forwarder
+	relay   *relay
+	// recheck is how often a pod is read that is not ready yet: its readiness changes without one of the status.
+	// It is also how long a tunnel lasts at least, so that one that ends at once does not become a loop.
+	recheck time.Duration
+
+	// opened is whether there was a tunnel already.
+	opened bool
+	// woken is the stop after which the server was woken.
+	woken time.Time
+	// said is what it waits for, as it was said last.
+	said string
+	// secret names the token that the clients have.
+	secret string
+}
+
+func newSession(c *connection, name string, streams genericiooptions.IOStreams, forward forwarder) *session {
+	return &session{connection: c, name: name, streams: streams, forward: forward, relay: newRelay(), recheck: 2 * time.Second}
+}
+
+// server reads one server, and suggests others if it does not exist.
+func (c *connection) server(ctx context.Context, name string) (*v1alpha1.SparkConnect, error) {
+	var o v1alpha1.SparkConnect
+	err := c.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, &o)
+	if inspect.IsMissing(err, inspect.Servers) {
+		return nil, c.NotFound(ctx, name, inspect.Servers)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &o, nil
+}
+
+// follow keeps a tunnel to whichever pod is the server's, until the context ends or there can be none any more. The
+// first is reported.
+func (s *session) follow(ctx context.Context, opened chan<- *v1alpha1.SparkConnect) error {
+	for {
+		rest := time.NewTimer(s.recheck)
+		server, pod, err := s.await(ctx)
+		if err != nil {
+			return err
+		}
+		ended, err := s.tunnel(ctx, server, pod, opened)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case lasting(err):
+			return err
+		case ended:
+			s.progress("server pod %s has ended; waiting for the next one", pod.Name)
+		case err != nil:
+			s.progress("no tunnel to server pod %s: %v; trying again", pod.Name, inspect.ForPeople(err))
+		default:
+			s.progress("the tunnel to server pod %s was lost; opening another", pod.Name)
+		}
+		select {
+		case <-rest.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// tunnel forwards to a pod until the pod, the tunnel or the context ends.
+func (s *session) tunnel(ctx context.Context, o *v1alpha1.SparkConnect, pod *corev1.Pod, opened chan<- *v1alpha1.SparkConnect) (ended bool, err error) {
+	// The library logs each connection that a server's end cuts; what matters of it is said here.
+	open, stop := context.WithCancel(logr.NewContext(ctx, logr.Discard()))
+	defer stop()
+	go func() {
+		s.awaitEnd(open, pod) // a tunnel does not notice the end of its pod
+		stop()
+	}()
+	err = s.forward(open, s.connection, pod.Name, connectPort(o, pod), func(address string) {
+		s.relay.point(address)
+		if !s.opened {
+			s.opened, s.secret = true, o.Status.Server.TokenSecretName
+			opened <- o
+			return
+		}
+		s.progress("connected to server pod %s", pod.Name)
+		if o.Status.Server.TokenSecretName != s.secret {
+			s.progress("clients need another URL now, because spec.authentication was changed: call kubectl spark connect again")
+		}
+	})
+	s.relay.point("")
+	return open.Err() != nil, err
+}
+
+// connectPort is where the server of a pod listens: what the pod says, else the spec.
+func connectPort(o *v1alpha1.SparkConnect, pod *corev1.Pod) int32 {
+	for _, c := range pod.Spec.Containers {
+		for _, p := range c.Ports {
+			if p.Name == spark.PortConnect {
+				return p.ContainerPort
+			}
+		}
+	}
+	if n, err := strconv.ParseInt(o.Spec.SparkConf["spark.connect.grpc.binding.port"], 10, 32); err == nil && n > 0 {
+		return int32(n)
+	}
+	return usualPort
+}
+
+// progress says what happens, once.
+func (s *session) progress(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); text != s.said {
+		s.said = text
+		say(s.streams.ErrOut, "%s", text)
+	}
+}
+
+// await returns the server and its pod once that takes clients, and wakes the server if that is wanted.
+func (s *session) await(ctx context.Context) (*v1alpha1.SparkConnect, *corev1.Pod, error) {
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	key := client.ObjectKey{Namespace: s.Namespace, Name: s.name}
+	seen := changes(watching, s, &v1alpha1.SparkConnectList{}, key)
+	again := time.NewTicker(s.recheck)
+	defer again.Stop()
+	var o *v1alpha1.SparkConnect
+	for {
+		select {
+		case one, open := <-seen:
+			switch {
+			case !open:
+				return nil, nil, cmp.Or(ctx.Err(), errors.New("the watch has ended"))
+			case one.err != nil && !one.again:
+				return nil, nil, one.err
+			case one.err != nil:
+				say(s.streams.ErrOut, "cluster error, retrying: %v", one.err)
+				continue
+			}
+			if o, _ = one.object.(*v1alpha1.SparkConnect); o == nil {
+				return nil, nil, fmt.Errorf("%s/%s was deleted", s.Namespace, s.name)
+			}
+		case <-again.C:
+		case <-s.relay.demand:
+		}
+		if o == nil {
+			continue
+		}
+		if pod, err := s.step(ctx, o); pod != nil || err != nil {
+			return o, pod, err
+		}
+	}
+}
+
+// step does what the server's status asks for, and returns its pod if that takes clients.
+func (s *session) step(ctx context.Context, o *v1alpha1.SparkConnect) (*corev1.Pod, error) {
+	if err := unavailable(o); err != nil {
+		return nil, err
+	}
+	if at := stoppedAt(o); !at.IsZero() {
+		return nil, s.wake(ctx, o, at)
+	}
+	if name := o.Status.Server.PodName; name != "" {
+		pod, err := s.pod(ctx, name)
+		switch {
+		case err == nil && takesClients(o, pod):
+			return pod, nil
+		case apierrors.IsNotFound(err): // the next one has not been created yet
+		case err != nil:
+			return nil, s.unless(err)
+		}
+	}
+	s.progress("waiting for server %s/%s: %s", o.Namespace, o.Name, describeServer(o))
+	return nil, nil
+}
+
+// wake starts a server that was stopped because it was idle: at the beginning, and when a client waits for it. Else its
+// stop would mean nothing while anybody has a session open.
+func (s *session) wake(ctx context.Context, o *v1alpha1.SparkConnect, stopped time.Time) error {
+	switch {
+	case s.woken.Equal(stopped):
+		s.progress("waiting for server %s/%s to start again", o.Namespace, o.Name)
+		return nil
+	case s.opened && !s.relay.wanted():
+		s.progress("server %s/%s was stopped because it was idle; the next connection wakes it", o.Namespace, o.Name)
+		return nil
+	}
+	s.progress("server %s/%s was stopped at %s because it was idle; waking it", o.Namespace, o.Name, stamp(stopped))
+	if err := s.setWake(ctx, o, stopped); err != nil {
+		return s.unless(err)
+	}
+	s.woken = stopped
+	return nil
+}
+
+// unless returns an error that lasts. Any other is reported, and what failed is tried again.
+func (s *session) unless(err error) error {
+	if lasting(err) {
+		return err
+	}
+	s.progress("cluster error, retrying: %v", err)
+	return nil
+}
+
+func stoppedAt(o *v1alpha1.SparkConnect) time.Time {
+	if o.Status.Idle == nil || o.Status.Idle.StoppedAt == nil {
+		return time.Time{}
+	}
+	return o.Status.Idle.StoppedAt.Time
+}
+
+// unavailable says why waiting for a server is in vain.
+func unavailable(o *v1alpha1.SparkConnect) error {
+	switch {
+	case o.DeletionTimestamp != nil:
+		return fmt.Errorf("server %s/%s is being deleted", o.Namespace, o.Name)
+	case o.Spec.Suspend != nil && *o.Spec.Suspend:
+		return fmt.Errorf("server %s/%s is suspended; kubectl spark resume %s/%s starts it", o.Namespace, o.Name, inspect.Servers.Short, o.Name)
+	case o.Status.State == v1alpha1.SparkConnectStateFailed && o.Status.ObservedGeneration == o.Generation:
+		return fmt.Errorf("server %s/%s has failed%s; kubectl spark explain %s/%s says more", o.Namespace, o.Name, serverTrouble(o, ": "), inspect.Servers.Short, o.Name)
+	}
+	return nil
+}
+
+// takesClients reports whether a pod is the server's, and ready.
+func takesClients(o *v1alpha1.SparkConnect, pod *corev1.Pod) bool {
+	if !metav1.IsControlledBy(pod, o) || pod.DeletionTimestamp != nil || ended(pod, observe.SparkContainer(pod)) {
+		return false
+	}
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// describeServer is the state of a server and its reason.
+func describeServer(o *v1alpha1.SparkConnect) string {
+	text := inspect.StateName(string(o.Status.State))
+	if trouble := serverTrouble(o, ""); trouble != "" {
+		text += " (" + trouble + ")"
+	}
+	return text
+}
+
+// serverTrouble is what keeps a server from taking clients, as the first of its conditions says it that is not as it
+// should be; empty if none says anything.
+func serverTrouble(o *v1alpha1.SparkConnect, before string) string {
+	for _, kind := range []lifecycle.ConditionType{lifecycle.ConditionStalled, lifecycle.ConditionAdmitted, lifecycle.ConditionSubmitted, lifecycle.ConditionDriverReady} {
+		good := metav1.ConditionTrue
+		if kind == lifecycle.ConditionStalled {
+			good = metav1.ConditionFalse
+		}
+		if c := meta.FindStatusCondition(o.Status.Conditions, string(kind)); c != nil && c.Status != good {
+			return before + c.Reason + ": " + firstLine(c.Message)
+		}
+	}
+	return ""
+}

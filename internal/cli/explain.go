@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/firesteel-dev/firesteel/internal/inspect"
+)
+
+func newExplain(streams genericiooptions.IOStreams) *cobra.Command {
+	out := output{}
+	var clusters cluster
+	var operators inspect.Installation
+	command := &cobra.Command{
+		Use:   "explain [TYPE/]NAME",
+		Short: "Say what an application, a schedule, a server or a cluster is, what comes next and why",
+		Long: "Say what an application, a schedule, a Spark Connect server or a standalone cluster is, what the operator decides about it, on what\n" +
+			"evidence, what happens next and when, and what a person can do. " + withoutType + "\n\n" +
+			"The decision is made on this machine by the operator's own code from what the cluster shows now, so that it is there also when\n" +
+			"the operator does not run, and when the status is behind the spec. Of a cluster, what its scheduler says is read from the status.\n" +
+			"Nothing is changed.",
+		Example: "  kubectl spark explain spark-pi -n jobs\n\n" +
+			"  # when a schedule starts its next run, or why it does not\n" +
+			"  kubectl spark explain scheduledsparkapp/nightly\n\n" +
+			"  # whether a server drains, or when it is stopped because it is idle\n" +
+			"  kubectl spark explain sparkconn/notebooks\n\n" +
+			"  # what a cluster waits for, and which of its pods do\n" +
+			"  kubectl spark explain sparkcluster/lab\n\n" +
+			"  # for a program\n" +
+			"  kubectl spark explain spark-pi -o json | jq .decision.sentence",
+		Args: cobra.RangeArgs(1, 2), // TYPE NAME, too
+		RunE: func(command *cobra.Command, args []string) error {
+			connected, err := clusters.connect()
+			if err != nil {
+				return err
+			}
+			report, err := connected.Explain(command.Context(), strings.Join(args, "/"), operators, time.Now())
+			if err != nil {
+				return err
+			}
+			if out.format != "" {
+				return out.print(streams.Out, report)
+			}
+			_, err = fmt.Fprint(streams.Out, report.Text())
+			return err
+		},
+	}
+	clusters = addCluster(command)
+	command.ValidArgsFunction = clusters.completeObjects(inspect.Types()...)
+	operatorFlags(&operators, command)
+	out.addFormat(command, "", "format of the output: json or yaml; text for people by default", "json", "yaml")
+	return command
+}

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/duration"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/cli-runtime/pkg/printers"
+
+	"github.com/firesteel-dev/firesteel/internal/explain"
+	"github.com/firesteel-dev/firesteel/internal/inspect"
+	"github.com/firesteel-dev/firesteel/internal/kinds"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/resolve"
+)
+
+// listing is what the flags of list say.
+type listing struct {
+	kinds  []inspect.Type
+	all    bool
+	states []string
+	out    output
+}
+
+func newList(streams genericiooptions.IOStreams) *cobra.Command {
+	var l listing
+	var clusters cluster
+	command := &cobra.Command{
+		Use:     "list [TYPE]",
+		Aliases: []string{"ls"},
+		Short:   "List applications, with what each of them waits for, or schedules, servers or clusters",
+		Long: "List the applications of a namespace, or of all, by name; with the type schedules (or scheduledsparkapp) the schedules, with servers (or\n" +
+			"sparkconn) the Spark Connect servers, and with clusters (or sparkcluster) the standalone clusters.\n\n" +
+			"EXECUTORS is how many run and how many the application starts with; REASON is why it waits or how it failed; DURATION is how long\n" +
+			"the driver of the last attempt has run.\n\n" +
+			"Of a schedule, ACTIVE is how many runs have not finished, LAST how long ago the last run was started, and NEXT when the next will be.\n\n" +
+			"Of a cluster, MASTER and WORKERS are how many of their pods are ready and how many there are to be, as the operator has seen last.",
+		Example: "  kubectl spark list\n\n" +
+			"  # what is not running yet, everywhere, and why\n" +
+			"  kubectl spark list -A --state submitted,pending_rerun -o wide\n\n" +
+			"  kubectl spark list schedules\n\n" +
+			"  kubectl spark list servers -A\n\n" +
+			"  kubectl spark list clusters -o wide\n\n" +
+			"  # for a program\n" +
+			"  kubectl spark list --state failed -o name | xargs kubectl delete",
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(command *cobra.Command, args []string) error {
+			if err := l.check(args); err != nil {
+				return err
+			}
+			connected, err := clusters.connect()
+			if err != nil {
+				return err
+			}
+			return l.run(command.Context(), connected, streams, time.Now())
+		},
+	}
+	clusters = addCluster(command)
+	command.ValidArgsFunction = cobra.FixedCompletions([]string{"applications", "schedules", "servers", "clusters"}, cobra.ShellCompDirectiveNoFileComp)
+	command.Flags().BoolVarP(&l.all, "all-namespaces", "A", false, "list those of all namespaces")
+	command.Flags().StringSliceVar(&l.states, "state", nil, "only those in these states, such as running,failed")
+	l.out.addFormat(command, "", "format of the output: wide, name, json or yaml; a table by default", "wide", "name", "json", "yaml")
+	_ = command.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(slices.Concat(statesOf(inspect.Applications), statesOf(inspect.ApacheApplications)), cobra.ShellCompDirectiveNoFileComp))
+	return command
+}
+
+// statesOf are the states of a kind as the table calls them.
+func statesOf(k inspect.Type) []string {
+	var names []string
+	for _, s := range append([]string{""}, k.States...) {
+		names = append(names, inspect.StateName(s))
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// known are the states of the kinds that are listed; two families have some of the same words.
+func (l *listing) known() []string {
+	if len(l.kinds) == 1 {
+		return tables[l.kinds[0]].states
+	}
+	var all []string
+	for _, k := range l.kinds {
+		all = append(all, tables[k].states...)
+	}
+	slices.SortStableFunc(all, func(a, b string) int { return strings.Compare(strings.ToLower(a), strings.ToLower(b)) })
+	return slices.CompactFunc(all, strings.EqualFold)
+}
+
+// check checks arguments and flags.
+func (l *listing) check(args []string) error {
+	l.kinds = inspect.Families
+	if len(args) > 0 && args[0] != inspect.Applications.Many {
+		k, err := inspect.TypeOf(args[0])
+		if err != nil {
+			at := slices.IndexFunc(inspect.Types(), func(k inspect.Type) bool { return k.Many == args[0] })
+			if at < 0 {
+				return fmt.Errorf("%w; write applications, schedules, servers or clusters", err)
+			}
+			k = inspect.Types()[at]
+		}
+		l.kinds = []inspect.Type{k}
+	}
+	known := l.known()
+	for _, state := range l.states {
+		if !slices.ContainsFunc(known, func(s string) bool { return strings.EqualFold(s, state) }) {
+			return fmt.Errorf("--state: there is no state %q; the states are %s", state, strings.Join(known, ", "))
+		}
+	}
+	if formats := []string{"", "wide", "name", "json", "yaml"}; !slices.Contains(formats, l.out.format) {
+		return fmt.Errorf("--output: invalid value %q: must be one of wide, name, json, yaml", l.out.format)
+	}
+	return nil
+}
+
+func (l *listing) run(ctx context.Context, c *connection, streams genericiooptions.IOStreams, now time.Time) error {
+	items, err := l.read(ctx, c)
+	if err != nil {
+		return err
+	}
+	switch l.out.format {
+	case "json", "yaml":
+		objects := make([]map[string]any, 0, len(items))
+		for _, o := range items {
+			objects = append(objects, o.Object)
+		}
+		return l.out.print(streams.Out, map[string]any{"apiVersion": "v1", "kind": "List", "items": objects})
+	case "name":
+		for _, o := range items {
+			say(streams.Out, "%s/%s", o.Qualified(), o.GetName())
+		}
+		return nil
+	}
+	if len(items) == 0 {
+		where := "in namespace " + c.Namespace
+		if l.all {
+			where = "in any namespace"
+		}
+		say(streams.ErrOut, "No %s found %s.", l.kinds[0].Many, where)
+		return nil
+	}
+	return l.table(streams.Out, items, now)
+}
+
+// wants reports whether objects in a state are listed.
+func (l *listing) wants(state string) bool {
+	return len(l.states) == 0 || slices.ContainsFunc(l.states, func(s string) bool { return strings.EqualFold(s, state) })
+}
+
+// read lists the objects that the flags choose.
+func (l *listing) read(ctx context.Context, c *connection) ([]inspect.Object, error) {
+	return c.ListObjects(ctx, l.kinds, l.all, func(o inspect.Object) bool { return l.wants(tables[o.Type].state(o.Unstructured)) })
+}
+
+// table is how the objects of a kind are listed.
+type table struct {
+	// header is that of the table, and more what it has in addition when it is wide.
+	header, more []string
+	// states are all that there are, and state is that of an object.
+	states []string
+	state  func(*unstructured.Unstructured) string
+	row    func(o inspect.Object, now time.Time, wide bool) ([]string, error)
+}
+
+var (
+	header = []string{"NAME", "STATE", "ATTEMPT", "DRIVER", "EXECUTORS", "REASON", "AGE", "DURATION"}
+	more   = []string{"SPARK", "SCHEDULER", "QUEUE", "MESSAGE"}
+)
+
+var tables = map[inspect.Type]table{
+	inspect.Applications:       {header: header, more: more, states: statesOf(inspect.Applications), state: stateAt("status", "applicationState", "state"), row: row},
+	inspect.ApacheApplications: {header: header, more: more, states: statesOf(inspect.ApacheApplications), state: stateAt("status", "currentState", "currentStateSummary"), row: row},
+	inspect.Schedules:          {header: scheduleHeader, more: scheduleMore, states: scheduleStates, state: scheduleState, row: rowOf(scheduleRow)},
+	inspect.Servers:            {header: serverHeader, more: serverMore, states: serverStates, state: stateAt("status", "state"), row: serverRow},
+	inspect.Clusters:           {header: clusterHeader, more: clusterMore, states: clusterStates, state: clusterState, row: rowOf(clusterRow)},
+}
+
+func stateAt(path ...string) func(*unstructured.Unstructured) string {
+	return func(o *unstructured.Unstructured) string { return inspect.StateName(nested(o.Object, path...)) }
+}
+
+// rowOf is the line of an object by its type.
+func rowOf[T kinds.Object](row func(T, time.Time, bool) []string) func(inspect.Object, time.Time, bool) ([]string, error) {
+	return func(o inspect.Object, now time.Time, wide bool) ([]string, error) {
+		decoded, err := o.Decoded(o.Object)
+		if err != nil {
+			return nil, err
+		}
+		return row(decoded.(T), now, wide), nil
+	}
+}
+
+func nested(o map[string]any, path ...string) string {
+	text, _, _ := unstructured.NestedString(o, path...) // what is no text is not there
+	return text
+}
+
+// table prints one line for each object.
+func (l *listing) table(out io.Writer, items []inspect.Object, now time.Time) error {
+	w := printers.GetNewTabWriter(out)
+	wide := l.out.format == "wide"
+	columns := tables[l.kinds[0]].header
+	if wide {
+		columns = slices.Concat(columns, tables[l.kinds[0]].more)
+	}
+	if l.all {
+		columns = append([]string{"NAMESPACE"}, columns...)
+	}
+	say(w, "%s", strings.Join(columns, "\t"))
+	for _, item := range items {
+		cells, err := tables[item.Type].row(item, now, wide)
+		if err != nil {
+			return err
+		}
+		if l.all {
+			cells = append([]string{item.GetNamespace()}, cells...)
+		}
+		say(w, "%s", tableRow(cells))
+	}
+	return w.Flush()
+}
+
+// row is the line of an application.
+func row(o inspect.Object, now time.Time, wide bool) ([]string, error) {
+	a, err := o.Load(o.Object, resolve.Operator{}, now)
+	if err != nil {
+		return nil, err
+	}
+	record := a.Record
+	cause := explain.Cause(record, a.Conditions)
+	executors := fmt.Sprintf("%d/%d", record.Counts.Running, a.Desired.Executors)
+	if record.State.Final() {
+		executors = "-"
+	}
+	cells := []string{
+		a.GetName(), inspect.StateName(a.State), strconv.Itoa(int(record.Attempt)), dash(record.DriverName), executors,
+		dash(string(cause.Reason)), duration.HumanDuration(now.Sub(a.GetCreationTimestamp().Time)), dash(ran(record, now)),
+	}
+	if !wide {
+		return cells, nil
+	}
+	return append(cells, dash(a.App.SparkVersion), dash(a.App.Scheduling.Scheduler), dash(a.App.Scheduling.Queue), dash(firstLine(cause.Message))), nil
+}
+
+// ran is how long the driver of the last attempt has run, or the empty string.
+func ran(r lifecycle.Record, now time.Time) string {
+	if len(r.Attempts) == 0 {
+		return ""
+	}
+	a := r.Attempts[len(r.Attempts)-1]
+	switch {
+	case a.StartedAt.IsZero():
+		return ""
+	case !a.EndedAt.IsZero():
+		now = a.EndedAt
+	}
+	return duration.HumanDuration(max(0, now.Sub(a.StartedAt)))
+}
+
+func dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+func firstLine(s string) string {
+	s, _, _ = strings.Cut(s, "\n")
+	return s
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/duration"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/cli-runtime/pkg/printers"
+
+	"github.com/firesteel-dev/firesteel/internal/inspect"
+)
+
+// queueing is what the flags of queue say.
+type queueing struct {
+	genericiooptions.IOStreams
+	all       bool
+	queue     string
+	out       output
+	operators inspect.Installation
+}
+
+func newQueue(streams genericiooptions.IOStreams) *cobra.Command {
+	q := queueing{IOStreams: streams}
+	var clusters cluster
+	command := &cobra.Command{
+		Use:   "queue",
+		Short: "List the applications and clusters that wait for their first pod or for a node, longest wait first",
+		Long: "List the applications and the standalone clusters that wait: for their driver pod, or their master, to be created, or for its place on\n" +
+			"a node.\n\n" +
+			"SCHEDULER and QUEUE are what was chosen, SINCE is how long it has waited, REASON and WHY are what the\n" +
+			"operator and the scheduler say about it. POSITION is the place in the line for a quota, from 1; of several lines that in which most are ahead,\n" +
+			"and ? if it could not be computed, which -o json explains.\n\n" +
+			"A second table has the lines: how many wait, what they ask for together, and what the quota uses, guarantees and has lent. Positions are\n" +
+			"computed on this machine by the operator's own code. With -o json there is the position in each line.",
+		Example: "  kubectl spark queue\n\n  # one queue, everywhere\n  kubectl spark queue -A --queue root.team-a\n\n" +
+			"  # who is first in a line\n  kubectl spark queue -o json | jq '.items[] | select(.positions[]?.position == 1) | .name'",
+		Args: cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			connected, err := clusters.connect()
+			if err != nil {
+				return err
+			}
+			return q.run(command.Context(), connected, time.Now())
+		},
+	}
+	clusters = addCluster(command)
+	command.ValidArgsFunction = cobra.NoFileCompletions
+	command.Flags().BoolVarP(&q.all, "all-namespaces", "A", false, "list those of all namespaces")
+	command.Flags().StringVar(&q.queue, "queue", "", "only those in this queue")
+	operatorFlags(&q.operators, command)
+	q.out.addFormat(command, "", "format of the output: json or yaml; tables by default", "json", "yaml")
+	return command
+}
+
+func (q *queueing) run(ctx context.Context, c *connection, now time.Time) error {
+	line, lines, doubt, err := c.Queue(ctx, q.operators, q.all, q.queue, now)
+	if err != nil {
+		return err
+	}
+	if doubt != "" && q.out.format != "" {
+		say(q.ErrOut, "%s", doubt) // the table has a mark instead: most tenants may not read what it takes, and look often
+	}
+	if q.out.format != "" {
+		return q.out.print(q.Out, queueReportOf(line, lines))
+	}
+	if len(line) == 0 {
+		say(q.ErrOut, "No application and no cluster waits.")
+		return nil
+	}
+	if err := printWaiting(q.Out, line, now); err != nil || len(lines) == 0 {
+		return err
+	}
+	say(q.Out, "")
+	return printLines(q.Out, lines)
+}
+
+func printWaiting(out io.Writer, line []inspect.Waiting, now time.Time) error {
+	w := printers.GetNewTabWriter(out)
+	say(w, "NAMESPACE\tNAME\tSCHEDULER\tQUEUE\tPOSITION\tSINCE\tREASON\tWHY")
+	for _, x := range line {
+		cells := []string{
+			x.Namespace, x.Name, cmp.Or(x.Scheduler, "-"), cmp.Or(x.Queue, "-"), x.Position(),
+			duration.HumanDuration(max(0, now.Sub(x.Since))), cmp.Or(string(x.Why.Reason), "-"), oneLine(x.Why.Message),
+		}
+		say(w, "%s", tableRow(cells))
+	}
+	return w.Flush()
+}
+
+// oneLine keeps a message of several lines from breaking the table.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"cmp"
+	"io"
+	"strconv"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/cli-runtime/pkg/printers"
+
+	"github.com/firesteel-dev/firesteel/internal/inspect"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+)
+
+// queueReport is the queue for programs.
+type queueReport struct {
+	// Items are what waits, the longest wait first.
+	Items []queueItem `json:"items"`
+	// Lines are those in which any of the items wait.
+	Lines []queueLine `json:"lines"`
+}
+
+// queueItem is an application or a cluster that waits.
+type queueItem struct {
+	APIVersion string    `json:"apiVersion"`
+	Kind       string    `json:"kind"`
+	Namespace  string    `json:"namespace"`
+	Name       string    `json:"name"`
+	Scheduler  string    `json:"scheduler,omitempty"`
+	Queue      string    `json:"queue,omitempty"`
+	Since      time.Time `json:"since"`
+	Reason     string    `json:"reason,omitempty"`
+	Message    string    `json:"message,omitempty"`
+	// Positions are those in the lines of quotas.
+	Positions []queuePosition `json:"positions,omitempty"`
+}
+
+// queuePlace names a line.
+type queuePlace struct {
+	// Namespace is that of the quota; "*" for what the quotas of all namespaces have in common.
+	Namespace string `json:"namespace"`
+	Quota     string `json:"quota"`
+	Resource  string `json:"resource"`
+}
+
+// queuePosition is the place of an item in a line.
+type queuePosition struct {
+	queuePlace
+	// Position counts from 1: none is ahead of the first.
+	Position int               `json:"position"`
+	Asked    resource.Quantity `json:"asked"`
+}
+
+// queueLine is a line as a whole.
+type queueLine struct {
+	queuePlace
+	Waiting            int               `json:"waiting"`
+	LongestWaitSeconds int64             `json:"longestWaitSeconds"`
+	Asked              resource.Quantity `json:"asked"`
+	Used               resource.Quantity `json:"used"`
+	Limit              resource.Quantity `json:"limit"`
+	Guaranteed         resource.Quantity `json:"guaranteed"`
+	Borrowed           resource.Quantity `json:"borrowed"`
+}
+
+func placeOf(l scheduler.Line) queuePlace {
+	return queuePlace{Namespace: cmp.Or(l.Namespace, "*"), Quota: l.Quota, Resource: string(l.Resource)}
+}
+
+func queueReportOf(line []inspect.Waiting, lines []scheduler.LineState) queueReport {
+	r := queueReport{Items: []queueItem{}, Lines: []queueLine{}}
+	for _, x := range line {
+		item := queueItem{
+			APIVersion: x.Object.GetAPIVersion(), Kind: x.Object.GetKind(), Namespace: x.Namespace, Name: x.Object.GetName(), Scheduler: x.Scheduler, Queue: x.Queue,
+			Since: x.Since.UTC(), Reason: string(x.Why.Reason), Message: x.Why.Message,
+		}
+		for _, p := range x.Positions {
+			item.Positions = append(item.Positions, queuePosition{placeOf(p.Line), p.Position, p.Asked})
+		}
+		r.Items = append(r.Items, item)
+	}
+	for _, l := range lines {
+		r.Lines = append(r.Lines, queueLine{placeOf(l.Line), l.Waiting, int64(l.Longest.Seconds()), l.Asked, l.Used, l.Limit, l.Guaranteed, l.Borrowed})
+	}
+	return r
+}
+
+func printLines(out io.Writer, lines []scheduler.LineState) error {
+	w := printers.GetNewTabWriter(out)
+	say(w, "NAMESPACE\tQUOTA\tRESOURCE\tWAITING\tASKED\tUSED\tGUARANTEED\tBORROWED\tLIMIT")
+	for _, l := range lines {
+		place := placeOf(l.Line)
+		cells := []string{place.Namespace, place.Quota, place.Resource, strconv.Itoa(l.Waiting)}
+		for _, amount := range []resource.Quantity{l.Asked, l.Used, l.Guaranteed, l.Borrowed, l.Limit} {
+			cells = append(cells, scheduler.Amount(amount))
+		}
+		say(w, "%s", tableRow(cells))
+	}
+	return w.Flush()
+}

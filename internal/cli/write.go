@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/inspect"
+)
+
+// This file has all that the program writes to a cluster, with the rights of the user: spec.suspend, the annotations that
+// ask for a run or wake a server, spec.backfill, deletions, and of an adoption the application and the marks of its pods.
+// The linter holds this.
+
+// writer is what writes. Nothing else of a client's is used.
+type writer interface {
+	Create(ctx context.Context, o client.Object, opts ...client.CreateOption) error
+	Patch(ctx context.Context, o client.Object, patch client.Patch, opts ...client.PatchOption) error
+	Delete(ctx context.Context, o client.Object, opts ...client.DeleteOption) error
+}
+
+// fieldOwner is the name under which managedFields lists what this program wrote.
+const fieldOwner = client.FieldOwner("kubectl-spark")
+
+// dryRun is kubectl's flag --dry-run.
+type dryRun string
+
+const (
+	dryRunNone   dryRun = "none"
+	dryRunClient dryRun = "client"
+	dryRunServer dryRun = "server"
+)
+
+func (d *dryRun) addTo(command *cobra.Command) {
+	command.Flags().StringVar((*string)(d), "dry-run", string(dryRunNone), `"client" sends nothing, "server" sends a request that changes nothing, "none" changes the object`)
+	_ = command.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions(
+		[]string{string(dryRunNone), string(dryRunClient), string(dryRunServer)}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+func (d dryRun) check() error {
+	switch d {
+	case dryRunNone, dryRunClient, dryRunServer:
+		return nil
+	}
+	return fmt.Errorf("--dry-run: invalid value %q: must be one of none, client, server", string(d))
+}
+
+// suffix is what kubectl adds to the line of an object.
+func (d dryRun) suffix() string {
+	switch d {
+	case dryRunClient:
+		return " (dry run)"
+	case dryRunServer:
+		return " (server dry run)"
+	case dryRunNone:
+	}
+	return ""
+}
+
+// setSuspend writes spec.suspend.
+func (c *connection) setSuspend(ctx context.Context, o inspect.Object, to bool, dry dryRun) error {
+	return c.patch(ctx, o, dry, map[string]any{"spec": map[string]any{"suspend": to}})
+}
+
+// setTime writes an annotation that asks for a run: a later time than the one before asks for another.
+func (c *connection) setTime(ctx context.Context, o inspect.Object, annotation string, at time.Time, dry dryRun) error {
+	return c.patch(ctx, o, dry, map[string]any{"metadata": map[string]any{"annotations": map[string]any{annotation: stamp(at)}}})
+}
+
+// setWake writes the annotation that wakes a server. It counts from the second after the stop, which is in the past also
+// for an operator whose clock is behind this machine's.
+func (c *connection) setWake(ctx context.Context, o *v1alpha1.SparkConnect, stopped time.Time) error {
+	which := &unstructured.Unstructured{}
+	which.SetGroupVersionKind(inspect.Servers.ObjectKind(""))
+	which.SetNamespace(o.Namespace)
+	which.SetName(o.Name)
+	which.SetUID(o.UID)
+	return c.setTime(ctx, inspect.Object{Type: inspect.Servers, Unstructured: which}, v1alpha1.AnnotationWakeAt, stopped.Truncate(time.Second).Add(time.Second), dryRunNone)
+}
+
+// setBackfill writes spec.backfill of a schedule.
+func (c *connection) setBackfill(ctx context.Context, o inspect.Object, b backfill, dry dryRun) error {
+	return c.patch(ctx, o, dry, map[string]any{"spec": map[string]any{"backfill": b.fields()}})
+}
+
+// createApplication creates an application, which becomes what the API server has stored. It has no status yet.
+func (c *connection) createApplication(ctx context.Context, app *v1beta2.SparkApplication, dry dryRun) error {
+	if dry == dryRunClient {
+		return nil
+	}
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(app)
+	if err != nil {
+		return err
+	}
+	delete(fields, "status")
+	o := &unstructured.Unstructured{Object: fields}
+	options := []client.CreateOption{fieldOwner}
+	if dry == dryRunServer {
+		options = append(options, client.DryRunAll)
+	}
+	if err := c.writes.Create(ctx, o, options...); err != nil {
+		return err
+	}
+	text, err := json.Marshal(o)
+	if err != nil {
+		return err
+	}
+	*app = v1beta2.SparkApplication{}
+	return json.Unmarshal(text, app)
+}
+
+// mark gives a pod labels, and an owner if there is one. It is certain to be the pod that was read, at the version that it has.
+func (c *connection) mark(ctx context.Context, pod *corev1.Pod, labels map[string]any, owners []metav1.OwnerReference, dry dryRun) error {
+	o := &unstructured.Unstructured{}
+	o.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
+	o.SetNamespace(pod.Namespace)
+	o.SetName(pod.Name)
+	o.SetUID(pod.UID)
+	metadata := map[string]any{"labels": labels}
+	if pod.ResourceVersion != "" {
+		metadata["resourceVersion"] = pod.ResourceVersion
+	}
+	if len(owners) > 0 {
+		metadata["ownerReferences"] = slices.Concat(pod.OwnerReferences, owners)
+	}
+	return c.patch(ctx, inspect.Object{Unstructured: o}, dry, map[string]any{"metadata": metadata})
+}
+
+// patch changes some fields. The UID keeps it from an object that has the name by now.
+func (c *connection) patch(ctx context.Context, o inspect.Object, dry dryRun, fields map[string]any) error {
+	if dry == dryRunClient {
+		return nil
+	}
+	metadata, _ := fields["metadata"].(map[string]any)
+	if metadata == nil {
+		metadata = map[string]any{}
+	}
+	metadata["uid"] = o.GetUID()
+	fields["metadata"] = metadata
+	text, err := json.Marshal(fields)
+	if err != nil {
+		return err
+	}
+	options := []client.PatchOption{fieldOwner}
+	if dry == dryRunServer {
+		options = append(options, client.DryRunAll)
+	}
+	return c.writes.Patch(ctx, o.DeepCopy(), client.RawPatch(types.MergePatchType, text), options...)
+}
+
+// remove deletes an object, and what it owns unless that is to stay.
+func (c *connection) remove(ctx context.Context, o inspect.Object, orphan bool, dry dryRun) error {
+	if dry == dryRunClient {
+		return nil
+	}
+	policy := metav1.DeletePropagationBackground
+	if orphan {
+		policy = metav1.DeletePropagationOrphan
+	}
+	options := []client.DeleteOption{client.PropagationPolicy(policy), client.Preconditions{UID: ptr.To(o.GetUID())}}
+	if dry == dryRunServer {
+		options = append(options, client.DryRunAll)
+	}
+	return c.writes.Delete(ctx, o.DeepCopy(), options...)
+}
+
+// stamp is a time as the annotations have it: whole seconds, as what the operator records of it.
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
