@@ -38,14 +38,14 @@ func (c *Cluster) blockers(ctx context.Context, operators Installation, o Object
 	}
 	for _, at := range q.positions[o.GetUID()] {
 		line := explain.Line{
-			Namespace: cmp.Or(at.Line.Namespace, "*"), Quota: at.Quota, Resource: string(at.Resource), Position: at.Position, Asked: at.Asked, Ahead: q.ahead(at, o.GetNamespace()),
+			Namespace: cmp.Or(at.Namespace, "*"), Quota: at.Quota, Resource: string(at.Resource), Position: at.Position, Asked: at.Asked, Ahead: q.ahead(at, o.GetNamespace()),
 		}
 		for _, s := range q.lines {
 			if s.Line == at.Line {
 				line.Waiting, line.Used, line.Limit = s.Waiting, s.Used, s.Limit
 			}
 		}
-		if at.Line.Namespace != "" {
+		if at.Namespace != "" {
 			line.Holders = holders(items, pods.Items, at.Resource)
 		}
 		lines = append(lines, line)

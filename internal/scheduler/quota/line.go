@@ -36,33 +36,42 @@ func waitIn(o scheduler.Outstanding, found []finding) waiting {
 	var w waiting
 	leads, near, heads := true, true, false
 	for _, f := range found {
-		var ahead []string
-		first, soon := len(f.asks) > 0 || !f.instead, true
-		for _, k := range f.asks {
-			line := o.Ahead[k.Line]
-			blocked := line.Blocks(k.left)
-			if !k.short() && !blocked && !line.Kept && !o.Expected {
-				continue
-			}
-			w.places, w.usage = append(w.places, k.Place), append(w.usage, k.usage)
-			w.blocked = w.blocked || blocked && !f.instead
-			first, soon = first && line.Leads(k.Asked), soon && line.Count < few
-			heads = heads || line.Leads(k.Asked)
-			if line.Count > 0 && (k.short() || blocked) {
-				ahead = append(ahead, fmt.Sprintf("%s for %s", about(line.Count), k.Resource))
-			}
-		}
+		at := w.join(o, f)
+		heads = heads || at.heads
 		if f.instead {
-			leads = leads || first
+			leads = leads || at.leads
 		} else {
-			leads, near = leads && first, near && soon
-		}
-		if len(ahead) > 0 {
-			w.ahead = append(w.ahead, fmt.Sprintf("%s (%s)", strings.Join(ahead, ", "), f.quota))
+			leads, near = leads && at.leads, near && at.near
 		}
 	}
 	w.retryAfter = again(o, leads, near || heads) // the first of one line is in the way of others until it is asked when there is room
 	return w
+}
+
+// standing is how an attempt stands in the lines of one quota: whether it leads in all of them, is near the front of all, and is the first of any.
+type standing struct{ leads, near, heads bool }
+
+// join finds the lines of a quota in which the attempt waits.
+func (w *waiting) join(o scheduler.Outstanding, f finding) standing {
+	at := standing{leads: len(f.asks) > 0 || !f.instead, near: true}
+	var ahead []string
+	for _, k := range f.asks {
+		line := o.Ahead[k.Line]
+		blocked := line.Blocks(k.left)
+		if !k.short() && !blocked && !line.Kept && !o.Expected {
+			continue
+		}
+		w.places, w.usage = append(w.places, k.Place), append(w.usage, k.usage)
+		w.blocked = w.blocked || blocked && !f.instead
+		at.leads, at.near, at.heads = at.leads && line.Leads(k.Asked), at.near && line.Count < few, at.heads || line.Leads(k.Asked)
+		if line.Count > 0 && (k.short() || blocked) {
+			ahead = append(ahead, fmt.Sprintf("%s for %s", about(line.Count), k.Resource))
+		}
+	}
+	if len(ahead) > 0 {
+		w.ahead = append(w.ahead, fmt.Sprintf("%s (%s)", strings.Join(ahead, ", "), f.quota))
+	}
+	return at
 }
 
 // again is when to ask again. leads is whether the attempt may be the next to start in all of its lines, and near whether few are ahead of it, or none in one of them.
