@@ -10,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -22,7 +23,7 @@ import (
 const clusterHead = `
 ## Fields of SparkCluster (spark.apache.org/v1)
 
-The kind is [off by default](migrate-from-apache.md), and has the same fields in ` + "`v1beta1`" + `, but for ` + "`suspend`" + `. Edits are applied to a cluster that runs. They are *live*, restart the *master*, with which
+The kind is [off by default](migrate-from-apache.md), and has the same fields in ` + "`v1beta1`" + `, but for ` + "`suspend`" + ` and ` + "`workerSpec.networkPolicy`" + `. Edits are applied to a cluster that runs. They are *live*, restart the *master*, with which
 the applications that run in the cluster end, or replace the *workers*, one after the other unless their update strategy says something else. What the API server refuses of a StatefulSet that is there, such as other
 claims for volumes, is said by the condition ` + "`Applied`" + `, and the cluster runs on as it was.
 
@@ -47,6 +48,7 @@ func clusterSample() *v1.SparkCluster {
 	o.Spec.RuntimeVersions.SparkVersion = "4.1.4"
 	o.Spec.ClusterTolerations.InstanceConfig = v1.WorkerInstanceConfig{InitWorkers: 2, MinWorkers: 1, MaxWorkers: 5}
 	o.Spec.MasterSpec, o.Spec.WorkerSpec = &v1.MasterSpec{}, &v1.WorkerSpec{}
+	o.Spec.WorkerSpec.NetworkPolicy = &v1.WorkerNetworkPolicy{MetricsPort: 9404, MetricsIngress: []networkingv1.NetworkPolicyPeer{{}}}
 	return o
 }
 
@@ -62,6 +64,8 @@ func changePart(v reflect.Value, path string) {
 		part = &metav1.ObjectMeta{Labels: map[string]string{"team": "a"}}
 	case *autoscalingv2.HorizontalPodAutoscalerSpec:
 		part = &autoscalingv2.HorizontalPodAutoscalerSpec{}
+	case []networkingv1.NetworkPolicyPeer:
+		part = []networkingv1.NetworkPolicyPeer{{PodSelector: &metav1.LabelSelector{}}}
 	default:
 		change(v, path)
 		return

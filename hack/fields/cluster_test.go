@@ -44,6 +44,7 @@ func TestEffectsOfAClusterAreTold(t *testing.T) {
 		"workerSpec.statefulSetSpec":                    {"its template", "workers", "StatefulSet `<cluster>-worker`"},
 		"workerSpec.serviceSpec":                        {"no part of the pods", "live", "Service `<cluster>-worker-svc`"},
 		"workerSpec.horizontalPodAutoscalerSpec":        {"the autoscaler", "live", "HorizontalPodAutoscaler `<cluster>-worker-hpa`"},
+		"workerSpec.networkPolicy.metricsPort":          {"no part of the pods", "live", "NetworkPolicy `<cluster>-worker`"},
 	}
 	for path, tc := range cases {
 		effects, edit := clusterEffects(path)

@@ -114,8 +114,13 @@ func TestFrozenVersion(t *testing.T) {
 	if diff := cmp.Diff(want, more(t, "sparkapplications")); diff != "" {
 		t.Error(diff)
 	}
+	const policy, peers = "spec.workerSpec.networkPolicy.", "spec.workerSpec.networkPolicy.metricsIngress[]."
 	want = []string{
 		"spec.suspend",
+		peers + "ipBlock.cidr", peers + "ipBlock.except[]",
+		peers + "namespaceSelector.matchExpressions[].key", peers + "namespaceSelector.matchExpressions[].operator", peers + "namespaceSelector.matchExpressions[].values[]", peers + "namespaceSelector.matchLabels",
+		peers + "podSelector.matchExpressions[].key", peers + "podSelector.matchExpressions[].operator", peers + "podSelector.matchExpressions[].values[]", peers + "podSelector.matchLabels",
+		policy + "metricsPort",
 		"status.currentAttemptSummary.attemptInfo.restartCounter", "status.currentState.suspendReason", "status.previousAttemptSummary.attemptInfo.restartCounter",
 	}
 	if diff := cmp.Diff(want, more(t, "sparkclusters")); diff != "" {
@@ -176,6 +181,9 @@ func TestRequiredFieldsAndDefaults(t *testing.T) {
 		".spec.runtimeVersions":    {"sparkVersion"},
 		".spec.clusterTolerations": {"instanceConfig"},
 		".spec.clusterTolerations.instanceConfig": {"initWorkers", "maxWorkers", "minWorkers"},
+		".spec.workerSpec.networkPolicy":          {"metricsIngress", "metricsPort"}, ".spec.workerSpec.networkPolicy.metricsIngress[].ipBlock": {"cidr"},
+		".spec.workerSpec.networkPolicy.metricsIngress[].namespaceSelector.matchExpressions[]": {"key", "operator"},
+		".spec.workerSpec.networkPolicy.metricsIngress[].podSelector.matchExpressions[]":       {"key", "operator"},
 	}, required); diff != "" || len(defaults) > 0 {
 		t.Error(diff, defaults)
 	}

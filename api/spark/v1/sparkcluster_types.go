@@ -6,6 +6,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 )
@@ -136,6 +137,22 @@ type WorkerSpec struct {
 	// +kubebuilder:validation:Type=object
 	// +optional
 	HorizontalPodAutoscalerSpec *autoscalingv2.HorizontalPodAutoscalerSpec `json:"horizontalPodAutoscalerSpec,omitempty"`
+	// NetworkPolicy adds to who may reach the workers.
+	// +optional
+	NetworkPolicy *WorkerNetworkPolicy `json:"networkPolicy,omitempty"`
+}
+
+// WorkerNetworkPolicy is who may reach the workers beside the cluster's own pods and drivers.
+type WorkerNetworkPolicy struct {
+	// MetricsPort is the port of a worker that serves metrics.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65535
+	// +required
+	MetricsPort int32 `json:"metricsPort"`
+	// MetricsIngress are those who may reach that port.
+	// +listType=atomic
+	// +required
+	MetricsIngress []networkingv1.NetworkPolicyPeer `json:"metricsIngress"`
 }
 
 // ClusterStateSummary is the state of a cluster.

@@ -3,6 +3,7 @@
 package v1beta1
 
 import (
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
@@ -45,7 +46,7 @@ type SparkClusterSpec struct {
 	MasterSpec *v1.MasterSpec `json:"masterSpec,omitempty"`
 	// WorkerSpec is the workers' StatefulSet, Service and autoscaler.
 	// +optional
-	WorkerSpec *v1.WorkerSpec `json:"workerSpec,omitempty"`
+	WorkerSpec *WorkerSpec `json:"workerSpec,omitempty"`
 }
 
 // ClusterStateSummary is the state of a cluster.
@@ -97,4 +98,15 @@ type ClusterAttemptInfo struct {
 	// ID of the attempt: 0 for the first.
 	// +optional
 	ID int64 `json:"id"`
+}
+
+// WorkerSpec is the workers' StatefulSet, Service and autoscaler.
+type WorkerSpec struct {
+	v1.RoleObjects `json:",inline"`
+	// HorizontalPodAutoscalerSpec is the spec of the autoscaler. Its target and its bounds are the operator's.
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:Type=object
+	// +optional
+	HorizontalPodAutoscalerSpec *autoscalingv2.HorizontalPodAutoscalerSpec `json:"horizontalPodAutoscalerSpec,omitempty"`
 }

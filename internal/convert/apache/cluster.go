@@ -273,20 +273,24 @@ func withEnv(env []corev1.EnvVar, e corev1.EnvVar) []corev1.EnvVar {
 	return append(env, e)
 }
 
-// networkPolicy lets the pods of the cluster reach the workers, and the drivers of applications that use it.
+// networkPolicy lets the pods of the cluster reach the workers, the drivers of applications that use it, and those who read metrics.
 func (c cluster) networkPolicy() *networkingv1.NetworkPolicy {
 	from := func(labels map[string]string) networkingv1.NetworkPolicyPeer {
 		return networkingv1.NetworkPolicyPeer{PodSelector: &metav1.LabelSelector{MatchLabels: labels}}
 	}
+	rules := []networkingv1.NetworkPolicyIngressRule{{From: []networkingv1.NetworkPolicyPeer{
+		from(map[string]string{v1.LabelClusterName: c.Name}), from(map[string]string{spark.LabelRole: spark.RoleDriver}),
+	}}}
+	if w := c.Spec.WorkerSpec; w != nil && w.NetworkPolicy != nil && len(w.NetworkPolicy.MetricsIngress) > 0 { // a rule from nobody would be one from everybody
+		rules = append(rules, networkingv1.NetworkPolicyIngressRule{
+			From:  w.NetworkPolicy.MetricsIngress,
+			Ports: []networkingv1.NetworkPolicyPort{{Protocol: new(corev1.ProtocolTCP), Port: new(intstr.FromInt32(w.NetworkPolicy.MetricsPort))}},
+		})
+	}
 	return &networkingv1.NetworkPolicy{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "NetworkPolicy"},
 		ObjectMeta: c.metadata(nil, c.worker.objects, ""),
-		Spec: networkingv1.NetworkPolicySpec{
-			PodSelector: metav1.LabelSelector{MatchLabels: c.selected(RoleWorker)},
-			Ingress: []networkingv1.NetworkPolicyIngressRule{{From: []networkingv1.NetworkPolicyPeer{
-				from(map[string]string{v1.LabelClusterName: c.Name}), from(map[string]string{spark.LabelRole: spark.RoleDriver}),
-			}}},
-		},
+		Spec:       networkingv1.NetworkPolicySpec{PodSelector: metav1.LabelSelector{MatchLabels: c.selected(RoleWorker)}, Ingress: rules},
 	}
 }
 

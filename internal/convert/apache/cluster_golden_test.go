@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
@@ -291,5 +292,23 @@ func TestTargetsOfPorts(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"more 9000", "named web", "web web"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Who reads metrics of the workers may reach their port and no other, beside those who may reach all. A list of nobody opens nothing.
+func TestMetricsOfWorkers(t *testing.T) {
+	o := &v1.SparkCluster{ObjectMeta: metav1.ObjectMeta{Name: "pi"}}
+	usual := clusterOf(o).networkPolicy().Spec.Ingress
+	monitoring := networkingv1.NetworkPolicyPeer{NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": "monitoring"}}}
+	o.Spec.WorkerSpec = &v1.WorkerSpec{NetworkPolicy: &v1.WorkerNetworkPolicy{MetricsPort: 9404}}
+	if diff := cmp.Diff(usual, clusterOf(o).networkPolicy().Spec.Ingress); diff != "" {
+		t.Errorf("nobody (-want +got):\n%s", diff)
+	}
+	o.Spec.WorkerSpec.NetworkPolicy.MetricsIngress = []networkingv1.NetworkPolicyPeer{monitoring}
+	want := append(usual, networkingv1.NetworkPolicyIngressRule{
+		From: []networkingv1.NetworkPolicyPeer{monitoring}, Ports: []networkingv1.NetworkPolicyPort{{Protocol: new(corev1.ProtocolTCP), Port: new(intstr.FromInt32(9404))}},
+	})
+	if diff := cmp.Diff(want, clusterOf(o).networkPolicy().Spec.Ingress); diff != "" {
+		t.Errorf("monitoring (-want +got):\n%s", diff)
 	}
 }

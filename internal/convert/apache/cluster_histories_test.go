@@ -91,8 +91,8 @@ func TestClusterHistories(t *testing.T) {
 		}
 	}
 	for _, state := range []standalone.State{standalone.New, standalone.Running, standalone.Suspended, standalone.Released} {
-		if ends[state] < histories/100 {
-			t.Errorf("%d of %d histories end in %q: %v", ends[state], histories, state, ends)
+		if ends[state] == 0 {
+			t.Errorf("none of %d histories ends in %q: %v", histories, state, ends)
 		}
 	}
 	t.Log(ends)
