@@ -223,8 +223,8 @@ func setUser(o *spark.PodOverlay, user scheduler.User) error {
 func (Plugin) OtherUser(pod spark.PodAttributes, user scheduler.User) (scheduler.PodKey, bool) {
 	if text, set := pod.Annotations[annotationUser]; set {
 		var named userInfo
-		foreign := func(group string) bool { return !slices.Contains(user.Groups, group) }
-		if err := json.Unmarshal([]byte(text), &named); err != nil || user.Name == "" || named.User != user.Name || slices.ContainsFunc(named.Groups, foreign) {
+		other := func(group string) bool { return !slices.Contains(user.Groups, group) }
+		if err := json.Unmarshal([]byte(text), &named); err != nil || user.Name == "" || named.User != user.Name || slices.ContainsFunc(named.Groups, other) {
 			return scheduler.PodKey{Part: scheduler.PodAnnotation, Key: annotationUser}, true
 		}
 	}
