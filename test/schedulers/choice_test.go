@@ -23,8 +23,11 @@ var titles = []string{"kube", "quota", "coscheduling", "elasticquota", "volcano"
 // recent is how many commits back a change counts: a clean clone does not say where a branch began.
 const recent = 30
 
-// paths are what the tests of real schedulers are about.
-var paths = []string{"internal/scheduler", "cmd/plugins", "test/schedulers", "hack/tools/kubernetes", "hack/tools/kwok", "hack/tools/scheduler-plugins", "hack/tools/volcano", "hack/tools/yunikorn"}
+// paths are what the tests of real schedulers are about. Plugins have unit tests of their own, which change nothing for a scheduler.
+var paths = []string{
+	":(top)internal/scheduler", ":(top)cmd/plugins", ":(top)test/schedulers", ":(top)hack/tools/kubernetes", ":(top)hack/tools/kwok", ":(top)hack/tools/scheduler-plugins",
+	":(top)hack/tools/volcano", ":(top)hack/tools/yunikorn", ":(top,exclude,glob)internal/scheduler/**/*_test.go",
+}
 
 // choice are the subjects that a run puts to the test, as "volcano-2" for Volcano's real scheduler, and why it is these.
 type choice struct {
@@ -89,16 +92,12 @@ func changed(ctx context.Context, folder string) string {
 		out, err := cmd.Output()
 		return strings.TrimSpace(string(out)), err
 	}
-	var specs []string
-	for _, path := range paths {
-		specs = append(specs, ":(top)"+path)
-	}
 	before := fmt.Sprintf("HEAD~%d", recent)
-	differ, err := git(append([]string{"diff", "--name-only", before, "--"}, specs...)...)
+	differ, err := git(append([]string{"diff", "--name-only", before, "--"}, paths...)...)
 	if err != nil {
 		return fmt.Sprintf("git does not tell what has changed since %s: %v", before, describe(err))
 	}
-	fresh, err := git(append([]string{"ls-files", "--others", "--exclude-standard", "--"}, specs...)...)
+	fresh, err := git(append([]string{"ls-files", "--others", "--exclude-standard", "--"}, paths...)...)
 	if err != nil {
 		return fmt.Sprintf("git does not tell which files are new: %v", describe(err))
 	}
@@ -196,6 +195,8 @@ func TestChanged(t *testing.T) {
 	commits()
 	expect("long ago again", "")
 	write("docs/kube.md", "new")
+	write("internal/scheduler/kube_test.go", "new")
+	write("internal/scheduler/volcano/volcano_test.go", "new")
 	expect("something else", "")
 	write("test/schedulers/new_test.go", "new")
 	expect("a new file", "test/schedulers/new_test.go")
