@@ -121,7 +121,7 @@ func (c Checked) Candidate(registry *scheduler.Registry, annotations map[string]
 	return candidate.allowed(registry)
 }
 
-// allowed is the candidate, if its namespace may use the queue in which its pods end up, and they name nobody else as their user.
+// allowed is the candidate, if its namespace may use the queue in which its pods end up, and they name no other user.
 func (c *Candidate) allowed(registry *scheduler.Registry) (*Candidate, Result) {
 	c.attempt.Placeholders, c.err = scheduler.Placeholders(c.plugin, c.attempt)
 	if wrong, found := c.forbiddenQueue(registry); found {

@@ -94,7 +94,7 @@ func (f *DryRunResult) schedule(registry *scheduler.Registry, request scheduler.
 	}
 }
 
-// users adds that pods name somebody else as their user.
+// users adds that pods name another user.
 func (f *DryRunResult) users(registry *scheduler.Registry) {
 	switch wrong, found := registry.OtherUser(f.candidate.plugin, f.candidate.attempt); {
 	case !found:

@@ -15,14 +15,14 @@ type UserReader interface {
 	OtherUser(pod spark.PodAttributes, user User) (key PodKey, found bool)
 }
 
-// UserConflict is a pod that names somebody else as the user it belongs to.
+// UserConflict is a pod that names another user as its owner.
 type UserConflict struct {
 	role, scheduler, value string
 	key                    PodKey
 	user                   User
 }
 
-// OtherUser finds pods of an attempt that name somebody else than who created the application, by the scheduler that takes them, which need not
+// OtherUser finds pods of an attempt that name another user than the one who created the application, by the scheduler that takes them, which need not
 // be that of the plugin.
 func (r *Registry) OtherUser(p Plugin, a Attempt) (UserConflict, bool) {
 	for _, pod := range []rolePod{{spark.RoleDriver, a.PodSets.DriverAttributes}, {spark.RoleExecutor, a.PodSets.ExecutorAttributes}} {

@@ -281,7 +281,7 @@ func (c cluster) networkPolicy() *networkingv1.NetworkPolicy {
 	rules := []networkingv1.NetworkPolicyIngressRule{{From: []networkingv1.NetworkPolicyPeer{
 		from(map[string]string{v1.LabelClusterName: c.Name}), from(map[string]string{spark.LabelRole: spark.RoleDriver}),
 	}}}
-	if w := c.Spec.WorkerSpec; w != nil && w.NetworkPolicy != nil && len(w.NetworkPolicy.MetricsIngress) > 0 { // a rule from nobody would be one from everybody
+	if w := c.Spec.WorkerSpec; w != nil && w.NetworkPolicy != nil && len(w.NetworkPolicy.MetricsIngress) > 0 { // a rule without peers is for all
 		rules = append(rules, networkingv1.NetworkPolicyIngressRule{
 			From:  w.NetworkPolicy.MetricsIngress,
 			Ports: []networkingv1.NetworkPolicyPort{{Protocol: new(corev1.ProtocolTCP), Port: new(intstr.FromInt32(w.NetworkPolicy.MetricsPort))}},
