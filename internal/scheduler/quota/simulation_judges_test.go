@@ -122,7 +122,10 @@ func (s *simulation) judgePassing(a *simApp) {
 			least = s.inWay(a, lines.least, s.fitsLeast, &passed)
 		}
 		if !guaranteed || least != nil { // it borrows
-			first = s.inWay(a, lines.shared, func(w *simApp) bool { return s.fits(w) && !s.guaranteed(w) }, &passed)
+			first = s.inWay(a, lines.shared, func(w *simApp) bool {
+				seen := s.roomSeenBy(w, a.tenant) // one that does not fit by what is read for this attempt may be passed
+				return s.fits(w) && (seen.least || seen.shared) && !s.guaranteed(w)
+			}, &passed)
 		}
 	}
 	if first != nil {

@@ -52,8 +52,11 @@ type openings struct {
 }
 
 // roomFor is where there would be room for an attempt as the operator sees it now, if none waited.
-func (s *simulation) roomFor(a *simApp) openings {
-	t, v := a.tenant, s.view(a.tenant)
+func (s *simulation) roomFor(a *simApp) openings { return s.roomSeenBy(a, a.tenant) }
+
+// roomSeenBy is so by what is read for an attempt of a namespace: what others use may be older there.
+func (s *simulation) roomSeenBy(a *simApp, reads *tenant) openings {
+	t, v := a.tenant, s.view(reads)
 	exist, run, all := v.exist, v.run[t], amounts{}
 	for _, used := range v.run {
 		all = all.plus(used)
