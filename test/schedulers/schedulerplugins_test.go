@@ -109,14 +109,31 @@ func (s *coscheduling) Remove(ctx context.Context, namespace string) error {
 type elastic struct{ *coscheduling }
 
 func (e elastic) Place(ctx context.Context, namespace string, room corev1.ResourceList) (conformance.Place, error) {
-	quota := &v1alpha1.ElasticQuota{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "place"}, Spec: v1alpha1.ElasticQuotaSpec{Min: room, Max: room},
-	}
-	if err := e.client.Create(ctx, quota); err != nil {
-		return conformance.Place{}, fmt.Errorf("create the quota: %w", err)
+	if err := e.createQuota(ctx, namespace, room, room); err != nil {
+		return conformance.Place{}, err
 	}
 	labels := map[string]string{labelPlace: namespace}
 	return conformance.Place{NodeSelector: labels}, e.addNode(ctx, "node-"+namespace, room, labels)
+}
+
+func (e elastic) createQuota(ctx context.Context, namespace string, least, most corev1.ResourceList) error {
+	quota := &v1alpha1.ElasticQuota{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "place"}, Spec: v1alpha1.ElasticQuotaSpec{Min: least, Max: most},
+	}
+	if err := e.client.Create(ctx, quota); err != nil {
+		return fmt.Errorf("create the quota: %w", err)
+	}
+	return nil
+}
+
+// Lend makes the whole cluster as large as the mins of both together.
+func (e elastic) Lend(ctx context.Context, borrower, owner string, each corev1.ResourceList) (conformance.Place, conformance.Place, error) {
+	both := scheduler.Times(each, 2)
+	place, err := e.coscheduling.Place(ctx, borrower, both)
+	for _, namespace := range []string{borrower, owner} {
+		err = errors.Join(err, e.createQuota(ctx, namespace, each, both))
+	}
+	return place, place, err
 }
 
 // Remove deletes the quota.
@@ -240,13 +257,14 @@ func elasticSubject(c *cluster, tier conformance.Tier) conformance.Subject {
 	if e.stand != nil {
 		e.stand.name, e.stand.alias = "coscheduling-quota", ""
 	}
-	s.Environment, s.Alone, s.Alias = elastic{e}, nil, ""
+	s.Environment, s.Alone, s.Alias = elastic{e}, []int{42}, ""
 	s.Settings.Plugins = map[string]config.SchedulerPlugin{"coscheduling": {SchedulerName: "coscheduling-quota"}}
 	s.Settings.Quota = config.Quota{Mode: "Enforce", ElasticQuotaSchedulers: []string{"coscheduling"}, Order: config.StrictFIFO, AgingBound: metav1.Duration{Duration: 10 * time.Minute}}
 	s.Full, s.TooBig = []scheduler.Reason{scheduler.ReasonWaitingForQuota}, scheduler.ReasonExceedsQuota
 	delete(s.DoesNotApply, 10)
 	delete(s.DoesNotApply, 24)
 	delete(s.DoesNotApply, 25)
+	s.TakesBack = s.AllOrNothing // groups with minResources are compared with the room of the nodes, which is used up
 	s.DoesNotApply[33] = "the quota lets an application in when there is room for all of it"
 	return s
 }

@@ -44,5 +44,6 @@ var cases = []Case{
 	{Number: 39, Name: "a SparkCluster", stage: normal, run: standaloneCluster},
 	{Number: 40, Name: "its user", stage: normal, run: user},
 	{Number: 41, Name: "a gang beside dynamic allocation", stage: normal, run: elasticity},
+	{Number: 42, Name: "what was lent comes back", stage: normal, run: lending},
 	{Number: 5, Name: "API removed", stage: last, run: apiRemoved},
 }

@@ -28,11 +28,8 @@ type Preemptor interface {
 // application has its place again when there is room.
 func (w *Harness) preemption(p Preemptor) {
 	w.Helper()
-	class := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "conformance-driver"}, Value: 500}
-	if err := w.Client.Create(w.Context(), class); err != nil && !apierrors.IsAlreadyExists(err) {
-		w.Fatalf("create a priority class: %v", err)
-	}
-	a := w.create("less-important", patient, func(a *app) { a.Spec.Driver.PriorityClassName = &class.Name })
+	class := w.driverClass()
+	a := w.create("less-important", patient, func(a *app) { a.Spec.Driver.PriorityClassName = &class })
 	w.runs(a, 1)
 	executor := w.pods(a, spark.RoleExecutor)[0]
 	end, err := p.Preempt(w.Context(), w.Namespace, w.place, 1)
@@ -74,6 +71,16 @@ func (w *Harness) preemption(p Preemptor) {
 	w.submittedTwice(a)
 	w.runs(a, 1)
 	w.completes(a)
+}
+
+// driverClass is a priority class for drivers that are more important than executors.
+func (w *Harness) driverClass() string {
+	w.Helper()
+	class := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "conformance-driver"}, Value: 500}
+	if err := w.Client.Create(w.Context(), class); err != nil && !apierrors.IsAlreadyExists(err) {
+		w.Fatalf("create a priority class: %v", err)
+	}
+	return class.Name
 }
 
 // evictions is how often the application's driver was taken down. Without a plugin that observes it is the cluster's

@@ -117,6 +117,8 @@ type Subject struct {
 	// AllOrNothing are the parameters of an application whose executors start together or not at all, GivesUp those of
 	// one that its scheduler takes back after a few seconds without room; "" if the plugin has no such option.
 	AllOrNothing, GivesUp string
+	// TakesBack are the parameters of an application for which its scheduler takes back what others have borrowed; "" if it needs none.
+	TakesBack string
 	// Renews is an annotation that the plugin writes again on objects whose pods wait, for a reason and now and then; "" for none.
 	Renews string
 	// Alone are the cases that must have the cluster to themselves, because all applications in it share one room.
@@ -178,8 +180,15 @@ func (s Subject) doesNotApply(k Case) string {
 		return "the scheduler knows no users"
 	case k.Number == 35 && s.Alias == "":
 		return "the plugin serves one scheduler"
+	case k.Number == 42 && !lends(s.Environment):
+		return "nobody is guaranteed what others may use"
 	}
 	return s.DoesNotApply[k.Number]
+}
+
+func lends(e Environment) bool {
+	_, ok := e.(Lender)
+	return ok
 }
 
 // Cases are all cases that exist, by their numbers.

@@ -46,6 +46,8 @@ type Harness struct {
 	place      Place
 	// apache is set where the operator runs the kinds of spark.apache.org, too.
 	apache bool
+	// everywhere is set where the operator is for all namespaces. The case must be alone then.
+	everywhere bool
 }
 
 type app = v1beta2.SparkApplication
@@ -84,6 +86,14 @@ func (w *Harness) newNamespace() string {
 		must(w, "take its place away", w.Environment.Remove(ctx, name))
 	})
 	return name
+}
+
+// watched are the namespaces that the operator is for; none stands for all.
+func (w *Harness) watched() []string {
+	if w.everywhere {
+		return nil
+	}
+	return w.namespaces
 }
 
 // describe says what the namespace looked like when the case failed.

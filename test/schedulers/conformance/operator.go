@@ -60,7 +60,7 @@ func (o *operator) start() {
 	registry, err := o.harness.Registry(o.settings)
 	must(t, "make the registry", err)
 	c := config.OperatorConfiguration{
-		Namespaces: o.harness.namespaces, Workers: 4, BatchScheduler: o.settings, Apache: config.Apache{Enabled: o.harness.apache},
+		Namespaces: o.harness.watched(), Workers: 4, BatchScheduler: o.settings, Apache: config.Apache{Enabled: o.harness.apache},
 		Submitter: config.Submitter{From: lifecycle.SubmitterFromPolicy}, // there is none: what is written in an object counts
 		Metrics:   config.Metrics{Endpoint: config.Endpoint{BindAddress: "0"}}, Health: config.Endpoint{BindAddress: "0"},
 	}
