@@ -47,6 +47,19 @@ func (c *cluster) importantPod(ctx context.Context, namespace, name string, plac
 	}, nil
 }
 
+// priorities are the values of the priority classes.
+func (c *cluster) priorities(ctx context.Context) (map[string]int32, error) {
+	var classes schedulingv1.PriorityClassList
+	if err := c.client.List(ctx, &classes); err != nil {
+		return nil, fmt.Errorf("list priority classes: %w", err)
+	}
+	values := map[string]int32{}
+	for _, class := range classes.Items {
+		values[class.Name] = class.Value
+	}
+	return values, nil
+}
+
 // Preempt makes a pod outside of the namespace, which may have a quota.
 func (k *kube) Preempt(ctx context.Context, namespace string, place conformance.Place, cpus int64) (func(context.Context) error, error) {
 	return k.importantPod(ctx, metav1.NamespaceDefault, fmt.Sprintf("%s-%d", namespace, cpus), place, cpus, func(*corev1.Pod) {})

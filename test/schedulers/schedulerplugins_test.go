@@ -244,7 +244,7 @@ func coschedulingSubject(c *cluster, tier conformance.Tier) conformance.Subject 
 		Tier: tier, Scheduler: "coscheduling", Settings: settings("coscheduling"), Environment: e,
 		API: "scheduling.x-k8s.io", AllOrNothing: `{"executorGang":true}`, Alone: []int{11, 41}, Renews: "firesteel.dev/nudged-at",
 		Silent: scheduler.ReasonWaitingForScheduler, Full: []scheduler.Reason{scheduler.ReasonWaitingForCapacity},
-		DoesNotApply: map[int]string{8: hasNoQueues, 9: hasNoQueues, 10: nodesMayCome, 24: doesNotChoose, 25: orderIsTheirs},
+		DoesNotApply: map[int]string{8: hasNoQueues, 9: hasNoQueues, 10: nodesMayCome, 24: doesNotChoose, 25: orderIsTheirs, 43: orderIsTheirs},
 	}
 	s.Settings.Plugins = map[string]config.SchedulerPlugin{"coscheduling": {SchedulerName: "coscheduling", SchedulerNames: []string{aliasScheduler}}}
 	s.Alias, s.OwnGroup = aliasScheduler, scheduler.PodKey{Part: scheduler.PodLabel, Key: v1alpha1.PodGroupLabel}
@@ -264,6 +264,7 @@ func elasticSubject(c *cluster, tier conformance.Tier) conformance.Subject {
 	delete(s.DoesNotApply, 10)
 	delete(s.DoesNotApply, 24)
 	delete(s.DoesNotApply, 25)
+	s.DoesNotApply[43] = wholesCount
 	s.TakesBack = s.AllOrNothing // groups with minResources are compared with the room of the nodes, which is used up
 	s.DoesNotApply[33] = "the quota lets an application in when there is room for all of it"
 	return s

@@ -184,6 +184,8 @@ const (
 	isTheSame     = "all attempts are the same to a scheduler that knows only pods"
 	orderIsTheirs = "the plugin promises no order: it is the scheduler's affair"
 	partsOfARoom  = "two gangs may each get a part of the room, until their placeholders time out (seen in the real one)"
+	wholesCount   = "the lines of quotas go by the priority class of the whole application"
+	takesNoPods   = "the stand-in takes no pods down"
 	doesNotChoose = "the scheduler reserves nothing and promises nothing to applications that race"
 )
 
@@ -197,7 +199,7 @@ func kubeSubject(c *cluster, tier conformance.Tier) conformance.Subject {
 		Silent: "DriverPending", // plain Kubernetes is not watched beyond its pods
 		Full:   []scheduler.Reason{"Unschedulable", scheduler.ReasonWaitingForCapacity},
 		DoesNotApply: map[int]string{
-			3: hasNoAPI, 4: hasNoAPI, 5: hasNoAPI, 8: hasNoQueues, 9: hasNoQueues, 10: nodesMayCome, 13: isTheSame, 16: hasNoObjects, 24: doesNotChoose, 25: orderIsTheirs, 28: hasNoObjects, 29: hasNoObjects,
+			3: hasNoAPI, 4: hasNoAPI, 5: hasNoAPI, 8: hasNoQueues, 9: hasNoQueues, 10: nodesMayCome, 13: isTheSame, 16: hasNoObjects, 24: doesNotChoose, 25: orderIsTheirs, 28: hasNoObjects, 29: hasNoObjects, 43: orderIsTheirs,
 		},
 	}
 }
@@ -211,6 +213,7 @@ func quotaSubject(c *cluster, tier conformance.Tier) conformance.Subject {
 	delete(s.DoesNotApply, 10)
 	delete(s.DoesNotApply, 24)
 	delete(s.DoesNotApply, 25)
+	s.DoesNotApply[43] = wholesCount
 	return s
 }
 

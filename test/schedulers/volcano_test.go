@@ -3,6 +3,7 @@
 package schedulers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -184,7 +185,13 @@ func (r *volcanoRules) look(ctx context.Context, s *sight) error {
 			return err
 		}
 	}
-	slices.SortStableFunc(groups.Items, func(a, b v1beta1.PodGroup) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
+	values, err := r.priorities(ctx)
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(groups.Items, func(a, b v1beta1.PodGroup) int {
+		return cmp.Or(cmp.Compare(values[b.Spec.PriorityClassName], values[a.Spec.PriorityClassName]), a.CreationTimestamp.Compare(b.CreationTimestamp.Time))
+	})
 	r.groups = map[client.ObjectKey]*v1beta1.PodGroup{}
 	for i := range groups.Items {
 		r.groups[client.ObjectKeyFromObject(&groups.Items[i])] = &groups.Items[i]
@@ -319,7 +326,7 @@ func volcanoSubject(c *cluster, tier conformance.Tier) conformance.Subject {
 	if tier == conformance.StandIn {
 		e.stand = &standIn{cluster: c, name: "volcano", rules: &volcanoRules{volcano: e}}
 	}
-	return conformance.Subject{
+	s := conformance.Subject{
 		Tier: tier, Scheduler: "volcano", Settings: settings("volcano"), Environment: e,
 		API: "scheduling.volcano.sh", Silent: scheduler.ReasonWaitingForScheduler,
 		Full:   []scheduler.Reason{scheduler.ReasonWaitingForQuota, scheduler.ReasonWaitingForCapacity},
@@ -327,5 +334,10 @@ func volcanoSubject(c *cluster, tier conformance.Tier) conformance.Subject {
 		DriverStays: true, Reckons: volcanoReckons, Lowers: true, DoesNotApply: map[int]string{25: orderIsTheirs},
 		QueueMark: scheduler.PodKey{Part: scheduler.PodAnnotation, Key: v1beta1.QueueNameAnnotationKey},
 		OwnGroup:  scheduler.PodKey{Part: scheduler.PodAnnotation, Key: v1beta1.KubeGroupNameAnnotationKey},
+		Spares:    `{"executorsPreemptable":false}`, Yields: `{"driverPreemptable":true,"executorsPreemptable":false}`,
 	}
+	if tier == conformance.StandIn {
+		s.DoesNotApply[44] = takesNoPods
+	}
+	return s
 }

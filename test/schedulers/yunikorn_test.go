@@ -378,6 +378,6 @@ func yunikornSubject(c *cluster, tier conformance.Tier) conformance.Subject {
 		QueueMark:    scheduler.PodKey{Part: scheduler.PodLabel, Key: constants.CanonicalLabelQueueName},
 		OwnGroup:     scheduler.PodKey{Part: scheduler.PodLabel, Key: constants.CanonicalLabelApplicationID},
 		AllOrNothing: `{"gangSchedulingStyle":"Hard"}`, GivesUp: `{"gangSchedulingStyle":"Hard","placeholderTimeoutInSeconds":8}`,
-		DoesNotApply: map[int]string{3: hasNoAPI, 4: hasNoAPI, 5: hasNoAPI, 16: hasNoObjects, 24: partsOfARoom, 25: orderIsTheirs, 28: hasNoObjects, 29: hasNoObjects},
+		DoesNotApply: map[int]string{3: hasNoAPI, 4: hasNoAPI, 5: hasNoAPI, 16: hasNoObjects, 24: partsOfARoom, 25: orderIsTheirs, 28: hasNoObjects, 29: hasNoObjects, 43: orderIsTheirs},
 	}
 }

@@ -45,5 +45,7 @@ var cases = []Case{
 	{Number: 40, Name: "its user", stage: normal, run: user},
 	{Number: 41, Name: "a gang beside dynamic allocation", stage: normal, run: elasticity},
 	{Number: 42, Name: "what was lent comes back", stage: normal, run: lending},
+	{Number: 43, Name: "the driver's priority", stage: normal, run: priority},
+	{Number: 44, Name: "protected pods", stage: normal, run: protection},
 	{Number: 5, Name: "API removed", stage: last, run: apiRemoved},
 }

@@ -61,16 +61,60 @@ func (w *Harness) preemption(p Preemptor) {
 		w.completes(a)
 		return
 	}
-	w.eventually("the driver's preemption is counted", func() error {
-		if n := w.evictions(a); n != 1 {
-			return fmt.Errorf("%d evictions", n)
-		}
-		return nil
-	})
+	w.evicted(a)
 	must(w, "end the preemption", end(w.Context()))
 	w.submittedTwice(a)
 	w.runs(a, 1)
 	w.completes(a)
+}
+
+// priority : of two that wait the one whose driver is more important starts first, also if it came later and says nothing of the application as a whole.
+func priority(w *Harness) {
+	w.startWithRoomFor(1)
+	first := w.create("first")
+	w.runs(first, 1)
+	low := w.create("low")
+	w.waits(low, w.Full...)
+	w.nextSecond()
+	class := w.driverClass()
+	high := w.create("high", func(a *app) { a.Spec.Driver.PriorityClassName = &class })
+	w.waits(high, w.Full...)
+	w.completes(first)
+	w.runs(high, 1)
+	w.waits(low, append([]scheduler.Reason{scheduler.ReasonBehindOthers}, w.Full...)...)
+	w.completes(high)
+	w.runs(low, 1)
+	w.completes(low)
+}
+
+// protection : for something more important the scheduler takes down the driver or the executors, whichever the application lets it take.
+func protection(w *Harness) {
+	w.startWithRoomFor(1)
+	p := w.Environment.(Preemptor)
+	a := w.create("protected", withParameters(w.Spares))
+	w.runs(a, 1)
+	pods := append(w.pods(a, spark.RoleDriver), w.pods(a, spark.RoleExecutor)...)
+	end, err := p.Preempt(w.Context(), w.Namespace, w.place, 1)
+	must(w, "ask for its room", err)
+	w.during("its pods are spared", 3*time.Second, func() error {
+		for _, pod := range append(w.pods(a, spark.RoleDriver), w.pods(a, spark.RoleExecutor)...) {
+			if pod.DeletionTimestamp != nil || !slices.ContainsFunc(pods, func(p corev1.Pod) bool { return p.UID == pod.UID }) {
+				return fmt.Errorf("%s was taken down", pod.Name)
+			}
+		}
+		return nil
+	})
+	must(w, "give up", end(w.Context()))
+	w.completes(a)
+	b := w.create("yielding", patient, withParameters(w.Yields))
+	w.runs(b, 1)
+	end, err = p.Preempt(w.Context(), w.Namespace, w.place, 1)
+	must(w, "preempt the driver", err)
+	w.evicted(b)
+	must(w, "end the preemption", end(w.Context()))
+	w.submittedTwice(b)
+	w.runs(b, 1)
+	w.completes(b)
 }
 
 // driverClass is a priority class for drivers that are more important than executors.
@@ -81,6 +125,17 @@ func (w *Harness) driverClass() string {
 		w.Fatalf("create a priority class: %v", err)
 	}
 	return class.Name
+}
+
+// evicted waits until the loss of the driver is counted.
+func (w *Harness) evicted(a *app) {
+	w.Helper()
+	w.eventually("the driver's preemption is counted", func() error {
+		if n := w.evictions(a); n != 1 {
+			return fmt.Errorf("%d evictions", n)
+		}
+		return nil
+	})
 }
 
 // evictions is how often the application's driver was taken down. Without a plugin that observes it is the cluster's

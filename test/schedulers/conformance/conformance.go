@@ -119,6 +119,9 @@ type Subject struct {
 	AllOrNothing, GivesUp string
 	// TakesBack are the parameters of an application for which its scheduler takes back what others have borrowed; "" if it needs none.
 	TakesBack string
+	// Spares are the parameters of an application whose executors the scheduler takes down for nobody, Yields those of one of which it may take the
+	// driver, and only that; "" if the plugin has no such options.
+	Spares, Yields string
 	// Renews is an annotation that the plugin writes again on objects whose pods wait, for a reason and now and then; "" for none.
 	Renews string
 	// Alone are the cases that must have the cluster to themselves, because all applications in it share one room.
@@ -182,6 +185,8 @@ func (s Subject) doesNotApply(k Case) string {
 		return "the plugin serves one scheduler"
 	case k.Number == 42 && !lends(s.Environment):
 		return "nobody is guaranteed what others may use"
+	case k.Number == 44 && s.Spares == "":
+		return "the plugin does not say which pods may be taken down"
 	}
 	return s.DoesNotApply[k.Number]
 }
