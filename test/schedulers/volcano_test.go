@@ -331,7 +331,7 @@ func volcanoSubject(c *cluster, tier conformance.Tier) conformance.Subject {
 		API: "scheduling.volcano.sh", Silent: scheduler.ReasonWaitingForScheduler,
 		Full:   []scheduler.Reason{scheduler.ReasonWaitingForQuota, scheduler.ReasonWaitingForCapacity},
 		TooBig: scheduler.ReasonExceedsQueueCapacity, MissingQueue: scheduler.ReasonQueueNotFound, ClosedQueue: scheduler.ReasonQueueClosed,
-		DriverStays: true, Reckons: volcanoReckons, Lowers: true, DoesNotApply: map[int]string{25: orderIsTheirs},
+		QueuesFirst: true, DriverStays: true, Reckons: volcanoReckons, Lowers: true, DoesNotApply: map[int]string{25: orderIsTheirs},
 		QueueMark: scheduler.PodKey{Part: scheduler.PodAnnotation, Key: v1beta1.QueueNameAnnotationKey},
 		OwnGroup:  scheduler.PodKey{Part: scheduler.PodAnnotation, Key: v1beta1.KubeGroupNameAnnotationKey},
 		Spares:    `{"executorsPreemptable":false}`, Yields: `{"driverPreemptable":true,"executorsPreemptable":false}`,

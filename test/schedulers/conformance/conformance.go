@@ -112,6 +112,8 @@ type Subject struct {
 	User func(ctx context.Context, driver *corev1.Pod) (string, error)
 	// Lowers says that this is the driver's size once the initial executors of dynamic allocation run.
 	Lowers bool
+	// QueuesFirst says that an application waits in its queue before it has pods.
+	QueuesFirst bool
 	// DriverStays says that the scheduler takes executors down for something more important, but not a driver.
 	DriverStays bool
 	// AllOrNothing are the parameters of an application whose executors start together or not at all, GivesUp those of
@@ -187,6 +189,8 @@ func (s Subject) doesNotApply(k Case) string {
 		return "nobody is guaranteed what others may use"
 	case k.Number == 44 && s.Spares == "":
 		return "the plugin does not say which pods may be taken down"
+	case k.Number == 45 && !s.QueuesFirst:
+		return "no application waits in a queue before it has pods"
 	}
 	return s.DoesNotApply[k.Number]
 }

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conformance
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/config"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+)
+
+// quotaFor gives the namespace a ResourceQuota that holds as many standard applications, and lets the operator check it.
+func (w *Harness) quotaFor(applications int64) {
+	w.Helper()
+	has := room(applications)
+	q := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "checked"}}
+	q.Spec.Hard = corev1.ResourceList{corev1.ResourceRequestsCPU: has[corev1.ResourceCPU], corev1.ResourceRequestsMemory: has[corev1.ResourceMemory]}
+	must(w, "create the quota", w.Client.Create(w.Context(), q))
+	w.eventually("the quota has a status", func() error {
+		if err := w.Client.Get(w.Context(), client.ObjectKeyFromObject(q), q); err != nil {
+			return err
+		}
+		if len(q.Status.Hard) == 0 {
+			return errors.New("it has none")
+		}
+		return nil
+	})
+	w.Settings.Quota = config.Quota{Mode: "Enforce", Order: config.BestEffortFIFO, AgingBound: metav1.Duration{Duration: time.Millisecond}}
+}
+
+// queueAndQuota : an application that waits in its scheduler's queue for longer than the aging bound keeps the room that it has in the quota of its
+// namespace: another one of a queue with room does not take it, and it does not lose its place in the queue. Behind the check of quotas the plugin
+// still sees to its objects while the application runs and when it has ended.
+func queueAndQuota(w *Harness) {
+	w.makePlace(1)
+	w.quotaFor(2)
+	roomy := w.QueueName("roomy")
+	must(w, "create the queue", w.queues().CreateQueue(w.Context(), roomy, room(3)))
+	w.start()
+	first := w.create("first")
+	w.runs(first, 1)
+	second := w.create("second", func(a *app) {
+		a.Spec.Executor.Instances = nil
+		a.Spec.DynamicAllocation = &v1beta2.DynamicAllocation{Enabled: true, InitialExecutors: ptr.To[int32](1), MinExecutors: ptr.To[int32](1), MaxExecutors: ptr.To[int32](2)}
+	})
+	w.eventually("the queue has no room for it", func() error { // until its scheduler has said so nothing is kept
+		reason, text, err := w.waiting(second)
+		if err == nil && (!slices.Contains(w.Full, reason) || !strings.Contains(text, "queue "+w.place.Queue)) {
+			err = fmt.Errorf("it waits for %q (%s)", reason, text)
+		}
+		return err
+	})
+	w.hasGroups(second, true)
+	place := w.ownedBy(second)[0].GetUID()
+	third := w.create("third", inQueue(roomy))
+	w.waits(third, scheduler.ReasonWaitingForQuota, scheduler.ReasonBehindOthers)
+	w.hasGroups(third, false)
+	w.completes(first)
+	w.runs(second, 1)
+	w.hasGroups(second, true)
+	if now := w.ownedBy(second)[0].GetUID(); now != place {
+		w.Errorf("it lost its place in the queue: its group was %s, and is %s", place, now)
+	}
+	w.eventually("what the scheduler holds for it follows it", func() error {
+		held, err := w.Reckons(w.Context(), w.Client, w.driver(second), w.ownedBy(second))
+		if cpu := held[corev1.ResourceCPU]; err == nil && cpu.Cmp(quantity("1")) != 0 {
+			err = fmt.Errorf("it holds %s CPUs", cpu.String())
+		}
+		return err
+	})
+	w.runs(third, 1)
+	for _, a := range []*app{second, third} {
+		w.completes(a)
+		w.hasGroups(a, false)
+	}
+}
