@@ -373,6 +373,7 @@ func yunikornSubject(c *cluster, tier conformance.Tier) conformance.Subject {
 		Full:   []scheduler.Reason{scheduler.ReasonWaitingForGang, scheduler.ReasonWaitingForQuota, scheduler.ReasonWaitingForCapacity},
 		Says:   "does not fit in queue 'root.conformance.",
 		TooBig: scheduler.ReasonSchedulerRefused, MissingQueue: scheduler.ReasonSchedulerRefused, ClosedQueue: scheduler.ReasonSchedulerRefused,
+		Placeholders: true,
 		Reckons:      yunikornReckons,
 		User:         e.user,
 		QueueMark:    scheduler.PodKey{Part: scheduler.PodLabel, Key: constants.CanonicalLabelQueueName},

@@ -48,5 +48,6 @@ var cases = []Case{
 	{Number: 43, Name: "the driver's priority", stage: normal, run: priority},
 	{Number: 44, Name: "protected pods", stage: normal, run: protection},
 	{Number: 45, Name: "a queue and a quota", stage: normal, run: queueAndQuota},
+	{Number: 46, Name: "placeholders and a quota", stage: normal, run: placeholders},
 	{Number: 5, Name: "API removed", stage: last, run: apiRemoved},
 }

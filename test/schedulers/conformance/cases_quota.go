@@ -17,6 +17,7 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
 // quotaFor gives the namespace a ResourceQuota that holds as many standard applications, and lets the operator check it.
@@ -83,4 +84,30 @@ func queueAndQuota(w *Harness) {
 		w.completes(a)
 		w.hasGroups(a, false)
 	}
+}
+
+// placeholders : a gang for which the quota has room, but not for the pods that its scheduler makes beside it, waits without a pod. When there is
+// room for all of them it starts, and no executor is refused.
+func placeholders(w *Harness) {
+	w.makePlace(4)
+	w.quotaFor(4)
+	w.start()
+	first := w.create("first")
+	w.runs(first, 1)
+	gang := w.create("gang", func(a *app) { a.Spec.Executor.Instances = ptr.To[int32](3) })
+	if message := w.waits(gang, scheduler.ReasonWaitingForQuota); !strings.Contains(message, "asked 7, free") {
+		w.Errorf("it does not ask for its placeholders: %s", message)
+	}
+	w.during("it has no driver", time.Second, func() error {
+		if n := len(w.pods(gang, spark.RoleDriver)); n > 0 {
+			return fmt.Errorf("%d drivers", n)
+		}
+		return nil
+	})
+	w.completes(first)
+	w.runs(gang, 3)
+	if w.driver(gang).Annotations[annotationRefused] != "" {
+		w.Error("the quota had no room for its executors beside their placeholders")
+	}
+	w.completes(gang)
 }

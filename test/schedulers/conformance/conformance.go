@@ -114,6 +114,8 @@ type Subject struct {
 	Lowers bool
 	// QueuesFirst says that an application waits in its queue before it has pods.
 	QueuesFirst bool
+	// Placeholders says that the scheduler makes a pod of its own for each pod of a gang, beside it until it is replaced.
+	Placeholders bool
 	// DriverStays says that the scheduler takes executors down for something more important, but not a driver.
 	DriverStays bool
 	// AllOrNothing are the parameters of an application whose executors start together or not at all, GivesUp those of
@@ -191,6 +193,8 @@ func (s Subject) doesNotApply(k Case) string {
 		return "the plugin does not say which pods may be taken down"
 	case k.Number == 45 && !s.QueuesFirst:
 		return "no application waits in a queue before it has pods"
+	case k.Number == 46 && !s.Placeholders:
+		return "the scheduler makes no pods of its own"
 	}
 	return s.DoesNotApply[k.Number]
 }

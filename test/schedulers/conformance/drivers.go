@@ -4,6 +4,7 @@ package conformance
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -30,6 +32,9 @@ import (
 
 // annotationExecutors says how many executors an imitated driver wants, as dynamic allocation would.
 const annotationExecutors = "conformance.firesteel.dev/executors"
+
+// annotationRefused says that the API server has refused an executor of an imitated driver.
+const annotationRefused = "conformance.firesteel.dev/refused"
 
 // RunDrivers imitates the Spark drivers of the whole cluster until the context ends: as long as a driver pod runs it has
 // as many executors as its configuration says, and replaces those that end.
@@ -129,8 +134,10 @@ func (d *drivers) scale(ctx context.Context, driver *corev1.Pod, own []corev1.Po
 		if err != nil {
 			return err
 		}
-		if err := d.client.Create(ctx, pod); err != nil && !apierrors.IsAlreadyExists(err) {
-			return fmt.Errorf("create executor: %w", err) // e.g. a quota: Spark tries again, too
+		if err := d.client.Create(ctx, pod); apierrors.IsForbidden(err) { // e.g. a quota: Spark tries again, too
+			return errors.Join(err, d.client.Patch(ctx, driver, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"`+annotationRefused+`":"true"}}}`))))
+		} else if err != nil && !apierrors.IsAlreadyExists(err) {
+			return fmt.Errorf("create executor: %w", err)
 		}
 		d.next[string(driver.UID)]++
 		if lagging := d.seen(ctx, pod); lagging != nil {
