@@ -57,7 +57,8 @@ type Target struct {
 	App        string
 	UID        types.UID
 	DriverName string
-	// DriverUID is that of the driver pod, if it is known: another one in the cache was deleted since.
+	// DriverUID is that of the last driver that is known to have been created, if any: another one in the cache is older, and was deleted, or
+	// younger, if the answer about it was lost. The API server is asked which.
 	DriverUID string
 	// NextName is the name that the next driver gets, if the spec has changed it.
 	NextName     string
@@ -70,8 +71,8 @@ type Target struct {
 	Now time.Time
 }
 
-// outlived reports whether a cached driver of the attempt was deleted before the one that is known was created.
-func (t Target) outlived(pod *Pod) bool {
+// another reports whether a cached driver of the attempt is not the one that is known.
+func (t Target) another(pod *Pod) bool {
 	return t.DriverUID != "" && string(pod.UID) != t.DriverUID
 }
 
@@ -114,8 +115,15 @@ func (r Reader) attempt(ctx context.Context, all []*Pod, t Target, rec lifecycle
 	o := lifecycle.Observation{Executors: executorsOf(pods)}
 	for _, pod := range pods {
 		// By its label first: the spec may have renamed the driver.
-		if pod.runsDriver && r.ownership(pod, t) == lifecycle.Current && !t.outlived(pod) {
+		if !pod.runsDriver || r.ownership(pod, t) != lifecycle.Current {
+			continue
+		}
+		switch {
+		case !t.another(pod):
 			o.Driver = r.driver(ctx, pod, t, rec)
+			return o, nil
+		case t.Cached:
+			o.Driver = lifecycle.Driver{Presence: lifecycle.Unknown, Name: pod.Name}
 			return o, nil
 		}
 	}
@@ -175,7 +183,7 @@ func (r Reader) named(ctx context.Context, t Target, rec lifecycle.Record) (life
 	key := client.ObjectKey{Namespace: t.Namespace, Name: t.DriverName}
 	pod, err := r.cached().Get(ctx, key)
 	// The driver of the attempt before may be in a cache that is behind, under the very name of the one that lives.
-	outdated := err == nil && (t.outlived(pod) || !rec.State.Starting() && r.ownership(pod, t) != lifecycle.Current)
+	outdated := err == nil && (t.another(pod) || !rec.State.Starting() && r.ownership(pod, t) != lifecycle.Current)
 	if outdated || apierrors.IsNotFound(err) && rec.State != lifecycle.New && !t.Cached {
 		pod, err = r.podsOf(r.Live).Get(ctx, key)
 	}

@@ -211,8 +211,12 @@ func (e *Engine[T]) observe(ctx context.Context, s *scope[T]) (err error) {
 	if waits || err != nil {
 		return err
 	}
-	if s.observed, err = e.Reader.Observe(ctx, e.target(s), s.Record); err != nil {
+	t := e.target(s)
+	if s.observed, err = e.Reader.Observe(ctx, t, s.Record); err != nil {
 		return err
+	}
+	if d := s.observed.Driver; t.DriverUID != "" && d.Is(lifecycle.Current) && d.UID != t.DriverUID {
+		e.written.Created(s.obj, t.SubmissionID, d.UID) // the answer about this one was lost
 	}
 	if lifecycle.NeedsAdmission(s.Desired, s.Record, s.observed.Driver, s.env) {
 		if s.admission.Verdict == "" {

@@ -3,14 +3,18 @@
 package application
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
@@ -121,6 +125,64 @@ func TestStrayDriverOfAFinishedApplicationIsStopped(t *testing.T) {
 	w.reconcile()
 	if n := len(w.drivers()); n != 0 || w.state() != "FAILED" {
 		t.Errorf("state %s with %d drivers", w.state(), n)
+	}
+}
+
+// A driver was deleted before any status told of it, and the answer about the next one was lost: the operator knows the first one's UID, and
+// still stops the second when its user suspends and renames it.
+func TestSuspendedAfterALostAnswer(t *testing.T) {
+	w := newHarness(t, testutil.Pi())
+	w.patchFails = errCrash{}
+	_, _ = w.engine.Reconcile(t.Context(), reconcile.Request{NamespacedName: key})
+	w.patchFails = nil
+	for _, p := range w.drivers() {
+		if err := w.c.Delete(t.Context(), &p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	suspend := func(v bool) func(*v1beta2.SparkApplication) {
+		return func(o *v1beta2.SparkApplication) { o.Spec.Suspend = new(v) }
+	}
+	w.edit(suspend(true))
+	w.settle()
+	w.edit(suspend(false))
+	w.answer(apierrors.NewInternalError(errors.New("leader changed")), true)
+	w.patchFails = errCrash{}
+	_, _ = w.engine.Reconcile(t.Context(), reconcile.Request{NamespacedName: key})
+	w.patchFails = nil
+	if n := len(w.drivers()); n != 1 {
+		t.Fatalf("%d drivers, want the one about which nothing is known", n)
+	}
+	w.edit(suspend(true))
+	w.edit(func(o *v1beta2.SparkApplication) { o.Spec.Driver.PodName = new("renamed") })
+	w.settle()
+	if n := len(w.drivers()); n != 0 {
+		t.Errorf("%d drivers of a suspended application, state %s", n, w.state())
+	}
+}
+
+// The operator follows a driver that it had taken for another one, and asks the API server for it no more.
+func TestDriverOfALostAnswerIsFollowedInTheCache(t *testing.T) {
+	w := newHarness(t, testutil.Pi())
+	w.patchFails = errCrash{}
+	_, _ = w.engine.Reconcile(t.Context(), reconcile.Request{NamespacedName: key})
+	for _, p := range w.drivers() {
+		if err := w.c.Delete(t.Context(), &p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.answer(apierrors.NewInternalError(errors.New("leader changed")), true)
+	_, _ = w.engine.Reconcile(t.Context(), reconcile.Request{NamespacedName: key})
+	w.patchFails = nil
+	w.reconcile()
+	w.engine.Reader.Live = interceptor.NewClient(w.c, interceptor.Funcs{Get: func(_ context.Context, _ client.WithWatch, _ client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
+		t.Errorf("the API server is asked for a %T", obj)
+		return nil
+	}})
+	w.kubelet(corev1.PodRunning, running())
+	w.reconcile()
+	if w.state() != "RUNNING" {
+		t.Errorf("state %s", w.state())
 	}
 }
 
