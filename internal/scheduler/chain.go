@@ -3,7 +3,6 @@
 package scheduler
 
 import (
-	"cmp"
 	"slices"
 
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -148,7 +147,7 @@ func (c chain) Observe(a Attempt, s Snapshot, f PodStatuses) (Observation, error
 	}
 	winner.Apply = slices.Concat(first.Apply, last.Apply)
 	winner.Delete = slices.Concat(first.Delete, last.Delete)
-	winner.RetryAfter = cmp.Or(min(first.RetryAfter, last.RetryAfter), first.RetryAfter, last.RetryAfter) // 0 is for no need
+	winner.RetryAfter = Sooner(first.RetryAfter, last.RetryAfter)
 	return winner, nil
 }
 

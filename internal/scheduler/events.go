@@ -46,16 +46,26 @@ func objectEventOf(content, object map[string]any) ObjectEvent {
 		value, _ := of[key].(string)
 		return value
 	}
-	e := ObjectEvent{
+	return ObjectEvent{
 		Object: text(object, "name"), UID: text(object, "uid"),
 		Type: text(content, "type"), Reason: text(content, "reason"), Message: text(content, "message"),
+		At: writtenAt(content),
 	}
+}
+
+// writtenAt is when an event was written last; zero if it does not say. Which fields there are depends on the library that the
+// scheduler writes events with.
+func writtenAt(content map[string]any) time.Time {
+	var last time.Time
 	series, _ := content["series"].(map[string]any)
-	// Which of them there are depends on the library that the scheduler writes events with.
-	for _, written := range []string{text(content, "lastTimestamp"), text(content, "eventTime"), text(series, "lastObservedTime")} {
-		if at, err := time.Parse(time.RFC3339, written); err == nil && at.After(e.At) {
-			e.At = at
+	for _, written := range []any{content["lastTimestamp"], content["eventTime"], series["lastObservedTime"]} {
+		text, _ := written.(string)
+		if text == "" {
+			continue
+		}
+		if at, err := time.Parse(time.RFC3339, text); err == nil && at.After(last) {
+			last = at
 		}
 	}
-	return e
+	return last
 }

@@ -76,6 +76,9 @@ func PodStatusOf(pod *corev1.Pod) PodStatus {
 	return f
 }
 
+// Waits is whether the pod exists and waits for a node.
+func (p *PodStatus) Waits() bool { return p != nil && p.Phase == corev1.PodPending && p.Node == "" }
+
 // Condition returns a condition of the pod; its zero value if the pod does not have it.
 func (p *PodStatus) Condition(kind corev1.PodConditionType) corev1.PodCondition {
 	for _, c := range p.Conditions {

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -25,10 +26,10 @@ func Pods(f PodStatuses) Observation {
 		return refusedByNode(d)
 	case d.Phase == corev1.PodFailed && d.Deleting:
 		return Observation{Stage: StageGone, Reason: ReasonDriverGone, Message: "the driver pod was deleted, and has stopped"}
-	case d.Phase == corev1.PodPending && d.Node == "":
+	case d.Waits():
 		return queued(d)
 	}
-	return executorsOf(f)
+	return Executors(f, ReasonWaitingForCapacity, Processed)
 }
 
 // evicted reads the condition DisruptionTarget. Its reasons are Kubernetes' own:
@@ -69,25 +70,36 @@ func queued(d *PodStatus) Observation {
 	return o
 }
 
-// executorsOf observes the executors of a driver that has a node.
-func executorsOf(f PodStatuses) Observation {
+// Executors observes the executors of a driver that has a node: what they wait for, or that the scheduler has processed none for a while
+// (Silence). processed is when it first wrote about a pod, and whether it did: Processed, unless a plugin knows more.
+func Executors(f PodStatuses, reason Reason, processed func(*PodStatus) (time.Time, bool)) Observation {
 	waiting, why := 0, ""
 	for i := range f.Executors {
 		e := &f.Executors[i]
-		if e.Phase == corev1.PodPending && e.Node == "" {
-			waiting++
-			if c := e.Condition(corev1.PodScheduled); c.Status == corev1.ConditionFalse && why == "" {
-				why = ": " + either(c.Message, c.Reason)
-			}
+		if !e.Waits() {
+			continue
+		}
+		waiting++
+		if c := e.Condition(corev1.PodScheduled); c.Status == corev1.ConditionFalse && why == "" {
+			why = ": " + either(c.Message, c.Reason)
 		}
 	}
-	if waiting > 0 {
-		return Observation{
-			Stage: StageShort, Reason: ReasonWaitingForCapacity,
-			Message: fmt.Sprintf("%d of %d executors wait for a node%s", waiting, len(f.Executors), why),
-		}
+	if waiting == 0 {
+		return Observation{Stage: StagePlaced, Reason: ReasonScheduled, Message: "all pods have a node"}
 	}
-	return Observation{Stage: StagePlaced, Reason: ReasonScheduled, Message: "all pods have a node"}
+	o := Observation{Stage: StageShort, Reason: reason, Message: fmt.Sprintf("%d of %d executors wait for a node", waiting, len(f.Executors))}
+	since := ignoredSince(f, processed)
+	switch left := since.Add(Silence).Sub(f.Now); {
+	case since.IsZero():
+	case left > 0:
+		o.RetryAfter = left
+	default:
+		o.Reason = ReasonWaitingForScheduler
+		o.Message += ": no scheduler has processed a pod of the application since " + since.UTC().Format(time.RFC3339) + "; check that it runs"
+		return o
+	}
+	o.Message += why
+	return o
 }
 
 func either(text, other string) string {

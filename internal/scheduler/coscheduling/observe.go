@@ -38,20 +38,36 @@ func (Plugin) Observe(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.Pod
 	case scheduler.StageEvicted, scheduler.StageRefused, scheduler.StageGone:
 		return o, nil
 	}
-	if f.Driver.Deleting || f.Driver.Phase == corev1.PodSucceeded || f.Driver.Phase == corev1.PodFailed || len(usersGroups(a)) > 0 {
+	theirs := len(usersGroups(a)) > 0
+	if theirs && o.Stage == scheduler.StageShort {
+		o = scheduler.Executors(f, scheduler.ReasonWaitingForCapacity, member(f))
+	}
+	if f.Driver.Deleting || f.Driver.Phase == corev1.PodSucceeded || f.Driver.Phase == corev1.PodFailed || theirs {
 		return o, nil
 	}
 	p, _ := parametersOf(a)
 	care, retry := careOf(a, p, s[groupOf(a).Read()], f, o.Stage)
 	if o.Stage == scheduler.StageShort && gang(a, p) > 0 && care.lowered.IsZero() {
-		o.Reason = scheduler.ReasonWaitingForGang
+		o = scheduler.Executors(f, scheduler.ReasonWaitingForGang, member(f))
 	}
 	wanted, err := group(a, p, care)
 	if err != nil {
 		return scheduler.Observation{}, err
 	}
-	o.Apply, o.RetryAfter = []*unstructured.Unstructured{wanted}, retry
+	o.Apply, o.RetryAfter = []*unstructured.Unstructured{wanted}, scheduler.Sooner(o.RetryAfter, retry)
 	return o, nil
+}
+
+// member is when the scheduler processed a pod that may be of a gang. A member that has found room waits for the rest without a
+// condition: as long as the condition of any says that the scheduler was there, one without a condition shows nothing.
+func member(f scheduler.PodStatuses) func(*scheduler.PodStatus) (time.Time, bool) {
+	return func(p *scheduler.PodStatus) (time.Time, bool) {
+		at, is := scheduler.Processed(p)
+		if is && p.Waits() {
+			at = f.Now
+		}
+		return at, is
+	}
 }
 
 // care is what was done to a group and when; zero for never.
