@@ -174,7 +174,7 @@ func (c Checked) attempt(r scheduler.Resolution) scheduler.Attempt {
 		a.QueuedAt = c.Now
 	}
 	a.QueuedAt = a.QueuedAt.Truncate(time.Second) // as the status has it: what is more precise would change the order when it is read again
-	a.PodSets = c.Built.PodSets
+	a.Now, a.PodSets = c.Now, c.Built.PodSets
 	for _, o := range c.made() {
 		a.Made = append(a.Made, scheduler.Ref{GroupVersionKind: o.GroupVersionKind(), Namespace: o.GetNamespace(), Name: o.GetName()})
 	}

@@ -24,6 +24,8 @@ type Cluster struct {
 	// Start counts the starts of the cluster, from 1, and QueuedAt is when this one began to wait.
 	Start    int32
 	QueuedAt time.Time
+	// Now is when the scheduler is asked.
+	Now time.Time
 	// Recorded is what was chosen for this start before; empty if nothing was.
 	Recorded  scheduler.Choice
 	Submitter lifecycle.Submitter
@@ -41,7 +43,7 @@ func ClusterApp(kind schema.GroupKind, o metav1.Object) scheduler.App {
 func (c Cluster) Attempt() scheduler.Attempt {
 	start := max(1, c.Start)
 	return scheduler.Attempt{
-		App: c.App, Number: start, ID: AttemptID(spark.NewIdentity(c.App.UID, start, time.Time{}), start), Fields: c.Built.Fields, QueuedAt: c.QueuedAt,
+		App: c.App, Number: start, ID: AttemptID(spark.NewIdentity(c.App.UID, start, time.Time{}), start), Fields: c.Built.Fields, QueuedAt: c.QueuedAt, Now: c.Now,
 		User: scheduler.User{Name: c.Submitter.User, Groups: c.Submitter.Groups},
 	}
 }

@@ -214,7 +214,7 @@ func (s *standings) cluster(o Object) (*admission.Candidate, scheduler.Reason, e
 	}
 	defaults := family.ClusterDefaults(cluster, s.operator.Policies.For(cluster.Namespace).Apply)
 	start := admission.Cluster{
-		Built: family.ClusterBuilt(cluster, defaults), App: admission.ClusterApp(family.ClusterFamily.GroupKind(), cluster), Start: r.Scheduling.Start, QueuedAt: family.ClusterQueuedAt(cluster),
+		Built: family.ClusterBuilt(cluster, defaults), App: admission.ClusterApp(family.ClusterFamily.GroupKind(), cluster), Start: r.Scheduling.Start, QueuedAt: family.ClusterQueuedAt(cluster), Now: s.now,
 	}
 	if r.Generation == cluster.Generation {
 		start.Recorded = r.Scheduling.Choice

@@ -26,6 +26,8 @@ type Attempt struct {
 
 	// QueuedAt is when the attempt began to wait for its start.
 	QueuedAt time.Time
+	// Now is when the scheduler is asked; zero where that is not known.
+	Now time.Time
 
 	// Choice is the plugin and the queue where the attempt waits: the user's, the namespace's, the configuration's or the
 	// plugin's default. The queue is "" if the plugin has none and the user named none.

@@ -48,7 +48,7 @@ func (e *Engine) ask(ctx context.Context, o *v1.SparkCluster, r standalone.Recor
 func (e *Engine) start(o *v1.SparkCluster, r standalone.Record) admission.Cluster {
 	config := e.Operator()
 	c := admission.Cluster{
-		Built: apache.ClusterBuilt(o, apache.ClusterDefaults(o, config.Policies.For(o.Namespace).Apply)), App: admission.ClusterApp(apache.ClusterFamily.GroupKind(), o), Start: r.Scheduling.Start, QueuedAt: apache.ClusterQueuedAt(o),
+		Built: apache.ClusterBuilt(o, apache.ClusterDefaults(o, config.Policies.For(o.Namespace).Apply)), App: admission.ClusterApp(apache.ClusterFamily.GroupKind(), o), Start: r.Scheduling.Start, QueuedAt: apache.ClusterQueuedAt(o), Now: e.Clock.Now(),
 		Submitter: lifecycle.SubmitterOf(o.Annotations, apache.ClusterFamily.Submitter, config.Submitters),
 	}
 	if r.State == standalone.Running || r.Generation == o.Generation {

@@ -14,8 +14,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// waitRetry is for what Volcano does not report by a change of the group or of its queue's specification: what the queue has, and its
-// events. Both are told, and decide nothing.
+// waitRetry is for what Volcano does not report by a change of the group or of its queue's specification: what the queue has, its
+// events, and that there are none any more. All are told, and admit nothing.
 const waitRetry = 5 * time.Minute
 
 // Admit applies the group and admits the attempt when Volcano has admitted the group. A group that its queue cannot take
@@ -57,6 +57,7 @@ func (Plugin) Admit(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Admiss
 		answer, err = pending(a, s, all[a.Queue], whole)
 	}
 	if answer.Verdict == scheduler.Wait {
+		answer = unlessSilent(a, s, answer)
 		answer.RetryAfter = waitRetry
 	}
 	answer.Group, answer.Apply = &ref, []*unstructured.Unstructured{wanted}
@@ -128,8 +129,20 @@ func pending(a scheduler.Attempt, s scheduler.Snapshot, own *unstructured.Unstru
 	return scheduler.Admission{Verdict: scheduler.Wait, Reason: scheduler.ReasonWaitingForCapacity, Message: message}, nil
 }
 
-// eventMessage returns what the scheduler said last about a group without pods. Its warnings say nothing, and raw Go values are not
-// for people.
+// unlessSilent is the answer for a group that waits, as long as Volcano is heard: what it wrote before is worth nothing then.
+func unlessSilent(a scheduler.Attempt, s scheduler.Snapshot, answer scheduler.Admission) scheduler.Admission {
+	group := s[groupOf(a).Read()]
+	if phaseOf(group) != string(v1beta1.PodGroupPending) {
+		return answer
+	}
+	if silence := s.Silence(voice(a), group.GetCreationTimestamp().Time, a.Now); silence != "" {
+		answer.Reason, answer.Message = scheduler.ReasonWaitingForScheduler, answer.Message+"; "+silence
+	}
+	return answer
+}
+
+// eventMessage returns what the scheduler said last about a group without pods. Its warnings say nothing, as there is one for every
+// group without pods, admitted or not, and raw Go values are not for people.
 func eventMessage(events []scheduler.ObjectEvent) string {
 	words := ""
 	for _, e := range events {

@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
@@ -19,9 +20,13 @@ const evictReason = "Evict"
 // annotationHolds marks a group whose reservation was lowered.
 const annotationHolds = "firesteel.dev/holds"
 
-// ObserveReads asks for the group.
-func (Plugin) ObserveReads(a scheduler.Attempt, _ scheduler.PodStatuses) []scheduler.Read {
-	return []scheduler.Read{groupOf(a).Read()}
+// ObserveReads asks for the group, and as long as the driver waits for what Volcano says about the groups of the namespace.
+func (Plugin) ObserveReads(a scheduler.Attempt, f scheduler.PodStatuses) []scheduler.Read {
+	reads := []scheduler.Read{groupOf(a).Read()}
+	if f.Driver.Waits() {
+		reads = append(reads, groupEvents(a))
+	}
+	return reads
 }
 
 // Observe reads the pods, distinguishes reclaim from preemption, and keeps the group in place: pods whose group is gone
@@ -34,13 +39,16 @@ func (Plugin) Observe(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.Pod
 	if f.Driver == nil || f.Driver.Deleting || ended(f.Driver) || len(usersGroups(a)) > 0 {
 		return o, nil
 	}
+	o = silent(a, s, f, o)
 	keep := wholeDemand(a)
 	options, _ := parametersOf(a)
 	lower := false
 	if options.AfterStart == driverOnly {
-		if lower, o.RetryAfter = started(a, f, s); lower {
+		var again time.Duration
+		if lower, again = started(a, f, s); lower {
 			keep = driverDemand(a)
 		}
+		o.RetryAfter = scheduler.Sooner(o.RetryAfter, again)
 	}
 	wanted, err := group(a, keep)
 	if err != nil {
@@ -51,6 +59,20 @@ func (Plugin) Observe(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.Pod
 	}
 	o.Apply = []*unstructured.Unstructured{wanted}
 	return o, nil
+}
+
+// silent refines a driver that waits for a node: Volcano wrote why, and is not heard any more. About a group whose driver runs it writes
+// nothing while executors wait.
+func silent(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.PodStatuses, o scheduler.Observation) scheduler.Observation {
+	speaks := []v1beta1.PodGroupPhase{v1beta1.PodGroupPending, v1beta1.PodGroupInqueue, v1beta1.PodGroupUnknown}
+	phase := v1beta1.PodGroupPhase(phaseOf(s[groupOf(a).Read()]))
+	if o.Stage != scheduler.StageQueued || o.Reason != scheduler.ReasonWaitingForCapacity || !slices.Contains(speaks, phase) {
+		return o
+	}
+	if silence := s.Silence(voice(a), f.Driver.CreatedAt, f.Now); silence != "" {
+		o.Reason, o.Message = scheduler.ReasonWaitingForScheduler, o.Message+"; "+silence
+	}
+	return o
 }
 
 // reclaimed refines an eviction: DisruptionTarget says preemption in any case, the condition Ready says why.

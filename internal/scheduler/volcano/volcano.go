@@ -12,8 +12,8 @@ import (
 	"cmp"
 	"fmt"
 	"strconv"
+	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -169,13 +169,19 @@ func groupOf(a scheduler.Attempt) scheduler.Ref {
 	return scheduler.Ref{GroupVersionKind: podGroupKind, Namespace: a.App.Namespace, Name: a.ID}
 }
 
-// groupEvents are what Volcano says about the groups of a namespace: one list serves all applications there. Its warnings are left
-// out: there is one for every group without pods, admitted or not.
+// groupEvents are what Volcano says about the groups of a namespace: one list serves all applications there.
 func groupEvents(a scheduler.Attempt) scheduler.Read {
 	return scheduler.Read{
-		GroupVersionKind: eventKind, Namespace: a.App.Namespace,
-		Fields: "involvedObject.kind=PodGroup,reason=" + string(v1beta1.PodGroupUnschedulableType) + ",type=" + corev1.EventTypeNormal,
+		GroupVersionKind: eventKind, Namespace: a.App.Namespace, Optional: true,
+		Fields: "involvedObject.kind=PodGroup,reason=" + string(v1beta1.PodGroupUnschedulableType),
 	}
+}
+
+// voice is how Volcano is heard. In each of its cycles it writes a warning about each group whose pods wait or which has none. Of what a
+// client writes about one object the API server gets 25 events and then one in five minutes, the spam filter of client-go sees to that;
+// one of them may be lost.
+func voice(a scheduler.Attempt) scheduler.Voice {
+	return scheduler.Voice{Name: "Volcano", Events: groupEvents(a), Pause: 11 * time.Minute}
 }
 
 // group returns the PodGroup as it must be. There is no status in it: the CRD has no status subresource, so that any client that
