@@ -29,6 +29,9 @@ const (
 	eventUnschedulable = "PodUnschedulable"
 )
 
+// unheard ends the sentence where nothing of YuniKorn can be read and that proves nothing.
+const unheard = "; there are no events of YuniKorn, which are deleted after an hour or may not be read: if no application starts, check that YuniKorn runs"
+
 // podEvents are YuniKorn's events about all pods of a namespace: it writes about placeholders whose names are not known,
 // and one list serves all applications there. Those about pods that have a node say nothing here, and there are the most of
 // them.
@@ -55,7 +58,7 @@ func waiting(a scheduler.Attempt, o scheduler.Observation, s scheduler.Snapshot,
 			return unprocessed(eventsRetry)
 		}
 		if o = queued(a); !heard {
-			o.Message += "; there are no events of YuniKorn, which are deleted after an hour or may not be read: if no application starts, check that YuniKorn runs"
+			o.Message += unheard
 		}
 	}
 	switch {
@@ -79,11 +82,16 @@ func words(a scheduler.Attempt, s scheduler.Snapshot, driver *scheduler.PodStatu
 			}
 			last = e.Message
 		}
-		if e.Reason == eventInformational || e.Reason == eventUnschedulable || e.Warns() {
+		if says(e) {
 			cause = e.Message
 		}
 	}
 	return cause, last
+}
+
+// says is whether an event says why a pod waits.
+func says(e scheduler.ObjectEvent) bool {
+	return e.Reason == eventInformational || e.Reason == eventUnschedulable || e.Warns()
 }
 
 // unprocessed is a driver pod that YuniKorn has not queued yet.

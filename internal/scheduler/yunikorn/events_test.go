@@ -120,8 +120,13 @@ func TestEventsAreShared(t *testing.T) {
 	one, other := attempt(""), attempt("")
 	other.ID, other.App.Name = "spark-fedcba9876543210-1", "other"
 	reads := map[scheduler.Read]bool{}
-	for driver, a := range map[string]scheduler.Attempt{"d": one, "e": other} {
-		for _, read := range (Plugin{}).ObserveReads(a, scheduler.PodStatuses{Driver: &scheduler.PodStatus{Name: driver, Phase: corev1.PodPending}}) {
+	waits := scheduler.PodStatus{Name: "d", Phase: corev1.PodPending}
+	runs := scheduler.PodStatuses{Driver: &scheduler.PodStatus{Name: "e", Phase: corev1.PodRunning, Node: "n1"}, Executors: []scheduler.PodStatus{waits}}
+	for _, wait := range []struct {
+		attempt scheduler.Attempt
+		facts   scheduler.PodStatuses
+	}{{one, scheduler.PodStatuses{Driver: &waits}}, {other, runs}} {
+		for _, read := range (Plugin{}).ObserveReads(wait.attempt, wait.facts) {
 			reads[read] = true
 			if !read.Optional {
 				t.Error("without the right to read events, nothing of the application would be observed")

@@ -3,6 +3,7 @@
 package yunikorn
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/apache/yunikorn-k8shim/pkg/common/constants"
@@ -15,12 +16,12 @@ import (
 // eventFailed is the reason of YuniKorn's event about an application that it gave up. Its text says more than the pod.
 const eventFailed = "ApplicationFailed"
 
-// ObserveReads asks for the events of a driver that YuniKorn gave up, or of the pods in the namespace of one that waits.
+// ObserveReads asks for the events of a driver that YuniKorn gave up, or of the pods in the namespace if one of the attempt's waits.
 func (Plugin) ObserveReads(a scheduler.Attempt, f scheduler.PodStatuses) []scheduler.Read {
 	switch {
 	case givenUp(f.Driver):
 		return []scheduler.Read{driverEvents(a, f.Driver)}
-	case f.Driver != nil && f.Driver.Phase == corev1.PodPending && f.Driver.Node == "":
+	case f.Driver.Waits(), slices.ContainsFunc(f.Executors, func(e scheduler.PodStatus) bool { return e.Waits() }):
 		return []scheduler.Read{podEvents(a)}
 	}
 	return nil
@@ -42,6 +43,9 @@ func (Plugin) Observe(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.Pod
 	o := scheduler.Pods(f)
 	if o.Stage == scheduler.StageQueued {
 		return waiting(a, o, s, f), nil
+	}
+	if o.Stage == scheduler.StageShort {
+		return short(a, s, f), nil
 	}
 	if o.Stage == scheduler.StageGone {
 		o.Eviction = &scheduler.Eviction{Reason: scheduler.ReasonPreempted}

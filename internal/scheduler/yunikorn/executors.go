@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package yunikorn
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+)
+
+// short is a driver that has a node, and executors that have none. As with a driver, YuniKorn writes about a full queue in events only,
+// and that it has queued a pod.
+func short(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.PodStatuses) scheduler.Observation {
+	cause, heard := executorWords(a, s, f)
+	certain := s.Complete(podEvents(a))
+	o := scheduler.Executors(f, scheduler.ReasonWaitingForCapacity, func(p *scheduler.PodStatus) (time.Time, bool) {
+		if at, is := heard[p.UID]; is {
+			return at, true
+		}
+		at, is := scheduler.Processed(p)
+		if !certain || f.Now.Sub(p.CreatedAt) >= eventsLast { // that there is no event proves nothing
+			return p.CreatedAt, true
+		}
+		return at, is
+	})
+	first := oldest(f)
+	switch left := first.Add(settled).Sub(f.Now); {
+	case o.Reason == scheduler.ReasonWaitingForScheduler:
+		o.RetryAfter = eventsRetry
+	case cause != "":
+		o.Message += "; YuniKorn says: " + cause
+	case first.IsZero():
+	case left > 0 && certain:
+		o.Reason, o.RetryAfter = scheduler.ReasonWaitingForScheduler, left
+		o.Message += "; YuniKorn has not said why yet"
+	case len(heard) == 0 && o.RetryAfter == 0:
+		o.Message += unheard
+	}
+	return o
+}
+
+// executorWords returns what YuniKorn said last about why executors of the attempt wait, and when it said anything about each, by UID.
+func executorWords(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.PodStatuses) (cause string, heard map[string]time.Time) {
+	waiting, uids := map[string]bool{}, map[string]bool{}
+	for i := range f.Executors {
+		if e := &f.Executors[i]; e.Waits() {
+			waiting[e.Name], uids[e.UID] = true, true
+		}
+	}
+	heard = map[string]time.Time{}
+	for _, e := range s.Events(podEvents(a), func(name string) bool { return waiting[name] }) {
+		if !uids[e.UID] {
+			continue
+		}
+		if heard[e.UID] = e.At; says(e) {
+			cause = e.Message
+		}
+	}
+	return cause, heard
+}
+
+// oldest is when the first of the executors was created that wait and of which no condition says why; zero if there are none. YuniKorn says
+// at first that it has queued a pod: so long it is not known why they wait.
+func oldest(f scheduler.PodStatuses) time.Time {
+	var first time.Time
+	for i := range f.Executors {
+		e := &f.Executors[i]
+		if !e.Waits() {
+			continue
+		}
+		if e.Condition(corev1.PodScheduled).Status == corev1.ConditionFalse {
+			return time.Time{}
+		}
+		if first.IsZero() || e.CreatedAt.Before(first) {
+			first = e.CreatedAt
+		}
+	}
+	return first
+}
