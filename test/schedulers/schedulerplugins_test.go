@@ -221,13 +221,13 @@ func (r *coschedulingRules) verdict(s *sight, pod *corev1.Pod) judgement {
 			missing = append(missing, p)
 		}
 	}
-	switch {
-	case members >= group.Spec.MinMember && !s.haveRoom(missing):
-		return judgement{wait: true, message: "0/1 nodes are available: 1 optimistic rejection in PostFilter."}
+	switch { // in the order of the real one: the first two are its PreFilter
 	case members < group.Spec.MinMember:
 		return judgement{wait: true, message: "pre-filter pod " + pod.Name + " cannot find enough sibling pods"}
 	case len(scheduler.Shortages(group.Spec.MinResources, nil, room)) > 0:
 		return judgement{wait: true, message: "0/1 nodes are available: resource gap"}
+	case !s.haveRoom(missing):
+		return judgement{wait: true, message: "0/1 nodes are available: 1 optimistic rejection in PostFilter."}
 	}
 	return judgement{}
 }
