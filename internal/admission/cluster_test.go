@@ -36,6 +36,10 @@ func TestWordsOfAScheduler(t *testing.T) {
 	c := Cluster{App: scheduler.App{Namespace: "jobs"}, Built: spark.Standalone{
 		Conf: map[string]string{spark.ConfSchedulerName: "lines"}, Roles: []spark.StandaloneRole{role, role},
 	}}
+	c.Now = start
+	if now := c.Attempt().Now; !now.Equal(start) {
+		t.Errorf("its scheduler is asked at %s, want %s", now, start)
+	}
 	candidate, answer := c.Candidate(resolve.Operator{Registry: registry}, nil)
 	dry := DryRunCluster(c, resolve.Operator{Registry: registry})
 	if candidate != nil || len(dry.Errors) == 0 {

@@ -291,8 +291,9 @@ func TestRecordedChoice(t *testing.T) {
 func TestFirstRequestIsQueuedNow(t *testing.T) {
 	before := start.Add(-time.Hour)
 	for want, record := range map[time.Time]lifecycle.Record{start: {}, before: {QueuedAt: before}} {
-		if at := Validate(load(testutil.Pi(), record)).attempt(scheduler.Resolution{}).QueuedAt; !at.Equal(want) {
-			t.Errorf("queued at %s, want %s", at, want)
+		a := Validate(load(testutil.Pi(), record)).attempt(scheduler.Resolution{})
+		if !a.QueuedAt.Equal(want) || !a.Now.Equal(start) {
+			t.Errorf("queued at %s, want %s; asked at %s, want %s", a.QueuedAt, want, a.Now, start)
 		}
 	}
 }

@@ -85,7 +85,7 @@ const (
 	// ReasonAdmitted : Admit.
 	ReasonAdmitted Reason = "Admitted"
 
-	// ReasonWaitingForScheduler : Wait; the scheduler has not processed the attempt yet.
+	// ReasonWaitingForScheduler : Wait; the scheduler has not processed the attempt yet, or is not heard any more.
 	ReasonWaitingForScheduler Reason = "WaitingForScheduler"
 	// ReasonWaitingForQuota : Wait; a queue or a quota is full.
 	ReasonWaitingForQuota Reason = "WaitingForQuota"

@@ -244,6 +244,7 @@ func coschedulingSubject(c *cluster, tier conformance.Tier) conformance.Subject 
 		Tier: tier, Scheduler: "coscheduling", Settings: settings("coscheduling"), Environment: e,
 		API: "scheduling.x-k8s.io", AllOrNothing: `{"executorGang":true}`, Alone: []int{11, 41}, Renews: "firesteel.dev/nudged-at",
 		Silent: scheduler.ReasonWaitingForScheduler, Full: []scheduler.Reason{scheduler.ReasonWaitingForCapacity},
+		Says:         "resource gap",
 		DoesNotApply: map[int]string{8: hasNoQueues, 9: hasNoQueues, 10: nodesMayCome, 24: doesNotChoose, 25: orderIsTheirs, 43: orderIsTheirs},
 	}
 	s.Settings.Plugins = map[string]config.SchedulerPlugin{"coscheduling": {SchedulerName: "coscheduling", SchedulerNames: []string{aliasScheduler}}}
@@ -261,6 +262,7 @@ func elasticSubject(c *cluster, tier conformance.Tier) conformance.Subject {
 	s.Settings.Plugins = map[string]config.SchedulerPlugin{"coscheduling": {SchedulerName: "coscheduling-quota"}}
 	s.Settings.Quota = config.Quota{Mode: "Enforce", ElasticQuotaSchedulers: []string{"coscheduling"}, Order: config.StrictFIFO, AgingBound: metav1.Duration{Duration: 10 * time.Minute}}
 	s.Full, s.TooBig = []scheduler.Reason{scheduler.ReasonWaitingForQuota}, scheduler.ReasonExceedsQuota
+	s.Says = "" // the operator finds that the quota is full before there is a pod
 	delete(s.DoesNotApply, 10)
 	delete(s.DoesNotApply, 24)
 	delete(s.DoesNotApply, 25)

@@ -329,6 +329,7 @@ func volcanoSubject(c *cluster, tier conformance.Tier) conformance.Subject {
 	s := conformance.Subject{
 		Tier: tier, Scheduler: "volcano", Settings: settings("volcano"), Environment: e,
 		API: "scheduling.volcano.sh", Silent: scheduler.ReasonWaitingForScheduler,
+		// Says is empty: where the numbers of the queue show that it is full, the message has them and none of Volcano's words.
 		Full:   []scheduler.Reason{scheduler.ReasonWaitingForQuota, scheduler.ReasonWaitingForCapacity},
 		TooBig: scheduler.ReasonExceedsQueueCapacity, MissingQueue: scheduler.ReasonQueueNotFound, ClosedQueue: scheduler.ReasonQueueClosed,
 		QueuesFirst: true, DriverStays: true, Reckons: volcanoReckons, Lowers: true, DoesNotApply: map[int]string{25: orderIsTheirs},
