@@ -119,13 +119,7 @@ func TestList(t *testing.T) {
 		"list-name": {"list", "-o", "name"}, "list-none": {"list", "-n", "empty"},
 	}
 	for name, args := range cases {
-		t.Run(name, func(t *testing.T) {
-			out, errOut, code := execute(t, "", args...)
-			if code != 0 {
-				t.Error(errOut)
-			}
-			testutil.Golden(t, "testdata/"+name+".golden", "# stdout\n"+columns.ReplaceAllString(ages.ReplaceAllString(out, "AGE"), "  ")+"# stderr\n"+errOut)
-		})
+		t.Run(name, func(t *testing.T) { prints(t, name, args...) })
 	}
 	out, _, _ := execute(t, "", "list", "-o", "json", "--state", "running")
 	var list v1beta2.SparkApplicationList

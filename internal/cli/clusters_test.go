@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -118,13 +117,7 @@ func TestListClusters(t *testing.T) {
 		"list-clusters": "clusters", "list-clusters-all": "sparkcluster -A", "list-clusters-wide": "sparkclusters.spark.apache.org -o wide",
 		"list-clusters-state": "clusters --state submitted,new", "list-clusters-name": "sparkclusters -o name", "list-clusters-none": "clusters -n empty",
 	} {
-		t.Run(name, func(t *testing.T) {
-			out, errOut, code := execute(t, "", append([]string{"list"}, strings.Fields(args)...)...)
-			if code != 0 {
-				t.Error(errOut)
-			}
-			testutil.Golden(t, "testdata/"+name+".golden", "# stdout\n"+columns.ReplaceAllString(ages.ReplaceAllString(out, "AGE"), "  ")+"# stderr\n"+errOut)
-		})
+		t.Run(name, func(t *testing.T) { prints(t, name, append([]string{"list"}, strings.Fields(args)...)...) })
 	}
 	if _, errOut, code := execute(t, "", "list", "clusters", "--state", "running"); code != 1 || !strings.Contains(errOut, "the states are NEW, Submitted, RunningHealthy, ") {
 		t.Errorf("exit code %d, %s", code, errOut)
@@ -178,25 +171,13 @@ func TestQueueOfClusters(t *testing.T) {
 			o.Status.CurrentState = &v1.ClusterState{CurrentStateSummary: v1.ClusterRunningHealthy}
 		}))
 	for name, args := range map[string][]string{"queue-clusters": {"queue"}, "queue-clusters-one": {"queue", "--queue", "team-a"}} {
-		t.Run(name, func(t *testing.T) {
-			out, errOut, code := execute(t, "", args...)
-			if code != 0 {
-				t.Error(errOut)
-			}
-			testutil.Golden(t, "testdata/"+name+".golden", "# stdout\n"+columns.ReplaceAllString(ages.ReplaceAllString(out, "AGE"), "  ")+"# stderr\n"+errOut)
-		})
+		t.Run(name, func(t *testing.T) { prints(t, name, args...) })
 	}
 }
 
 func TestClusterVerbs(t *testing.T) {
 	const cluster = "sparkcluster.spark.apache.org/"
-	cases := map[string]struct {
-		reason      string
-		args        string
-		out, errOut string
-		code        int
-		wrote       []string
-	}{
+	cases := map[string]verbCase{
 		"Suspend":      {"with its type", "suspend sparkcluster/lab", cluster + "lab suspended\n", "", 0, []string{`patch sparkclusters/lab {"metadata":{"uid":"uid-lab"},"spec":{"suspend":true}}`}},
 		"SuspendPlain": {"by its name alone", "suspend lab --dry-run=client", cluster + "lab suspended (dry run)\n", "", 0, nil},
 		"Resume":       {"it is not suspended", "resume sparkclusters lab", cluster + "lab resumed (no change)\n", "", 0, nil},
@@ -222,33 +203,7 @@ func TestClusterVerbs(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			a := newAPI(t, ofCluster("lab", readyCluster(2)), ofCluster("twin"), inState("twin", v1beta2.ApplicationStateRunning))
-			a.AllowWrites()
-			out, errOut, code := execute(t, "", strings.Fields(tc.args)...)
-			if diff := cmp.Diff(tc.out, out) + cmp.Diff(tc.errOut, errOut); diff != "" || code != tc.code {
-				t.Errorf("%s: exit code %d, want %d (-want +got):\n%s", tc.reason, code, tc.code, diff)
-			}
-			if diff := cmp.Diff(tc.wrote, written(a)); diff != "" {
-				t.Errorf("%s: what was written (-want +got):\n%s", tc.reason, diff)
-			}
+			tc.run(t, a)
 		})
-	}
-}
-
-// A cluster whose definitions are of a release without SparkClusters is one without them.
-func TestWithoutClusters(t *testing.T) {
-	a := newAPI(t, inState("pi", v1beta2.ApplicationStateRunning))
-	a.AllowWrites()
-	a.Uninstall(clusterKind)
-	for args, want := range map[string]string{
-		"suspend p1":               "did you mean pi?",
-		"suspend sparkcluster/lab": "the cluster does not know SparkClusters (spark.apache.org/v1)",
-		"list clusters":            "the cluster does not know SparkClusters",
-	} {
-		if _, errOut, code := execute(t, "", strings.Fields(args)...); code != 1 || !strings.Contains(errOut, want) {
-			t.Errorf("%s: exit code %d, %s", args, code, errOut)
-		}
-	}
-	if out, errOut, code := execute(t, "", "suspend", "pi"); code != 0 {
-		t.Errorf("exit code %d, %s%s", code, out, errOut)
 	}
 }

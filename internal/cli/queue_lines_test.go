@@ -145,11 +145,7 @@ func TestQueueShowsPositions(t *testing.T) {
 
 func TestQueueShowsLines(t *testing.T) {
 	linesToSee(t, enforced)
-	out, errOut, code := execute(t, "", "queue", "-A")
-	if code != 0 {
-		t.Error(errOut)
-	}
-	testutil.Golden(t, "testdata/queue-lines.golden", "# stdout\n"+columns.ReplaceAllString(ages.ReplaceAllString(out, "AGE"), "  ")+"# stderr\n"+errOut)
+	prints(t, "queue-lines", "queue", "-A")
 }
 
 // Whoever waits in a line is told who is ahead, and whose pods have the room, as far as a user may see it.

@@ -36,6 +36,16 @@ func inQueue(scheduler, queue string, since time.Duration, reason, message strin
 	}
 }
 
+// prints compares what a command prints with what it printed before, whatever the ages and the widths of columns are.
+func prints(t *testing.T, golden string, args ...string) {
+	t.Helper()
+	out, errOut, code := execute(t, "", args...)
+	if code != 0 {
+		t.Error(errOut)
+	}
+	testutil.Golden(t, "testdata/"+golden+".golden", "# stdout\n"+columns.ReplaceAllString(ages.ReplaceAllString(out, "AGE"), "  ")+"# stderr\n"+errOut)
+}
+
 func TestQueue(t *testing.T) {
 	elsewhere := inState("elsewhere", v1beta2.ApplicationStateSubmitted, inQueue("volcano", "team-a", 10*time.Minute, "QueueClosed", "queue team-a is Closed: it accepts no applications until it is opened again (volcano)"))
 	elsewhere.Namespace = "etl"
@@ -47,13 +57,7 @@ func TestQueue(t *testing.T) {
 	for name, args := range map[string][]string{
 		"queue": {"queue"}, "queue-all": {"queue", "-A", "--queue", "team-a"}, "queue-none": {"queue", "--queue", "team-b"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			out, errOut, code := execute(t, "", args...)
-			if code != 0 {
-				t.Error(errOut)
-			}
-			testutil.Golden(t, "testdata/"+name+".golden", "# stdout\n"+columns.ReplaceAllString(ages.ReplaceAllString(out, "AGE"), "  ")+"# stderr\n"+errOut)
-		})
+		t.Run(name, func(t *testing.T) { prints(t, name, args...) })
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -56,13 +55,7 @@ func TestListServers(t *testing.T) {
 		"list-servers": "servers", "list-servers-all": "sparkconn -A", "list-servers-wide": "sparkconnects -o wide", "list-servers-state": "servers --state notready,new",
 		"list-servers-name": "servers -o name", "list-servers-none": "servers -n empty",
 	} {
-		t.Run(name, func(t *testing.T) {
-			out, errOut, code := execute(t, "", append([]string{"list"}, strings.Fields(args)...)...)
-			if code != 0 {
-				t.Error(errOut)
-			}
-			testutil.Golden(t, "testdata/"+name+".golden", "# stdout\n"+columns.ReplaceAllString(ages.ReplaceAllString(out, "AGE"), "  ")+"# stderr\n"+errOut)
-		})
+		t.Run(name, func(t *testing.T) { prints(t, name, append([]string{"list"}, strings.Fields(args)...)...) })
 	}
 	if _, errOut, code := execute(t, "", "list", "servers", "--state", "running"); code != 1 || !strings.Contains(errOut, "the states are NEW, Provisioning, Ready, NotReady, Failed") {
 		t.Errorf("exit code %d, %s", code, errOut)
@@ -71,13 +64,7 @@ func TestListServers(t *testing.T) {
 
 func TestServerVerbs(t *testing.T) {
 	const server = "sparkconnect.sparkoperator.k8s.io/"
-	cases := map[string]struct {
-		reason      string
-		args        string
-		out, errOut string
-		code        int
-		wrote       []string
-	}{
+	cases := map[string]verbCase{
 		"suspend": {"by its name alone", "suspend nb", server + "nb suspended\n", "", 0, []string{`patch sparkconnects/nb {"metadata":{"uid":"uid-nb"},"spec":{"suspend":true}}`}},
 		"resume":  {"what is asleep is not suspended", "resume idle", server + "idle resumed (no change)\n", "idle: it was stopped because it was idle: kubectl spark connect idle starts it\n", 0, nil},
 		"rerun": {"at once", "rerun nb", server + "nb rerun\n", "", 0, []string{
@@ -98,39 +85,8 @@ func TestServerVerbs(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			a := newAPI(t, served("nb"), served("idle", stoppedIdle), served("twin"), inState("twin", v1beta2.ApplicationStateRunning))
-			a.AllowWrites()
-			out, errOut, code := execute(t, "", strings.Fields(tc.args)...)
-			if diff := cmp.Diff(tc.out, out) + cmp.Diff(tc.errOut, errOut); diff != "" || code != tc.code {
-				t.Errorf("%s: exit code %d, want %d (-want +got):\n%s", tc.reason, code, tc.code, diff)
-			}
-			wrote := written(a)
-			for i, line := range wrote {
-				wrote[i] = instants.ReplaceAllString(line, "NOW")
-			}
-			if diff := cmp.Diff(tc.wrote, wrote); diff != "" {
-				t.Errorf("%s: what was written (-want +got):\n%s", tc.reason, diff)
-			}
+			tc.run(t, a)
 		})
-	}
-}
-
-// A cluster whose definitions are of a release without servers is one without servers.
-func TestVerbsWithoutServers(t *testing.T) {
-	a := newAPI(t, inState("pi", v1beta2.ApplicationStateRunning))
-	a.AllowWrites()
-	a.Uninstall(serverKind)
-	for args, want := range map[string]string{
-		"suspend p1":           "did you mean pi?",
-		"suspend sparkconn/nb": "the cluster does not know SparkConnects (sparkoperator.k8s.io/v1alpha1)",
-		"connect nb":           "the cluster does not know SparkConnects",
-		"list servers":         "the cluster does not know SparkConnects",
-	} {
-		if _, errOut, code := execute(t, "", strings.Fields(args)...); code != 1 || !strings.Contains(errOut, want) {
-			t.Errorf("%s: exit code %d, %s", args, code, errOut)
-		}
-	}
-	if out, errOut, code := execute(t, "", "suspend", "pi"); code != 0 {
-		t.Errorf("exit code %d, %s%s", code, out, errOut)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
@@ -53,6 +54,33 @@ func written(a *testutil.APIServer) []string {
 
 var instants = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
 
+// verbCase is a command that may write: what it prints, and what it asks of the API server.
+type verbCase struct {
+	reason      string
+	args        string
+	out, errOut string
+	code        int
+	wrote       []string
+}
+
+func (tc verbCase) run(t *testing.T, a *testutil.APIServer) {
+	t.Helper()
+	a.AllowWrites()
+	out, errOut, code := execute(t, "", strings.Fields(tc.args)...)
+	if diff := cmp.Diff(tc.out, out) + cmp.Diff(tc.errOut, errOut); diff != "" || code != tc.code {
+		t.Errorf("%s: exit code %d, want %d (-want +got):\n%s", tc.reason, code, tc.code, diff)
+	}
+	wrote := written(a)
+	for i, line := range wrote {
+		if !strings.Contains(line, "backfill") {
+			wrote[i] = instants.ReplaceAllString(line, "NOW")
+		}
+	}
+	if diff := cmp.Diff(tc.wrote, wrote); diff != "" {
+		t.Errorf("%s: what was written (-want +got):\n%s", tc.reason, diff)
+	}
+}
+
 func TestVerbs(t *testing.T) {
 	stopped := true
 	held := inState("held", v1beta2.ApplicationStateSuspended)
@@ -67,13 +95,7 @@ func TestVerbs(t *testing.T) {
 		o.Spec.Backfill = &v1beta2.ScheduleBackfill{From: metav1.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), To: metav1.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC)}
 	})
 	const app, schedule = "sparkapplication.sparkoperator.k8s.io/", "scheduledsparkapplication.sparkoperator.k8s.io/"
-	cases := map[string]struct {
-		reason      string
-		args        string
-		out, errOut string
-		code        int
-		wrote       []string
-	}{
+	cases := map[string]verbCase{
 		"suspend": {
 			"an application", "suspend pi", app + "pi suspended\n", "", 0,
 			[]string{`patch sparkapplications/pi {"metadata":{"uid":"uid-pi"},"spec":{"suspend":true}}`},
@@ -195,20 +217,7 @@ func TestVerbs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a := newAPI(t, inState("pi", v1beta2.ApplicationStateRunning), held, inState("done", v1beta2.ApplicationStateCompleted), busy, replaces, march, nightly("nightly"),
 				runOf(busy, "busy-1", v1beta2.ApplicationStateRunning), runOf(busy, "busy-2", v1beta2.ApplicationStateFailed))
-			a.AllowWrites()
-			out, errOut, code := execute(t, "", strings.Fields(tc.args)...)
-			if diff := cmp.Diff(tc.out, out) + cmp.Diff(tc.errOut, errOut); diff != "" || code != tc.code {
-				t.Errorf("%s: exit code %d, want %d (-want +got):\n%s", tc.reason, code, tc.code, diff)
-			}
-			wrote := written(a)
-			for i, line := range wrote {
-				if !strings.Contains(line, "backfill") {
-					wrote[i] = instants.ReplaceAllString(line, "NOW")
-				}
-			}
-			if diff := cmp.Diff(tc.wrote, wrote); diff != "" {
-				t.Errorf("%s: what was written (-want +got):\n%s", tc.reason, diff)
-			}
+			tc.run(t, a)
 		})
 	}
 }
@@ -263,18 +272,37 @@ func TestForbiddenWrites(t *testing.T) {
 	}
 }
 
-// A cluster whose definitions are of a release without schedules is one without schedules.
-func TestVerbsWithoutSchedules(t *testing.T) {
-	a := newAPI(t, inState("pi", v1beta2.ApplicationStateRunning))
-	a.Uninstall(scheduleKind)
-	for args, want := range map[string]string{
-		"suspend p1":                  "did you mean pi?",
-		"suspend scheduledsparkapp/a": "the cluster does not know ScheduledSparkApplications",
-		"trigger a":                   "the cluster does not know ScheduledSparkApplications",
-	} {
-		if _, errOut, code := execute(t, "", strings.Fields(args)...); code != 1 || !strings.Contains(errOut, want) {
-			t.Errorf("%s: exit code %d, %s", args, code, errOut)
-		}
+// A cluster whose definitions are of a release without a kind is one without objects of it.
+func TestVerbsWithoutAKind(t *testing.T) {
+	cases := map[string]struct {
+		kind schema.GroupVersionKind
+		says map[string]string
+	}{
+		"Schedules": {scheduleKind, map[string]string{
+			"suspend p1": "did you mean pi?", "suspend scheduledsparkapp/a": "the cluster does not know ScheduledSparkApplications", "trigger a": "the cluster does not know ScheduledSparkApplications",
+		}},
+		"Servers": {serverKind, map[string]string{
+			"suspend p1": "did you mean pi?", "suspend sparkconn/nb": "the cluster does not know SparkConnects (sparkoperator.k8s.io/v1alpha1)",
+			"connect nb": "the cluster does not know SparkConnects", "list servers": "the cluster does not know SparkConnects",
+		}},
+		"Clusters": {clusterKind, map[string]string{
+			"suspend p1": "did you mean pi?", "suspend sparkcluster/lab": "the cluster does not know SparkClusters (spark.apache.org/v1)", "list clusters": "the cluster does not know SparkClusters",
+		}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			a := newAPI(t, inState("pi", v1beta2.ApplicationStateRunning))
+			a.AllowWrites()
+			a.Uninstall(tc.kind)
+			for args, want := range tc.says {
+				if _, errOut, code := execute(t, "", strings.Fields(args)...); code != 1 || !strings.Contains(errOut, want) {
+					t.Errorf("%s: exit code %d, %s", args, code, errOut)
+				}
+			}
+			if out, errOut, code := execute(t, "", "suspend", "pi"); code != 0 {
+				t.Errorf("exit code %d, %s%s", code, out, errOut)
+			}
+		})
 	}
 }
 
