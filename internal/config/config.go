@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"time"
 
 	yamlv3 "go.yaml.in/yaml/v3"
@@ -21,7 +22,9 @@ import (
 	"sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/policy"
+	"github.com/firesteel-dev/firesteel/internal/schedule"
 )
 
 // APIVersion and Kind are what the file must say.
@@ -263,4 +266,42 @@ func (w Webhook) validate() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// Submitter says what records in annotations which user created an object. What it says is trusted: statuses, schedulers and the log of
+// refusals name that user.
+type Submitter struct {
+	// From is AdmissionPolicy for the MutatingAdmissionPolicy of config/submitter, or Webhook for the operator's webhook, whose
+	// configurations must have the failurePolicy Fail then. Empty, the default, means that the annotations are ignored.
+	From lifecycle.SubmitterSource `json:"from,omitempty"`
+	// OperatorUser is the controller's user, such as system:serviceaccount:spark-operator:spark-operator-controller. The webhook needs it:
+	// what that user creates are runs of schedules, which have the submitter of their schedule.
+	OperatorUser string `json:"operatorUser,omitempty"`
+}
+
+func (s Submitter) validate() error {
+	switch s.From {
+	case lifecycle.SubmitterNotRecorded, lifecycle.SubmitterFromPolicy:
+		return nil
+	case lifecycle.SubmitterFromWebhook:
+		if s.OperatorUser == "" {
+			return fmt.Errorf(`submitter.operatorUser: write the controller's user, such as "system:serviceaccount:spark-operator:spark-operator-controller"`)
+		}
+		return nil
+	}
+	return fmt.Errorf("submitter.from: %q: must be %q or %q; leave it out if neither is installed", s.From, lifecycle.SubmitterFromPolicy, lifecycle.SubmitterFromWebhook)
+}
+
+// ScheduledSparkApplication configures schedules.
+type ScheduledSparkApplication struct {
+	// TimestampPrecision is the unit of the timestamps in the names of runs: nanos, the default, micros, millis, seconds or
+	// minutes.
+	TimestampPrecision schedule.Precision `json:"timestampPrecision,omitempty"`
+}
+
+func (s ScheduledSparkApplication) validate() error {
+	if all := schedule.Precisions(); !slices.Contains(all, s.TimestampPrecision) {
+		return fmt.Errorf("scheduledSparkApplication.timestampPrecision: %q: must be one of %v", s.TimestampPrecision, all)
+	}
+	return nil
 }

@@ -6,6 +6,7 @@ package integration
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -31,6 +32,7 @@ import (
 	operators "github.com/firesteel-dev/firesteel/internal/operator"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/scheduler/kube"
+	freeports "github.com/firesteel-dev/firesteel/internal/testutil/ports"
 )
 
 const (
@@ -199,4 +201,18 @@ func restartOperator(meanwhile func()) {
 	stopOperator()
 	meanwhile()
 	startOperator(server.Config)
+}
+
+// freePort is a port at which nothing listens, and which no connection gets before the product opens it.
+func freePort() int {
+	GinkgoHelper()
+	port, err := freeports.Free(context.Background())
+	Expect(err).NotTo(HaveOccurred())
+	return port
+}
+
+// freeAddress is such a port on the loopback address.
+func freeAddress() string {
+	GinkgoHelper()
+	return fmt.Sprintf("127.0.0.1:%d", freePort())
 }

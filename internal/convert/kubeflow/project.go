@@ -5,6 +5,7 @@ package kubeflow
 import (
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -251,4 +252,45 @@ func messageTime(old *v1beta2.SchedulingStatus, message string, now time.Time) *
 		return old.MessageTime
 	}
 	return secondsOrNil(now)
+}
+
+// Bounds of what a status says, in bytes as they are stored (lifecycle.StoredSize). The object stays below 20 KiB
+// besides its live executors; executorState is an atomic map, so that managedFields does not repeat the names in it.
+const (
+	maxAttemptMessage = 200
+	// maxScheduler is for the name of a scheduler, which may be one that there is not.
+	maxScheduler = 100
+	// maxLogTails is for the log tails of all attempts together, maxLogTail for one. The newest go first.
+	maxLogTails = 3 << 10
+	maxLogTail  = 1536
+)
+
+// lastLines returns as many of a log's last lines as take n bytes; of a longer line its end.
+func lastLines(log string, n int) string {
+	start := len(log)
+	for start > 0 {
+		r, size := utf8.DecodeLastRuneInString(log[:start])
+		if n -= lifecycle.StoredSize(r); n < 0 {
+			break
+		}
+		start -= size
+	}
+	if start == 0 || log[start-1] == '\n' {
+		return log[start:]
+	}
+	if _, rest, ok := strings.Cut(log[start:], "\n"); ok {
+		return rest
+	}
+	return log[start:]
+}
+
+// boundLogs keeps of the attempts' logs what there is room for.
+func boundLogs(all []v1beta2.AttemptStatus) {
+	room := maxLogTails
+	for i := len(all) - 1; i >= 0; i-- {
+		all[i].LogTail = lastLines(all[i].LogTail, min(maxLogTail, room))
+		for _, r := range all[i].LogTail {
+			room -= lifecycle.StoredSize(r)
+		}
+	}
 }
