@@ -26,6 +26,7 @@ var (
 	_ Releaser        = chain{}
 	_ PlaceholderUser = chain{}
 	_ Sharer          = chain{}
+	_ QueueReporter   = chain{}
 )
 
 // Describe is the union of both, under the name of placement.
@@ -106,6 +107,34 @@ func (c chain) Placeholders(a Attempt) []Placeholder {
 		}
 	}
 	return all
+}
+
+// QueueReads is what those of both want to see whose queues report numbers.
+func (c chain) QueueReads(a Attempt) []Read {
+	var reads []Read
+	for _, p := range []Plugin{c.admission, c.placement} {
+		if reporter, ok := p.(QueueReporter); ok {
+			reads = append(reads, reporter.QueueReads(a)...)
+		}
+	}
+	return reads
+}
+
+// QueueUsage is that of the queues of both.
+func (c chain) QueueUsage(a Attempt, s Snapshot) ([]Usage, error) {
+	var all []Usage
+	for _, p := range []Plugin{c.admission, c.placement} {
+		reporter, ok := p.(QueueReporter)
+		if !ok {
+			continue
+		}
+		usage, err := reporter.QueueUsage(a, s)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, usage...)
+	}
+	return all, nil
 }
 
 // Decorate lets both decorate.

@@ -75,6 +75,8 @@ func (wild) ObserveReads(Attempt, PodStatuses) []Read                    { panic
 func (wild) Observe(Attempt, Snapshot, PodStatuses) (Observation, error) { panic("observe") }
 func (wild) Release(Attempt) []Ref                                       { panic("release") }
 func (wild) Placeholders(Attempt) []Placeholder                          { panic("placeholders") }
+func (wild) QueueReads(Attempt) []Read                                   { panic("queue reads") }
+func (wild) QueueUsage(Attempt, Snapshot) ([]Usage, error)               { panic("queue usage") }
 
 // third panics like a plugin that trusts its input.
 func third(text []byte) string { return string(text[2]) }
@@ -89,6 +91,8 @@ func TestPanicsBecomeErrors(t *testing.T) {
 		"Observe":      func() error { _, err := Observe(wild{}, Attempt{}, nil, PodStatuses{}); return err },
 		"Release":      func() error { _, err := Release(wild{}, Attempt{}); return err },
 		"Placeholders": func() error { _, err := Placeholders(wild{}, Attempt{}); return err },
+		"QueueReads":   func() error { _, err := QueueReads(wild{}, Attempt{}); return err },
+		"QueueUsage":   func() error { _, err := QueueUsage(wild{}, Attempt{}, nil); return err },
 		"Chained":      func() error { _, err := Reads(Chain(stub{name: "a"}, wild{}), Attempt{}); return err },
 	}
 	for name, f := range calls {

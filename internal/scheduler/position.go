@@ -10,11 +10,13 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Usage is what a quota reports of one resource.
+// Usage is what a quota, or a queue of a scheduler, reports of one resource.
 type Usage struct {
 	Line
 	// Used is what pods use, and Limit what they may use together.
 	Used, Limit resource.Quantity
+	// Unlimited says that there is no limit, and Limit is zero.
+	Unlimited bool
 	// Guaranteed is what other namespaces cannot keep, and Borrowed what is used beyond that.
 	Guaranteed, Borrowed resource.Quantity
 }
