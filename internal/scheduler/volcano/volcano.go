@@ -59,10 +59,11 @@ func New(name string) Plugin {
 }
 
 var (
-	_ scheduler.Plugin   = Plugin{}
-	_ scheduler.Observer = Plugin{}
-	_ scheduler.Releaser = Plugin{}
-	_ scheduler.Queuer   = Plugin{}
+	_ scheduler.Plugin        = Plugin{}
+	_ scheduler.Observer      = Plugin{}
+	_ scheduler.Releaser      = Plugin{}
+	_ scheduler.Queuer        = Plugin{}
+	_ scheduler.QueueReporter = Plugin{}
 )
 
 // parameters are spec.batchSchedulerOptions.parameters.

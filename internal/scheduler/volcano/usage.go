@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package volcano
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+)
+
+// QueueReads asks for the queues. An attempt in a group of the user's own waits for that group to exist, and not in a queue.
+func (Plugin) QueueReads(a scheduler.Attempt) []scheduler.Read {
+	if len(usersGroups(a)) > 0 {
+		return nil
+	}
+	return []scheduler.Read{allQueues}
+}
+
+// QueueUsage returns what the attempt's queue and those above it report: Volcano adds what is allocated to the numbers of all of them.
+func (Plugin) QueueUsage(a scheduler.Attempt, s scheduler.Snapshot) ([]scheduler.Usage, error) {
+	if len(usersGroups(a)) > 0 {
+		return nil, nil
+	}
+	line, err := queuesOf(s).line(a.Queue)
+	if err != nil {
+		return nil, err
+	}
+	var all []scheduler.Usage
+	for _, queue := range line {
+		for _, name := range resourcesOf(queue, a.Total()) {
+			all = append(all, usageOf(queue, name))
+		}
+	}
+	return all, nil
+}
+
+// resourcesOf are those that a queue says something about, or that are asked for, in order. Volcano writes itself what the root deserves
+// and guarantees: only its limits can be what is full.
+func resourcesOf(queue *v1beta1.Queue, asked corev1.ResourceList) []corev1.ResourceName {
+	lists := []corev1.ResourceList{queue.Spec.Capability}
+	if queue.Name != rootQueue {
+		lists = append(lists, queue.Spec.Guarantee.Resource, queue.Spec.Deserved, asked)
+	}
+	names := map[corev1.ResourceName]bool{}
+	for _, list := range lists {
+		for name := range list {
+			names[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+func usageOf(queue *v1beta1.Queue, name corev1.ResourceName) scheduler.Usage {
+	limit, limited := queue.Spec.Capability[name]
+	used := queue.Status.Allocated[name]
+	u := scheduler.Usage{Line: scheduler.Line{Quota: "Queue " + queue.Name, Resource: name}, Used: used, Limit: limit, Unlimited: !limited}
+	if queue.Name == rootQueue { // it is the whole cluster, which borrows from no other queue
+		return u
+	}
+	u.Guaranteed = queue.Spec.Guarantee.Resource[name]
+	own, known := queue.Spec.Deserved[name]
+	if !known {
+		own, known = queue.Spec.Guarantee.Resource[name]
+	}
+	if known {
+		u.Borrowed = beyond(used, own)
+	}
+	return u
+}
+
+// beyond is what is used above an amount; zero if it is less.
+func beyond(used, amount resource.Quantity) resource.Quantity {
+	rest := used.DeepCopy()
+	if rest.Sub(amount); rest.Sign() < 0 {
+		return resource.Quantity{Format: used.Format}
+	}
+	return rest
+}
