@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,8 +38,9 @@ func newQueue(streams genericiooptions.IOStreams) *cobra.Command {
 			"SCHEDULER and QUEUE are what was chosen, SINCE is how long it has waited, REASON and WHY are what the\n" +
 			"operator and the scheduler say about it. POSITION is the place in the line for a quota, from 1; of several lines that in which most are ahead,\n" +
 			"and ? if it could not be computed, which -o json explains.\n\n" +
-			"A second table has the lines: how many wait, what they ask for together, and what the quota uses, guarantees and has lent. Positions are\n" +
-			"computed on this machine by the operator's own code. With -o json there is the position in each line.",
+			"A second table has the lines: how many wait, what they ask for together, and what the quota uses, guarantees and has lent. The same of\n" +
+			"a scheduler's own queues, where the scheduler reports it and you may read it. Positions are computed on this machine by the operator's\n" +
+			"own code. With -o json there is the position in each line.",
 		Example: "  kubectl spark queue\n\n  # one queue, everywhere\n  kubectl spark queue -A --queue root.team-a\n\n" +
 			"  # who is first in a line\n  kubectl spark queue -o json | jq '.items[] | select(.positions[]?.position == 1) | .name'",
 		Args: cobra.NoArgs,
@@ -60,21 +62,22 @@ func newQueue(streams genericiooptions.IOStreams) *cobra.Command {
 }
 
 func (q *queueing) run(ctx context.Context, c *connection, now time.Time) error {
-	line, lines, doubt, err := c.Queue(ctx, q.operators, q.all, q.queue, now)
+	found, err := c.Queue(ctx, q.operators, q.all, q.queue, now)
 	if err != nil {
 		return err
 	}
-	if doubt != "" && q.out.format != "" {
-		say(q.ErrOut, "%s", doubt) // the table has a mark instead: most tenants may not read what it takes, and look often
-	}
 	if q.out.format != "" {
-		return q.out.print(q.Out, queueReportOf(line, lines))
+		for _, doubt := range found.Doubts { // tables have marks and gaps instead: most tenants may not read what it takes, and look often
+			say(q.ErrOut, "%s", doubt)
+		}
+		return q.out.print(q.Out, queueReportOf(found))
 	}
-	if len(line) == 0 {
+	if len(found.Waiting) == 0 {
 		say(q.ErrOut, "No application and no cluster waits.")
 		return nil
 	}
-	if err := printWaiting(q.Out, line, now); err != nil || len(lines) == 0 {
+	lines := slices.Concat(found.Lines, found.Queues)
+	if err := printWaiting(q.Out, found.Waiting, now); err != nil || len(lines) == 0 {
 		return err
 	}
 	say(q.Out, "")

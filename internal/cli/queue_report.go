@@ -19,8 +19,10 @@ import (
 type queueReport struct {
 	// Items are what waits, the longest wait first.
 	Items []queueItem `json:"items"`
-	// Lines are those in which any of the items wait.
+	// Lines are those of quotas in which any of the items wait.
 	Lines []queueLine `json:"lines"`
+	// Queues are those of schedulers in which any of the items wait for their start. They are no lines: items have no position in them.
+	Queues []queueLine `json:"queues"`
 }
 
 // queueItem is an application or a cluster that waits.
@@ -40,7 +42,7 @@ type queueItem struct {
 
 // queuePlace names a line.
 type queuePlace struct {
-	// Namespace is that of the quota; "*" for what the quotas of all namespaces have in common.
+	// Namespace is that of the quota; "*" for what the quotas of all namespaces have in common, and for queues.
 	Namespace string `json:"namespace"`
 	Quota     string `json:"quota"`
 	Resource  string `json:"resource"`
@@ -54,25 +56,26 @@ type queuePosition struct {
 	Asked    resource.Quantity `json:"asked"`
 }
 
-// queueLine is a line as a whole.
+// queueLine is a line as a whole, or a queue.
 type queueLine struct {
 	queuePlace
 	Waiting            int               `json:"waiting"`
 	LongestWaitSeconds int64             `json:"longestWaitSeconds"`
 	Asked              resource.Quantity `json:"asked"`
 	Used               resource.Quantity `json:"used"`
-	Limit              resource.Quantity `json:"limit"`
-	Guaranteed         resource.Quantity `json:"guaranteed"`
-	Borrowed           resource.Quantity `json:"borrowed"`
+	// Limit is left out if there is none, which is so for queues only.
+	Limit      *resource.Quantity `json:"limit,omitempty"`
+	Guaranteed resource.Quantity  `json:"guaranteed"`
+	Borrowed   resource.Quantity  `json:"borrowed"`
 }
 
 func placeOf(l scheduler.Line) queuePlace {
 	return queuePlace{Namespace: cmp.Or(l.Namespace, "*"), Quota: l.Quota, Resource: string(l.Resource)}
 }
 
-func queueReportOf(line []inspect.Waiting, lines []scheduler.LineState) queueReport {
-	r := queueReport{Items: []queueItem{}, Lines: []queueLine{}}
-	for _, x := range line {
+func queueReportOf(found inspect.Queued) queueReport {
+	r := queueReport{Items: []queueItem{}, Lines: queueLinesOf(found.Lines), Queues: queueLinesOf(found.Queues)}
+	for _, x := range found.Waiting {
 		item := queueItem{
 			APIVersion: x.Object.GetAPIVersion(), Kind: x.Object.GetKind(), Namespace: x.Namespace, Name: x.Object.GetName(), Scheduler: x.Scheduler, Queue: x.Queue,
 			Since: x.Since.UTC(), Reason: string(x.Why.Reason), Message: x.Why.Message,
@@ -82,10 +85,19 @@ func queueReportOf(line []inspect.Waiting, lines []scheduler.LineState) queueRep
 		}
 		r.Items = append(r.Items, item)
 	}
-	for _, l := range lines {
-		r.Lines = append(r.Lines, queueLine{placeOf(l.Line), l.Waiting, int64(l.Longest.Seconds()), l.Asked, l.Used, l.Limit, l.Guaranteed, l.Borrowed})
-	}
 	return r
+}
+
+func queueLinesOf(lines []scheduler.LineState) []queueLine {
+	out := []queueLine{}
+	for _, l := range lines {
+		limit := &l.Limit
+		if l.Unlimited {
+			limit = nil
+		}
+		out = append(out, queueLine{placeOf(l.Line), l.Waiting, int64(l.Longest.Seconds()), l.Asked, l.Used, limit, l.Guaranteed, l.Borrowed})
+	}
+	return out
 }
 
 func printLines(out io.Writer, lines []scheduler.LineState) error {
@@ -96,6 +108,9 @@ func printLines(out io.Writer, lines []scheduler.LineState) error {
 		cells := []string{place.Namespace, place.Quota, place.Resource, strconv.Itoa(l.Waiting)}
 		for _, amount := range []resource.Quantity{l.Asked, l.Used, l.Guaranteed, l.Borrowed, l.Limit} {
 			cells = append(cells, scheduler.Amount(amount))
+		}
+		if l.Unlimited {
+			cells[len(cells)-1] = "-"
 		}
 		say(w, "%s", tableRow(cells))
 	}

@@ -36,12 +36,22 @@ var waitingTypes = append(slices.Clone(Families), Clusters, Servers)
 // everything takes all objects.
 func everything(Object) bool { return true }
 
-// Queue returns what waits in a namespace, or in all, in one queue or in all for "", the longest wait first; the lines in which it waits; and
-// what could not be found out of positions.
-func (c *Cluster) Queue(ctx context.Context, operators Installation, all bool, name string, now time.Time) (line []Waiting, lines []scheduler.LineState, doubt string, err error) {
+// Queued is what waits.
+type Queued struct {
+	// Waiting are the applications and clusters, the longest wait first.
+	Waiting []Waiting
+	// Lines are those of quotas in which any of them waits, and Queues those of schedulers in which any of them waits for its start.
+	Lines, Queues []scheduler.LineState
+	// Doubts are what could not be found out of positions and queues.
+	Doubts []string
+}
+
+// Queue returns what waits in a namespace, or in all, in one queue or in all for "".
+func (c *Cluster) Queue(ctx context.Context, operators Installation, all bool, name string, now time.Time) (Queued, error) {
+	var found Queued
 	items, err := c.ListObjects(ctx, waitingTypes, all, everything)
 	if err != nil {
-		return nil, nil, "", err
+		return found, err
 	}
 	quotas := false
 	for _, item := range items {
@@ -50,21 +60,26 @@ func (c *Cluster) Queue(ctx context.Context, operators Installation, all bool, n
 		}
 		w, waits, err := inLineOf(item)
 		if err != nil {
-			return nil, nil, "", err
+			return found, err
 		}
 		if waits && (name == "" || w.Queue == name) {
 			w.Object = item
-			line = append(line, w)
+			found.Waiting = append(found.Waiting, w)
 			quotas = quotas || slices.Contains(quotaReasons, w.Why.Reason)
 		}
 	}
-	var q quotaLines
 	if quotas {
-		q, doubt = c.linesOf(ctx, operators, items, all, now)
-		q.enter(line, doubt != "")
+		q, doubt := c.linesOf(ctx, operators, items, all, now)
+		q.enter(found.Waiting, doubt != "")
+		found.Lines = q.lines
+		if doubt != "" {
+			found.Doubts = append(found.Doubts, doubt)
+		}
 	}
-	slices.SortStableFunc(line, func(a, b Waiting) int { return a.Since.Compare(b.Since) })
-	return line, q.lines, doubt, nil
+	queues, doubts := c.queuesOf(ctx, operators, found.Waiting, now)
+	found.Queues, found.Doubts = queues, append(found.Doubts, doubts...)
+	slices.SortStableFunc(found.Waiting, func(a, b Waiting) int { return a.Since.Compare(b.Since) })
+	return found, nil
 }
 
 // inLineOf says since when an object waits and why; waits is false if it does not.

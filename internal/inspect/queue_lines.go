@@ -170,17 +170,20 @@ func (s *standings) look(ctx context.Context, w *contender) error {
 
 // contender is an object that waits for its start and that the operator has seen; ok is false for all others.
 func (s *standings) contender(o Object) (w contender, ok bool, err error) {
-	var candidate *admission.Candidate
-	if o.Type == Clusters {
-		candidate, w.reason, err = s.cluster(o)
-	} else {
-		candidate, w.reason, err = s.application(o)
-	}
+	candidate, reason, err := s.candidate(o)
 	if err != nil || candidate == nil {
 		return w, false, err
 	}
-	w.Attempt = candidate.Attempt()
+	w.Attempt, w.reason = candidate.Attempt(), reason
 	return w, true, nil
+}
+
+// candidate is what waits of an object for its start; nil if nothing does.
+func (s *standings) candidate(o Object) (*admission.Candidate, scheduler.Reason, error) {
+	if o.Type == Clusters {
+		return s.cluster(o)
+	}
+	return s.application(o)
 }
 
 // application is what waits of an application; nil if it does not, or if the answer to it is final.
