@@ -79,7 +79,7 @@ func (s Snapshot) Silence(v Voice, from, now time.Time) string {
 	return fmt.Sprintf("%s has said nothing since %s; check that it runs", v.Name, from.UTC().Format(time.RFC3339))
 }
 
-// Sooner is the shorter of two times after which to look again, of which 0 is for no need.
+// Sooner is the shorter of two times after which to check again, of which 0 is for no need.
 func Sooner(a, b time.Duration) time.Duration {
 	if a == 0 || b == 0 {
 		return max(a, b)
