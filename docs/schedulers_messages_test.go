@@ -38,6 +38,7 @@ func TestSchedulerMessages(t *testing.T) {
 			"%s asked %s, limit %s":                                                                           core + "amounts.go",
 			"%s asked %s, free %s of %s":                                                                      core + "amounts.go",
 			"asked cpu 7, memory 14Gi":                                                                        volcano + "volcano_test.go",
+			"%d executors must exist before the first of them starts, but spark.kubernetes.allocation.maxPendingPods allows %d; raise it or turn the gang off": core + "gang.go",
 		},
 		"yunikorn": {
 			"waiting for YuniKorn to process the driver pod; if it has no event of YuniKorn a minute after its creation, check that YuniKorn runs": yunikorn + "events.go",
@@ -63,7 +64,7 @@ func TestSchedulerMessages(t *testing.T) {
 			" cpu asked 200m, free 100m of 300m (ElasticQuota team-c)":                                                                                         "test/e2e/schedulers_test.go",
 			"install the CRDs, the controller and the scheduler of kubernetes-sigs/scheduler-plugins":                                                          coscheduling + "coscheduling.go",
 			"more than ElasticQuota a of namespace team-a can ever give: cpu asked 7, limit 5":                                                                 quota + "quota_test.go",
-			"%d executors must exist before the first of them starts, but spark.kubernetes.allocation.maxPendingPods allows %d; raise it or turn the gang off": coscheduling + "coscheduling.go",
+			"%d executors must exist before the first of them starts, but spark.kubernetes.allocation.maxPendingPods allows %d; raise it or turn the gang off": core + "gang.go",
 			"%s: PriorityClass %q does not exist; create it or name another":                                                                                   core + "decorate.go",
 		},
 		"kube": {

@@ -30,6 +30,8 @@ type volcano struct {
 	*cluster
 	stand           *standIn
 	live, caretaker *process
+	// lent is set between Lend and Remove.
+	lent bool
 }
 
 var volcanoGroups = []string{"scheduling.volcano.sh", "bus.volcano.sh", "batch.volcano.sh", "nodeinfo.volcano.sh", "topology.volcano.sh", "shard.volcano.sh", "flow.volcano.sh", "datadependency.volcano.sh", "config.volcano.sh"}
@@ -63,22 +65,40 @@ func (v *volcano) Start(ctx context.Context) error {
 	if err := v.client.Create(ctx, ns); err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("create Volcano's namespace: %w", err)
 	}
-	var addresses [3]string
-	for i := range addresses {
-		port, err := ports.Free(ctx)
-		if err != nil {
-			return err
-		}
-		addresses[i] = "127.0.0.1:" + strconv.Itoa(port)
+	listen, err := freeAddress(ctx)
+	if err != nil {
+		return err
+	}
+	healthz, err := freeAddress(ctx)
+	if err != nil {
+		return err
 	}
 	if v.caretaker, err = v.run(ctx, "volcano-controllers", filepath.Join(dir, "controller-manager"), nil, "--kubeconfig="+v.kubeconfig,
-		"--leader-elect=false", "--controllers=pg-controller,queue-controller", "--listen-address="+addresses[1], "--healthz-address="+addresses[2]); err != nil {
+		"--leader-elect=false", "--controllers=pg-controller,queue-controller", "--listen-address="+listen, "--healthz-address="+healthz); err != nil {
+		return err
+	}
+	return v.schedule(ctx, "volcano.yaml")
+}
+
+// schedule starts the scheduler with a configuration.
+func (v *volcano) schedule(ctx context.Context, configuration string) error {
+	dir, err := tool(ctx, "volcano")
+	if err != nil {
+		return err
+	}
+	listen, err := freeAddress(ctx)
+	if err != nil {
 		return err
 	}
 	v.live, err = v.run(ctx, "volcano-scheduler", filepath.Join(dir, "scheduler"), nil, "--kubeconfig="+v.kubeconfig,
-		"--leader-elect=false", "--scheduler-conf="+filepath.Join("testdata", "volcano.yaml"), "--schedule-period=500ms",
-		"--listen-address="+addresses[0], "--cache-dumper=false", "--priority-class=true", "--kube-api-qps=500", "--kube-api-burst=1000")
+		"--leader-elect=false", "--scheduler-conf="+filepath.Join("testdata", configuration), "--schedule-period=500ms",
+		"--listen-address="+listen, "--cache-dumper=false", "--priority-class=true", "--kube-api-qps=500", "--kube-api-burst=1000")
 	return err
+}
+
+func freeAddress(ctx context.Context) (string, error) {
+	port, err := ports.Free(ctx)
+	return "127.0.0.1:" + strconv.Itoa(port), err
 }
 
 func (v *volcano) Stop() {
@@ -110,8 +130,33 @@ func (v *volcano) Preempt(ctx context.Context, namespace string, place conforman
 	}, err
 }
 
-// Remove leaves the queue: an empty one is in no one's way.
-func (v *volcano) Remove(context.Context, string) error { return nil }
+// Lend makes two queues that deserve the same, and a node that has room for both. The scheduler goes on with a configuration by which queues take
+// back what they deserve.
+func (v *volcano) Lend(ctx context.Context, borrower, owner string, each corev1.ResourceList) (borrowers, owners conformance.Place, err error) {
+	both, labels := scheduler.Times(each, 2), map[string]string{labelPlace: borrower}
+	err = v.addNode(ctx, lentNode, both, labels)
+	for _, name := range []string{borrower, owner} {
+		queue := &v1beta1.Queue{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1beta1.QueueSpec{Weight: 1, Capability: both, Deserved: each}}
+		err = errors.Join(err, v.client.Create(ctx, queue))
+	}
+	v.lent = true
+	v.live.stop()
+	err = errors.Join(err, v.schedule(ctx, "volcano-reclaim.yaml"))
+	return conformance.Place{Queue: borrower, NodeSelector: labels}, conformance.Place{Queue: owner, NodeSelector: labels}, err
+}
+
+// lentNode is the node of Lend.
+const lentNode = "node-lent"
+
+// Remove leaves the queue: an empty one is in no one's way. It ends what Lend has begun.
+func (v *volcano) Remove(ctx context.Context, _ string) error {
+	if !v.lent {
+		return nil
+	}
+	v.lent = false
+	v.live.stop()
+	return errors.Join(v.removeNode(ctx, lentNode), v.schedule(ctx, "volcano.yaml"))
+}
 
 func (v *volcano) CreateQueue(ctx context.Context, name string, room corev1.ResourceList) error {
 	queue := &v1beta1.Queue{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1beta1.QueueSpec{Weight: 1, Capability: room}}
@@ -335,10 +380,11 @@ func volcanoSubject(c *cluster, tier conformance.Tier) conformance.Subject {
 		QueuesFirst: true, DriverStays: true, Reckons: volcanoReckons, Lowers: true, DoesNotApply: map[int]string{25: orderIsTheirs},
 		QueueMark: scheduler.PodKey{Part: scheduler.PodAnnotation, Key: v1beta1.QueueNameAnnotationKey},
 		OwnGroup:  scheduler.PodKey{Part: scheduler.PodAnnotation, Key: v1beta1.KubeGroupNameAnnotationKey},
-		Spares:    `{"executorsPreemptable":false}`, Yields: `{"driverPreemptable":true,"executorsPreemptable":false}`,
+		TakesBack: `{"executorGang":true}`, Alone: []int{42},
+		Spares: `{"executorsPreemptable":false}`, Yields: `{"driverPreemptable":true,"executorsPreemptable":false}`,
 	}
 	if tier == conformance.StandIn {
-		s.DoesNotApply[44] = takesNoPods
+		s.DoesNotApply[42], s.DoesNotApply[44] = takesNoPods, takesNoPods
 	}
 	return s
 }

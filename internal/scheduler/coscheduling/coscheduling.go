@@ -20,7 +20,6 @@ import (
 	"sigs.k8s.io/scheduler-plugins/apis/scheduling/v1alpha1"
 
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
-	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
 // Name is what users write in spec.batchScheduler to get this plugin.
@@ -97,10 +96,7 @@ func (p Plugin) Describe() scheduler.Descriptor {
 // Validate checks the parameters. A gang of executors that Spark never creates together would wait forever.
 func (Plugin) Validate(a scheduler.Attempt) field.ErrorList {
 	p, findings := parametersOf(a)
-	if members := gang(a, p); a.PodSets.MaxPending > 0 && a.PodSets.MaxPending < members {
-		findings = append(findings, scheduler.Invalid(a.Field(scheduler.FieldParameters)+".executorGang", fmt.Sprintf("%d executors must exist before the first of them starts, but spark.kubernetes.allocation.maxPendingPods allows %d; raise it or turn the gang off",
-			members, a.PodSets.MaxPending)))
-	}
+	findings = append(findings, scheduler.ValidateGang(a, gang(a, p))...)
 	if t := p.ScheduleTimeoutSeconds; t != nil && *t < 1 {
 		findings = append(findings, scheduler.Invalid(a.Field(scheduler.FieldParameters)+".scheduleTimeoutSeconds", fmt.Sprintf("%d: must be at least 1", *t)))
 	}
@@ -113,13 +109,12 @@ func parametersOf(a scheduler.Attempt) (parameters, field.ErrorList) {
 	return p, findings
 }
 
-// gang is how many executors must start together; 0 if the driver is in the attempt's group, too. Dynamic allocation deletes initial
-// executors that it does not need, also while they wait: a gang of more than its minimum may never be complete.
+// gang is how many executors must start together; 0 if the driver is in the attempt's group, too.
 func gang(a scheduler.Attempt, p parameters) int32 {
 	if !p.ExecutorGang {
 		return 0
 	}
-	return max(0, min(a.PodSets.Min, a.PodSets.Initial))
+	return scheduler.GangSize(a)
 }
 
 // usersGroups are those that the user put the pods into. Then the plugin makes none.
@@ -160,8 +155,8 @@ func (Plugin) Admit(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Admiss
 // start says what the pods wait for, and warns of a gang that is none.
 func start(a scheduler.Attempt, p parameters) (message, warning string) {
 	switch members := gang(a, p); {
-	case members == 0 && p.ExecutorGang && a.PodSets.Initial > 0:
-		warning = "executorGang has no effect: with dynamic allocation the gang is its minimum; set " + spark.ConfMinExecutors
+	case members == 0 && p.ExecutorGang:
+		warning = scheduler.NoGang(a)
 	case members == 0:
 	case members < a.PodSets.Initial:
 		return fmt.Sprintf("the driver starts when a node has capacity for it, and the first %d of its %d executors start together (the minimum of dynamic allocation)", members, a.PodSets.Initial), ""

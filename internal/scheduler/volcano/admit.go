@@ -39,7 +39,7 @@ func (Plugin) Admit(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Admiss
 	if full.Verdict == scheduler.Reject {
 		return held(a, s, full), nil
 	}
-	wanted, err := group(a, whole)
+	wanted, err := group(a, whole, 0)
 	if err != nil {
 		return scheduler.Admission{}, err
 	}
@@ -50,7 +50,9 @@ func (Plugin) Admit(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Admiss
 		answer = notSeen(a)
 	case phase != string(v1beta1.PodGroupPending):
 		answer = scheduler.Admission{Verdict: scheduler.Admit, Reason: scheduler.ReasonAdmitted, Message: fmt.Sprintf("queue %s has reserved capacity for the whole application", a.Queue)}
-		answer.Warning, err = all.growth(a)
+		if answer.Warning, err = all.growth(a); answer.Warning == "" {
+			answer.Warning = noGang(a)
+		}
 	case !roomy:
 		answer = full
 	default:
@@ -93,6 +95,14 @@ func held(a scheduler.Attempt, s scheduler.Snapshot, answer scheduler.Admission)
 		answer.RetryAfter = waitRetry
 	}
 	return answer
+}
+
+// noGang is the warning for executors that shall start together and do not.
+func noGang(a scheduler.Attempt) string {
+	if p, _ := parametersOf(a); p.ExecutorGang {
+		return scheduler.NoGang(a)
+	}
+	return ""
 }
 
 func phaseOf(group *unstructured.Unstructured) string {

@@ -40,17 +40,19 @@ func (Plugin) Observe(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.Pod
 		return o, nil
 	}
 	o = silent(a, s, f, o)
-	keep := wholeDemand(a)
+	keep, gang, lower := wholeDemand(a), int32(0), false
 	options, _ := parametersOf(a)
-	lower := false
+	if options.ExecutorGang && scheduler.ProgressOf(f).DriverRunning {
+		gang = scheduler.GangSize(a)
+	}
 	if options.AfterStart == driverOnly {
 		var again time.Duration
 		if lower, again = started(a, f, s); lower {
-			keep = driverDemand(a)
+			keep, gang = driverDemand(a), 0
 		}
 		o.RetryAfter = scheduler.Sooner(o.RetryAfter, again)
 	}
-	wanted, err := group(a, keep)
+	wanted, err := group(a, keep, gang)
 	if err != nil {
 		return scheduler.Observation{}, err
 	}

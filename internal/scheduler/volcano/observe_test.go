@@ -3,6 +3,7 @@
 package volcano
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -134,6 +135,55 @@ func TestAfterStart(t *testing.T) {
 				t.Errorf("%s: marked as lowered: %t", tc.reason, marked)
 			}
 		})
+	}
+}
+
+// Executors that shall start together are counted from the start of the driver on: the group would never be complete before.
+func TestExecutorGang(t *testing.T) {
+	const gang, shrinks = `{"executorGang":true}`, `{"executorGang":true,"afterStart":"DriverOnly"}`
+	waiting := scheduler.PodStatuses{Driver: &scheduler.PodStatus{Phase: corev1.PodPending, SchedulerName: "volcano"}}
+	cases := map[string]struct {
+		reason     string
+		parameters string
+		min        int32
+		facts      scheduler.PodStatuses
+		members    int64
+	}{
+		"Default":   {reason: "executors start one by one", min: 3, facts: up(0), members: 1},
+		"Driver":    {reason: "the driver waits for a node: there are no executors before it runs", parameters: gang, min: 3, facts: waiting, members: 1},
+		"Runs":      {reason: "its executors are to come", parameters: gang, min: 3, facts: up(0), members: 4},
+		"Stays":     {reason: "a later executor is one of the gang", parameters: gang, min: 3, facts: up(3), members: 4},
+		"Lowered":   {reason: "others may have the room of executors once all have started", parameters: shrinks, min: 3, facts: up(3), members: 1},
+		"Starts":    {reason: "they have not", parameters: shrinks, min: 3, facts: up(2), members: 4},
+		"Minimum":   {reason: "dynamic allocation may delete the others", parameters: gang, min: 2, facts: up(0), members: 3},
+		"NoMinimum": {reason: "there is no number that is sure to come", parameters: gang, facts: up(0), members: 1},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			a := attempt()
+			a.Parameters, a.PodSets.Min = []byte(tc.parameters), tc.min
+			got, err := scheduler.Observe(New(""), a, scheduler.Snapshot{groupOf(a).Read(): podGroup(t, "Running")}, tc.facts)
+			if err != nil || len(got.Apply) != 1 {
+				t.Fatalf("%s: %+v, %v", tc.reason, got, err)
+			}
+			if members, _, _ := unstructured.NestedInt64(got.Apply[0].Object, "spec", "minMember"); members != tc.members {
+				t.Errorf("%s: %d members, want %d", tc.reason, members, tc.members)
+			}
+		})
+	}
+}
+
+// A gang that can never be complete is refused, and one that has no member is said.
+func TestGangWithoutExecutors(t *testing.T) {
+	a := attempt()
+	a.Parameters, a.PodSets.MaxPending = []byte(`{"executorGang":true}`), 2
+	if got := New("").Validate(a); len(got) != 1 || !strings.Contains(got[0].Error(), "3 executors must exist before the first of them starts, but spark.kubernetes.allocation.maxPendingPods allows 2") {
+		t.Errorf("%v", got)
+	}
+	a.PodSets.MaxPending, a.PodSets.Min = 0, 0
+	got, err := scheduler.AdmitAttempt(New(""), a, snapshot(a, podGroup(t, "Inqueue"), nil, queue(t, "team-a", "", "Open", 0, 0)))
+	if err != nil || got.Verdict != scheduler.Admit || !strings.HasPrefix(got.Warning, "executorGang has no effect: ") {
+		t.Errorf("%+v, %v", got, err)
 	}
 }
 

@@ -4,7 +4,7 @@
 //
 // Each attempt gets a PodGroup of its own before it gets any pod. The group asks for the room of the whole application
 // (minResources) and for one member only: the driver must run before there are executors, so a group that counted them
-// would never be complete. Volcano admits the group (phase Inqueue) when its queue has the room, and holds that room for
+// would never be complete. With the parameter executorGang it counts them from then on. Volcano admits the group (phase Inqueue) when its queue has the room, and holds that room for
 // it; until then there is no driver.
 package volcano
 
@@ -72,6 +72,9 @@ type parameters struct {
 	// executors run: it stays held (KeepReservation), or shrinks to the driver's, so that queues below their share can
 	// take executors' room back (DriverOnly, the default with dynamic allocation).
 	AfterStart string `json:"afterStart"`
+	// ExecutorGang starts all initial executors together or none of them; with dynamic allocation, its minimum of them. Volcano preempts and
+	// reclaims for as many pods as a group needs at least, and so for executors only then.
+	ExecutorGang bool `json:"executorGang"`
 	// DriverPreemptable and ExecutorsPreemptable are whether Volcano may take pods of the role away: to preempt them for
 	// applications of higher priority, and to reclaim what queues above their share have.
 	DriverPreemptable    bool `json:"driverPreemptable"`
@@ -117,7 +120,10 @@ func (p Plugin) Describe() scheduler.Descriptor {
 
 // Validate checks the parameters.
 func (Plugin) Validate(a scheduler.Attempt) field.ErrorList {
-	_, findings := parametersOf(a)
+	p, findings := parametersOf(a)
+	if p.ExecutorGang {
+		findings = append(findings, scheduler.ValidateGang(a, scheduler.GangSize(a))...)
+	}
 	return findings
 }
 
@@ -186,11 +192,11 @@ func voice(a scheduler.Attempt) scheduler.Voice {
 }
 
 // group returns the PodGroup as it must be. There is no status in it: the CRD has no status subresource, so that any client that
-// writes the whole object overwrites what the scheduler wrote.
-func group(a scheduler.Attempt, demand demand) (*unstructured.Unstructured, error) {
+// writes the whole object overwrites what the scheduler wrote. gang is how many executors start together with each other.
+func group(a scheduler.Attempt, demand demand, gang int32) (*unstructured.Unstructured, error) {
 	minResources := demand.minResources()
 	return scheduler.Applied(groupOf(a), &v1beta1.PodGroup{Spec: v1beta1.PodGroupSpec{
-		MinMember: 1, MinResources: &minResources, Queue: a.Queue, PriorityClassName: priorityClassOf(a),
+		MinMember: 1 + gang, MinResources: &minResources, Queue: a.Queue, PriorityClassName: priorityClassOf(a),
 	}})
 }
 

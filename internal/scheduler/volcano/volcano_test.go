@@ -233,7 +233,7 @@ func TestGroup(t *testing.T) {
 	a.PriorityClass = "high"
 	a.PodSets.Executor.Limits["nvidia.com/gpu"] = resource.MustParse("1")
 	a.PodSets.Executor.Requests["nvidia.com/gpu"] = resource.MustParse("1")
-	got, err := group(a, wholeDemand(a))
+	got, err := group(a, wholeDemand(a), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -258,7 +258,7 @@ spec:
 		t.Errorf("one member, the room of all, in both kinds of names (-want +got):\n%s", diff)
 	}
 	a.Resources = schedulertest.PodResources("9", "1Gi").Requests
-	if got, err = group(a, wholeDemand(a)); err != nil {
+	if got, err = group(a, wholeDemand(a), 0); err != nil {
 		t.Fatal(err)
 	}
 	room, _, _ := unstructured.NestedMap(got.Object, "spec", "minResources")
@@ -281,7 +281,7 @@ func TestPriorityOfGroup(t *testing.T) {
 			a := attempt()
 			a.PriorityClass = tc.own
 			a.PodSets.DriverAttributes.PriorityClassName, a.PodSets.ExecutorAttributes.PriorityClassName = tc.driver, tc.executor
-			got, err := group(a, wholeDemand(a))
+			got, err := group(a, wholeDemand(a), 0)
 			if err != nil {
 				t.Fatal(err)
 			}
