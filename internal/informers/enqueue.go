@@ -130,15 +130,17 @@ func (k *SchedulerKinds) enqueueWaiters(kind schema.GroupVersionKind, namespace 
 	state := k.known[kind]
 	everywhere := state != nil && state.everywhere
 	k.mu.Unlock()
-	apps := k.options.Waiters(kind, namespace, everywhere)
-	k.Enqueue(apps[:min(len(apps), FirstInLine)])
+	first := k.options.Waiters(kind, namespace, everywhere, FirstInLine+1)
+	k.Enqueue(first[:min(len(first), FirstInLine)])
+	place := namespace
 	if everywhere {
-		namespace = ""
+		place = ""
 	}
-	if len(apps) <= FirstInLine || !k.mayEnqueueAll(state, namespace) {
+	if len(first) <= FirstInLine || !k.mayEnqueueAll(state, place) {
 		return
 	}
-	rest := apps[FirstInLine:]
+	rest := k.options.Waiters(kind, namespace, everywhere, maxPending)
+	rest = rest[min(len(rest), FirstInLine):] // others may have begun or ceased to wait meanwhile
 	for i := range rest {
 		time.AfterFunc(spreadOver*time.Duration(i+1)/time.Duration(len(rest)), func() { k.Enqueue(rest[i : i+1]) })
 	}

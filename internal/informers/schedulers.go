@@ -61,8 +61,9 @@ type SchedulerOptions struct {
 	Plugins []scheduler.Plugin
 	// Families are those whose labels name the application of an object.
 	Families []lifecycle.Family
-	// Waiters are the applications that wait for a kind in a namespace, or in all of them. It is asked when the manager has started.
-	Waiters func(kind schema.GroupVersionKind, namespace string, everywhere bool) []scheduler.Key
+	// Waiters are the applications that wait for a kind in a namespace, or in all of them, the first of them if there are more than so many in
+	// no line. It is asked when the manager has started.
+	Waiters func(kind schema.GroupVersionKind, namespace string, everywhere bool, most int) []scheduler.Key
 	// Discovery is in place of discoveryPeriod; 0 is not.
 	Discovery time.Duration
 }

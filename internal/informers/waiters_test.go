@@ -39,9 +39,9 @@ func crowd() *SchedulerKinds {
 
 // waitedForBy lets applications wait for the kind, in this order.
 func (k *SchedulerKinds) waitedForBy(apps ...scheduler.Key) {
-	k.options.Waiters = func(kind schema.GroupVersionKind, namespace string, everywhere bool) (waiting []scheduler.Key) {
+	k.options.Waiters = func(kind schema.GroupVersionKind, namespace string, everywhere bool, most int) (waiting []scheduler.Key) {
 		for _, app := range apps {
-			if kind == queues && (everywhere || namespace == "" || namespace == app.Namespace) {
+			if len(waiting) < most && kind == queues && (everywhere || namespace == "" || namespace == app.Namespace) {
 				waiting = append(waiting, app)
 			}
 		}

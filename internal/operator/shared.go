@@ -81,8 +81,8 @@ func NewShared(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfigura
 	}
 	if s.SchedulerKinds, err = informers.NewSchedulerKinds(mgr, informers.SchedulerOptions{
 		Config: c, Plugins: registry.Plugins(), Families: families, Discovery: p.Discovery,
-		Waiters: func(kind schema.GroupVersionKind, namespace string, everywhere bool) []scheduler.Key {
-			return s.Schedulers.WaitersFor(kind, namespace, everywhere)
+		Waiters: func(kind schema.GroupVersionKind, namespace string, everywhere bool, most int) []scheduler.Key {
+			return s.Schedulers.WaitersFor(kind, namespace, everywhere, most)
 		},
 	}); err != nil {
 		return nil, err

@@ -7,7 +7,6 @@ package reservations
 import (
 	"context"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -33,8 +32,7 @@ type Manager struct {
 	// rebuilds enter what runs of each kind.
 	rebuilds []func(context.Context) error
 	waiting  map[scheduler.Key]waiter
-	// loose are those of the waiting that stand in no line for a quota, by namespace.
-	loose map[string]map[scheduler.Key]bool
+	loose    loose
 	// entered are the attempts that the ledger knows, by application.
 	entered  map[scheduler.Key]string
 	room     time.Time
@@ -50,7 +48,7 @@ type waiter struct {
 // New returns an empty memory. Without kinds every API counts as installed. Pods may have ended while no operator
 // ran, so room counts as made now.
 func New(now clock.PassiveClock, kinds *informers.SchedulerKinds, order scheduler.Order) *Manager {
-	return &Manager{clock: now, kinds: kinds, generation: 1, ledger: scheduler.NewLedger(order), waiting: map[scheduler.Key]waiter{}, loose: map[string]map[scheduler.Key]bool{}, entered: map[scheduler.Key]string{}, room: now.Now(),
+	return &Manager{clock: now, kinds: kinds, generation: 1, ledger: scheduler.NewLedger(order), waiting: map[scheduler.Key]waiter{}, loose: loose{}, entered: map[scheduler.Key]string{}, room: now.Now(),
 		unplaced: newUnplaced()}
 }
 
@@ -219,18 +217,12 @@ func (m *Manager) startWaiting(app scheduler.Key, w waiter) {
 	if m.ledger.InLine(m.entered[app]) {
 		return
 	}
-	if m.loose[app.Namespace] == nil {
-		m.loose[app.Namespace] = map[scheduler.Key]bool{}
-	}
-	m.loose[app.Namespace][app] = true
+	m.loose.add(app, w)
 }
 
 func (m *Manager) stopWaiting(app scheduler.Key) {
+	m.loose.remove(app, m.waiting[app])
 	delete(m.waiting, app)
-	delete(m.loose[app.Namespace], app)
-	if len(m.loose[app.Namespace]) == 0 {
-		delete(m.loose, app.Namespace)
-	}
 }
 
 // Forget drops the reservation, the place in line and the wait of an application that does not exist any more or is not
@@ -267,52 +259,17 @@ func (m *Manager) Reserve(app scheduler.Key, attempt string, r lifecycle.Reserva
 // WaitersFor returns the applications that a change of the kind in a namespace may concern; "" is for a kind without namespaces. Those that may be the next
 // to start in their lines come first; the others in a line are left out, since each is enqueued when those ahead of it start, and there may be thousands. Of
 // those in no line, of that namespace or everywhere, namespaces take turns, so that those of one do not stand before the first of another; within a namespace,
-// the longest comes first.
-func (m *Manager) WaitersFor(kind schema.GroupVersionKind, namespace string, everywhere bool) []scheduler.Key {
+// the longest comes first. Of these there are at most so many.
+func (m *Manager) WaitersFor(kind schema.GroupVersionKind, namespace string, everywhere bool, most int) []scheduler.Key {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	waits := func(app scheduler.Key) bool {
-		return slices.ContainsFunc(m.waiting[app].kinds, func(k schema.GroupVersionKind) bool { return k.GroupKind() == kind.GroupKind() })
+	next := slices.DeleteFunc(m.ledger.Heads(namespace, m.clock.Now()), func(app scheduler.Key) bool {
+		return !slices.ContainsFunc(m.waiting[app].kinds, func(k schema.GroupVersionKind) bool { return k.GroupKind() == kind.GroupKind() })
+	})
+	if everywhere {
+		namespace = ""
 	}
-	next := slices.DeleteFunc(m.ledger.Heads(namespace, m.clock.Now()), func(app scheduler.Key) bool { return !waits(app) })
-	places := [][]scheduler.Key{}
-	for in, apps := range m.loose {
-		if in != namespace && namespace != "" && !everywhere {
-			continue
-		}
-		var place []scheduler.Key
-		for app := range apps {
-			if waits(app) {
-				place = append(place, app)
-			}
-		}
-		places = append(places, place)
-	}
-	return append(next, m.inTurns(places)...)
-}
-
-// inTurns returns the first of each namespace, then the second of each, and so on: the longest first.
-func (m *Manager) inTurns(places [][]scheduler.Key) []scheduler.Key {
-	longest := func(a, b scheduler.Key) int {
-		if c := m.waiting[a].since.Compare(m.waiting[b].since); c != 0 {
-			return c
-		}
-		return strings.Compare(a.String(), b.String())
-	}
-	var turns [][]scheduler.Key
-	for _, place := range places {
-		slices.SortFunc(place, longest)
-		for i, app := range place {
-			if i == len(turns) {
-				turns = append(turns, nil)
-			}
-			turns[i] = append(turns[i], app)
-		}
-	}
-	for _, turn := range turns {
-		slices.SortFunc(turn, longest)
-	}
-	return slices.Concat(turns...)
+	return append(next, m.loose.first(kind.GroupKind(), namespace, most)...)
 }
 
 // MadeRoom remembers that a pod has ended or gone.

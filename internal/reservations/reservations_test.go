@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -146,13 +147,13 @@ func TestWaitersTakeTurns(t *testing.T) {
 	wait("c", "2", 200)
 	m.startWaiting(scheduler.Key{Namespace: "d", Name: "other"}, waiter{since: start})
 	var got []string
-	for _, app := range m.WaitersFor(kind, "", false)[:6] {
+	for _, app := range m.WaitersFor(kind, "", false, 6) {
 		got = append(got, app.Namespace+"/"+app.Name)
 	}
 	if diff := cmp.Diff([]string{"a/0", "c/2", "b/only", "a/1", "c/1", "a/2"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if n := len(m.WaitersFor(kind, "", false)); n != 103 {
+	if n := len(m.WaitersFor(kind, "", false, math.MaxInt)); n != 103 {
 		t.Errorf("%d wait, want 103", n)
 	}
 }
@@ -182,7 +183,7 @@ func TestNextInLineIsEnqueuedFirst(t *testing.T) {
 	}
 	other := scheduler.Attempt{App: scheduler.App{Namespace: "a", Name: "loose"}, QueuedAt: start.Add(-time.Hour)}
 	m.startWaiting(other.App.Key(), waiter{since: other.QueuedAt, kinds: []schema.GroupVersionKind{kind}})
-	if diff := cmp.Diff([]string{"urgent", "loose"}, names(m.WaitersFor(kind, "a", false))); diff != "" {
+	if diff := cmp.Diff([]string{"urgent", "loose"}, names(m.WaitersFor(kind, "a", false, math.MaxInt))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	m.ledger.Record(urgent, scheduler.Admission{Verdict: scheduler.Admit}, start)
@@ -276,11 +277,11 @@ func TestTwoKindsWaitInOneOrder(t *testing.T) {
 	for i, a := range order {
 		m.startWaiting(a, waiter{since: start.Add(time.Duration(i) * time.Second), kinds: []schema.GroupVersionKind{queue}})
 	}
-	if diff := cmp.Diff(order, m.WaitersFor(queue, "jobs", false)); diff != "" {
+	if diff := cmp.Diff(order, m.WaitersFor(queue, "jobs", false, math.MaxInt)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	m.Forget(order[0])
-	if diff := cmp.Diff(order[1:], m.WaitersFor(queue, "jobs", false)); diff != "" {
+	if diff := cmp.Diff(order[1:], m.WaitersFor(queue, "jobs", false, math.MaxInt)); diff != "" {
 		t.Errorf("its namesake is forgotten (-want +got):\n%s", diff)
 	}
 }
@@ -301,7 +302,7 @@ func TestWaitersBehindOthersAreLeftAlone(t *testing.T) {
 		}
 		m.startWaiting(a.App.Key(), waiter{since: a.QueuedAt, kinds: []schema.GroupVersionKind{quota}})
 	}
-	if diff := cmp.Diff([]scheduler.Key{apps[0], apps[4]}, m.WaitersFor(quota, "jobs", false)); diff != "" {
+	if diff := cmp.Diff([]scheduler.Key{apps[0], apps[4]}, m.WaitersFor(quota, "jobs", false, math.MaxInt)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -325,10 +326,10 @@ func TestOwnLinesOfAKindReadEverywhere(t *testing.T) {
 	wait("b", "in-b", scheduler.Line{Namespace: "b", Quota: "max", Resource: "cpu"})
 	shared := wait("c", "shared", scheduler.Line{Quota: "sum of min", Resource: "cpu"})
 	loose := wait("d", "loose")
-	if diff := cmp.Diff([]scheduler.Key{inA, shared, loose}, m.WaitersFor(kind, "a", true)); diff != "" {
+	if diff := cmp.Diff([]scheduler.Key{inA, shared, loose}, m.WaitersFor(kind, "a", true, math.MaxInt)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]scheduler.Key{inA, shared}, m.WaitersFor(kind, "a", false)); diff != "" {
+	if diff := cmp.Diff([]scheduler.Key{inA, shared}, m.WaitersFor(kind, "a", false, math.MaxInt)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

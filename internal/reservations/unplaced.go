@@ -14,17 +14,26 @@ import (
 // unplaced are the submitted applications whose pods wait for their schedulers, in the order in which they came. After a restart they take
 // their places when they are next observed. B-trees keep joining and leaving cheap however many wait.
 type unplaced struct {
-	lines  map[string]*btree.BTreeG[unplacedApp] // by scheduler
+	lines  map[string]*btree.BTreeG[arrival] // by scheduler
 	places map[scheduler.Key]unplacedPlace
 }
 
-type unplacedApp struct {
+// arrival is an application that waits since a time. The longest wait comes first.
+type arrival struct {
 	app   scheduler.Key
 	since time.Time
 }
 
-func (x unplacedApp) before(y unplacedApp) bool {
-	return cmp.Or(x.since.Compare(y.since), cmp.Compare(x.app.String(), y.app.String())) < 0
+func (x arrival) compare(y arrival) int {
+	return cmp.Or(x.since.Compare(y.since), cmp.Compare(x.app.String(), y.app.String()))
+}
+
+func (x arrival) before(y arrival) bool { return x.compare(y) < 0 }
+
+// newArrivals are none so far.
+func newArrivals() *btree.BTreeG[arrival] {
+	const degree = 32 // an item has 88 bytes, and thousands come one after the other
+	return btree.NewG(degree, arrival.before)
 }
 
 type unplacedPlace struct {
@@ -33,17 +42,17 @@ type unplacedPlace struct {
 }
 
 func newUnplaced() unplaced {
-	return unplaced{lines: map[string]*btree.BTreeG[unplacedApp]{}, places: map[scheduler.Key]unplacedPlace{}}
+	return unplaced{lines: map[string]*btree.BTreeG[arrival]{}, places: map[scheduler.Key]unplacedPlace{}}
 }
 
 // front are the first of a line.
-func (u *unplaced) front(name string) []unplacedApp {
+func (u *unplaced) front(name string) []arrival {
 	line, known := u.lines[name]
 	if !known {
 		return nil
 	}
-	first := make([]unplacedApp, 0, scheduler.Front)
-	line.Ascend(func(x unplacedApp) bool {
+	first := make([]arrival, 0, scheduler.Front)
+	line.Ascend(func(x arrival) bool {
 		first = append(first, x)
 		return len(first) < scheduler.Front
 	})
@@ -57,7 +66,7 @@ func (u *unplaced) leave(app scheduler.Key) (next []scheduler.Key) {
 		return nil
 	}
 	delete(u.places, app)
-	left := unplacedApp{app, p.since}
+	left := arrival{app, p.since}
 	u.lines[p.scheduler].Delete(left)
 	if first := u.front(p.scheduler); len(first) == scheduler.Front && left.before(first[scheduler.Front-1]) {
 		next = append(next, first[scheduler.Front-1].app)
@@ -71,10 +80,9 @@ func (u *unplaced) join(app scheduler.Key, p unplacedPlace) {
 	}
 	u.leave(app)
 	if u.lines[p.scheduler] == nil {
-		const degree = 32 // an item has 88 bytes, and thousands come one after the other
-		u.lines[p.scheduler] = btree.NewG(degree, unplacedApp.before)
+		u.lines[p.scheduler] = newArrivals()
 	}
-	u.lines[p.scheduler].ReplaceOrInsert(unplacedApp{app, p.since})
+	u.lines[p.scheduler].ReplaceOrInsert(arrival{app, p.since})
 	u.places[app] = p
 }
 
@@ -98,7 +106,7 @@ func (m *Manager) UnplacedAhead(app scheduler.Key, name string, since time.Time)
 	defer m.mu.Unlock()
 	ahead := 0
 	for _, x := range m.unplaced.front(name) {
-		if x.app != app && x.before(unplacedApp{app, since}) {
+		if x.app != app && x.before(arrival{app, since}) {
 			ahead++
 		}
 	}
