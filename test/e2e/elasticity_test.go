@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -38,6 +39,9 @@ type elasticPlace struct {
 	used func(ctx context.Context, namespace string) int64
 	// held is what the scheduler keeps for the application beyond its pods, in words; "" for nothing.
 	held func(ctx context.Context, app *v1beta2.SparkApplication) string
+	// gang are the parameters by which executors start together, and full is what kubectl spark queue shows of the place, as an expression; ""
+	// for nothing.
+	gang, full string
 	// left is what is there for applications of the namespace, whichever.
 	left func(ctx context.Context, namespace string) []string
 }
@@ -54,7 +58,8 @@ func elasticPlaces() (volcano, coscheduling, yuniKorn elasticPlace) {
 		used: func(ctx context.Context, _ string) int64 {
 			return cpuOf(ctx, volcanoQueue, client.ObjectKey{Name: "team-e"}, "status", "allocated")
 		},
-		held: heldByGroup(volcanoGroup), left: groupsIn(volcanoGroup),
+		held: heldByGroup(volcanoGroup), left: groupsIn(volcanoGroup), gang: `{"executorGang":true}`,
+		full: fmt.Sprintf(`(?m)^\* +Queue team-e +cpu +1 +%dm +%dm +0 +0 +%s$`, 8*slot, 11*slot, limits()["cpu"]),
 	}
 	coscheduling = elasticPlace{
 		scheduler: "coscheduling",
@@ -231,8 +236,11 @@ func elasticitySpecs(ctx context.Context, b func() *externalSchedulers) {
 		By("letting a gang of 8 wait for the room")
 		second := small(through(script(ctx, ns, "gang", untilTold), place.scheduler, place.queue))
 		second.Spec.Executor.Instances = ptr.To[int32](7)
+		if place.gang != "" {
+			second.Spec.BatchSchedulerOptions.Parameters = &runtime.RawExtension{Raw: []byte(place.gang)}
+		}
 		Expect(admin.Create(ctx, second)).To(Succeed())
-		Eventually(func() string { text, _ := plugin(ctx, "queue", "-n", ns); return text }).Should(MatchRegexp(ns + ` +gang +` + place.scheduler))
+		Eventually(func() string { text, _ := plugin(ctx, "queue", "-n", ns); return text }).Should(And(MatchRegexp(ns+` +gang +`+place.scheduler), MatchRegexp(place.full)))
 		Consistently(func() int64 { return place.used(ctx, ns) }).Should(BeEquivalentTo(11 * slot))
 
 		By("shrinking to 2 executors")
