@@ -27,11 +27,13 @@ stop_background() {
   background=()
 }
 
-# stop ends a process and what it has started: Ctrl-C does not reach what a script runs in the background.
+# stop ends a process and what it has started: Ctrl-C does not reach what a script runs in the background. The process first: a shell that
+# sees its command killed prints "Terminated".
 stop() {
-  local child
-  for child in $(cat "/proc/$1"/task/*/children 2>/dev/null); do stop "$child"; done
+  local child children
+  children=$(cat "/proc/$1"/task/*/children 2>/dev/null) || true
   kill "$1" 2>/dev/null || true
+  for child in $children; do stop "$child"; done
 }
 trap 'stop_background; rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
