@@ -23,7 +23,7 @@ func TestPlan(t *testing.T) {
 		"Closed": {reason: "the window is closed", window: `data: {open: "false"}`, verdict: scheduler.Wait, message: "waiting for the batch window of namespace team-a to open"},
 		"None":   {reason: "no one opened it", verdict: scheduler.Wait, message: "waiting for the batch window of namespace team-a to open"},
 		"Urgent": {reason: "some cannot wait", parameters: `{"urgent":true}`, verdict: scheduler.Admit, message: "urgent: the window does not matter"},
-		"Typo":   {reason: "a parameter that does not exist", parameters: `{"urgnt":true}`, verdict: scheduler.Reject, message: "batchScheduler.parameters.urgnt: is not a parameter of window"},
+		"Typo":   {reason: "a parameter that does not exist", parameters: `{"urgnt":true}`, verdict: scheduler.Reject, message: "batchScheduler.parameters.urgnt: is not a parameter of window; must be one of urgent"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

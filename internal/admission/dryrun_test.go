@@ -95,7 +95,7 @@ func TestForesee(t *testing.T) {
 		"Good":       {reason: "a queue that it may use", policy: strict, change: asks("batch", "team-a", "")},
 		"Parameters": {reason: "the plugin objects to its own options", policy: open, change: asks("batch", "", "odd"), objections: []string{"spec.batchSchedulerOptions.parameters: odd"}},
 		"Default":    {reason: "nobody but the configuration chooses, which is known", policy: open, change: asks("", "", "odd"), objections: []string{"spec.batchSchedulerOptions.parameters: odd"}},
-		"OptedOut":   {reason: "the plain scheduler has no options", policy: open, change: asks("none", "", `{"a": 1}`), objections: []string{"spec.batchSchedulerOptions.parameters.a: is not a parameter of kube"}},
+		"OptedOut":   {reason: "the plain scheduler has no options", policy: open, change: asks("none", "", `{"a": 1}`), objections: []string{"spec.batchSchedulerOptions.parameters.a: is not a parameter of kube; it has none"}},
 		"Forbidden":  {reason: "a queue that is not the namespace's, and all else that is wrong", policy: strict, change: asks("batch", "team-b", "odd"), objections: []string{notYours, "spec.batchSchedulerOptions.parameters: odd"}},
 		"Leaves":     {reason: "the default queue is not for everybody", policy: strict, change: asks("batch", "", ""), objections: []string{default_}},
 		"Path":       {reason: "a queue that cannot be one", policy: strict, change: asks("batch", "team-a..b", ""), objections: []string{path}},

@@ -4,12 +4,14 @@ package scheduler
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	kjson "sigs.k8s.io/json"
@@ -78,9 +80,31 @@ func decodeParameter(plugin, name string, value json.RawMessage, options any) st
 	case err != nil:
 		return fmt.Sprintf("%s: %v", value, err)
 	case len(unknown) > 0:
-		return "is not a parameter of " + plugin
+		return "is not a parameter of " + plugin + "; " + oneOf(parameterNames(options))
 	}
 	return ""
+}
+
+func oneOf(names []string) string {
+	if len(names) == 0 {
+		return "it has none"
+	}
+	return "must be one of " + strings.Join(names, ", ")
+}
+
+// parameterNames are the names of the fields of the struct that options points to, in order.
+func parameterNames(options any) []string {
+	t := reflect.Indirect(reflect.ValueOf(options)).Type()
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
+	var names []string
+	for f := range t.Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		names = append(names, cmp.Or(name, f.Name))
+	}
+	slices.Sort(names)
+	return names
 }
 
 // kindOf names the kind of value that a Go type takes, in JSON's words.
