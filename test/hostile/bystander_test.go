@@ -9,9 +9,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -45,12 +48,19 @@ func (l *lab) order(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("its application was not submitted: %w", err)
 	}
-	var before []string
-	if err := await(ctx, func() (err error) { before, err = l.before(written.Size(), name, pod); return err }); err != nil {
+	var others []string
+	if err := await(ctx, func() error {
+		requests, err := l.requests(written.Size())
+		if err != nil {
+			return err
+		}
+		others, err = before(requests, name, pod)
+		return err
+	}); err != nil {
 		return err
 	}
-	if len(before) > ahead {
-		return fmt.Errorf("%d drivers of others were created after its application and before its driver, and not at most %d: %s ... %s", len(before), ahead, before[0], before[len(before)-1])
+	if len(others) > ahead {
+		return fmt.Errorf("%d drivers of others were created after its application and before its driver, and not at most %d: %s ... %s", len(others), ahead, others[0], others[len(others)-1])
 	}
 	return a.phase(pod, corev1.PodSucceeded) // it ends, so that it is nobody's load
 }
@@ -67,35 +77,41 @@ func (l *lab) judged(ctx context.Context) error {
 
 // request is a line of the audit log.
 type request struct {
-	Verb           string
-	User           struct{ Username string }
-	ObjectRef      struct{ Resource, Subresource, Namespace, Name string }
-	ResponseStatus struct{ Code int }
+	Verb                     string
+	User                     struct{ Username string }
+	ObjectRef                struct{ Resource, Subresource, Namespace, Name string }
+	ResponseStatus           struct{ Code int }
+	RequestReceivedTimestamp metav1.MicroTime
 }
 
-// before are the pods of other namespaces that the operator created between an application and its driver. The log may be
-// behind what it tells of.
-func (l *lab) before(offset int64, app string, driver client.Object) ([]string, error) {
-	requests, err := l.requests(offset)
-	if err != nil {
-		return nil, err
-	}
-	created := false
-	var others []string
+// before are the pods of other namespaces that the operator created between the requests for an application and for its driver.
+// The API server writes down a request when it has answered it: the log may be behind, and a driver be told of before its
+// application, for the operator hears of an application before the one who created it does.
+func before(requests []request, app string, driver client.Object) ([]string, error) {
+	var created []request
+	var asked, submitted time.Time
 	for _, r := range requests {
-		pod := types.NamespacedName{Namespace: r.ObjectRef.Namespace, Name: r.ObjectRef.Name}
 		switch {
 		case r.Verb != "create" || r.ResponseStatus.Code != 201:
-		case r.ObjectRef.Resource == "sparkapplications" && r.ObjectRef.Namespace == bystanders:
-			created = created || r.ObjectRef.Name == app
-		case r.User.Username != operatorUser || r.ObjectRef.Resource != "pods" || !created:
-		case pod == client.ObjectKeyFromObject(driver):
-			return others, nil
-		case pod.Namespace != bystanders:
-			others = append(others, pod.String())
+		case r.ObjectRef.Resource == "sparkapplications" && r.ObjectRef.Namespace == bystanders && r.ObjectRef.Name == app:
+			asked = r.RequestReceivedTimestamp.Time
+		case r.User.Username != operatorUser || r.ObjectRef.Resource != "pods":
+		case r.ObjectRef.Namespace == driver.GetNamespace() && r.ObjectRef.Name == driver.GetName():
+			submitted = r.RequestReceivedTimestamp.Time
+		case r.ObjectRef.Namespace != bystanders:
+			created = append(created, r)
 		}
 	}
-	return nil, fmt.Errorf("the audit log does not tell of pod %s", driver.GetName())
+	if asked.IsZero() || submitted.IsZero() {
+		return nil, fmt.Errorf("the audit log does not tell of both application %s and pod %s", app, driver.GetName())
+	}
+	var others []string
+	for _, r := range created {
+		if at := r.RequestReceivedTimestamp.Time; at.After(asked) && at.Before(submitted) {
+			others = append(others, r.ObjectRef.Namespace+"/"+r.ObjectRef.Name)
+		}
+	}
+	return others, nil
 }
 
 // requests are those in the audit log behind an offset.
@@ -118,4 +134,33 @@ func (l *lab) requests(offset int64) ([]request, error) {
 		}
 	}
 	return all, lines.Err()
+}
+
+func TestDriversBetweenAnApplicationAndItsDriverAreCounted(t *testing.T) {
+	t.Parallel()
+	at := func(second int64, user, resource, namespace, name string) (r request) {
+		r.Verb, r.User.Username, r.ResponseStatus.Code = "create", user, 201
+		r.ObjectRef.Resource, r.ObjectRef.Namespace, r.ObjectRef.Name = resource, namespace, name
+		r.RequestReceivedTimestamp = metav1.NewMicroTime(time.Unix(second, 0))
+		return r
+	}
+	app, driver := at(2, "admin", "sparkapplications", bystanders, "calm"), at(4, operatorUser, "pods", bystanders, "calm-driver")
+	earlier, between, later := at(1, operatorUser, "pods", "a", "earlier"), at(3, operatorUser, "pods", "a", "between"), at(5, operatorUser, "pods", "a", "later")
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: bystanders, Name: "calm-driver"}}
+	for _, c := range []struct {
+		reason string
+		log    []request
+		want   []string
+		fails  bool
+	}{
+		{reason: "the log has the order of the requests", log: []request{earlier, app, between, driver, later}, want: []string{"a/between"}},
+		{reason: "the answer to the one who created the application was written down last", log: []request{earlier, between, driver, app}, want: []string{"a/between"}},
+		{reason: "the log is behind", log: []request{app, between}, fails: true},
+		{reason: "the log does not have the application yet", log: []request{between, driver}, fails: true},
+	} {
+		got, err := before(c.log, "calm", pod)
+		if !slices.Equal(got, c.want) || (err != nil) != c.fails {
+			t.Errorf("%s: %q, %v, and not %q", c.reason, got, err, c.want)
+		}
+	}
 }

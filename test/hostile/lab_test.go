@@ -127,7 +127,8 @@ func (l *lab) serve(t *testing.T) {
 	policy := filepath.Join(l.dir, "policy.yaml")
 	write(t, policy, auditPolicy)
 	env := &envtest.Environment{CRDDirectoryPaths: []string{filepath.Join(root, "config", "crd", "bases")}, ErrorIfCRDPathMissing: true}
-	env.ControlPlane.GetAPIServer().Configure().Append("audit-log-path", l.audit).Append("audit-policy-file", policy)
+	env.ControlPlane.GetAPIServer().Configure().
+		Append("audit-log-path", l.audit).Append("audit-policy-file", policy).Append("audit-log-maxsize", "10000") // a log that turns has lost its beginning: by default after 100 MB
 	cfg, err := env.Start()
 	if err != nil {
 		t.Fatalf("start API server: %v", err)
