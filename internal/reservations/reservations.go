@@ -23,7 +23,7 @@ import (
 // harmless: the reservations are made again from what runs, and waiting applications are checked again.
 type Manager struct {
 	clock clock.PassiveClock
-	kinds *informers.SchedulerKinds
+	kinds Kinds
 
 	mu     sync.Mutex
 	ledger *scheduler.Ledger
@@ -39,6 +39,12 @@ type Manager struct {
 	unplaced unplaced
 }
 
+// Kinds are an informers.SchedulerKinds: they know which APIs are installed, and reach the controllers.
+type Kinds interface {
+	Unavailable(d scheduler.Descriptor) (scheduler.Admission, bool)
+	Enqueue(apps []scheduler.Key)
+}
+
 // waiter is an application that waits for its scheduler.
 type waiter struct {
 	since time.Time
@@ -47,7 +53,7 @@ type waiter struct {
 
 // New returns an empty memory. Without kinds every API counts as installed. Pods may have ended while no operator
 // ran, so room counts as made now.
-func New(now clock.PassiveClock, kinds *informers.SchedulerKinds, order scheduler.Order) *Manager {
+func New(now clock.PassiveClock, kinds Kinds, order scheduler.Order) *Manager {
 	return &Manager{clock: now, kinds: kinds, generation: 1, ledger: scheduler.NewLedger(order), waiting: map[scheduler.Key]waiter{}, loose: loose{}, entered: map[scheduler.Key]string{}, room: now.Now(),
 		unplaced: newUnplaced()}
 }

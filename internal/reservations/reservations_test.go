@@ -19,7 +19,6 @@ import (
 
 	"github.com/firesteel-dev/firesteel/internal/admission"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
-	"github.com/firesteel-dev/firesteel/internal/informers"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
@@ -29,6 +28,26 @@ import (
 var start = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 
 var inLine = scheduler.Line{Namespace: "a", Quota: "q", Resource: "cpu"}
+
+// controllers note who is enqueued. Every API is installed.
+type controllers struct{ names []string }
+
+func (*controllers) Unavailable(scheduler.Descriptor) (none scheduler.Admission, no bool) {
+	return none, no
+}
+
+func (c *controllers) Enqueue(apps []scheduler.Key) {
+	for _, app := range apps {
+		c.names = append(c.names, app.Name)
+	}
+}
+
+// enqueued returns who was enqueued since it was called last.
+func (c *controllers) enqueued() []string {
+	names := c.names
+	c.names = nil
+	return names
+}
 
 // What is reserved for an application that is deleted, or suspended, is free for others.
 func TestForgottenApplicationsHoldNothing(t *testing.T) {
@@ -94,8 +113,7 @@ func TestRebuild(t *testing.T) {
 // line hears of both, in time.
 func TestSettlingWakesTheFirstInLine(t *testing.T) {
 	now := clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC))
-	k := &informers.SchedulerKinds{}
-	queue := k.Events(schema.GroupKind{})
+	k := &controllers{}
 	m := New(now, k, scheduler.Order{})
 	attempt := func(name string, minute int) scheduler.Attempt {
 		return scheduler.Attempt{App: scheduler.App{Namespace: "a", Name: name}, ID: name + "-1", QueuedAt: now.Now().Add(time.Duration(minute) * time.Minute)}
@@ -106,18 +124,12 @@ func TestSettlingWakesTheFirstInLine(t *testing.T) {
 		m.ledger.Record(a, scheduler.Admission{Verdict: scheduler.Wait, Lines: []scheduler.Place{{Line: inLine}}}, m.clock.Now())
 		m.startWaiting(a.App.Key(), waiter{since: a.QueuedAt})
 	}
-	enqueued := func() (names []string) {
-		for len(queue) > 0 {
-			names = append(names, (<-queue).Object.GetName())
-		}
-		return names
-	}
 	m.Settle(running.ID, scheduler.Progress{DriverCreated: true, DriverRunning: true})
-	if diff := cmp.Diff([]string{"first"}, enqueued()); diff != "" {
+	if diff := cmp.Diff([]string{"first"}, k.enqueued()); diff != "" {
 		t.Errorf("the driver runs (-want +got):\n%s", diff)
 	}
 	m.Settle(running.ID, scheduler.Progress{DriverCreated: true, DriverRunning: true})
-	if names := enqueued(); len(names) != 0 {
+	if names := k.enqueued(); len(names) != 0 {
 		t.Errorf("what is known already enqueues %v", names)
 	}
 	o := m.ledger.Outstanding(first, now.Now())
@@ -212,8 +224,7 @@ func TestAdmittingEnqueuesTheNext(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, _ := admission.Validate(resolve.Load(kubeflow.SparkApplications{}, testutil.Pi(), lifecycle.Record{}, resolve.Operator{}, start)).Candidate(registry, nil)
-	k := &informers.SchedulerKinds{}
-	queue := k.Events(schema.GroupKind{})
+	k := &controllers{}
 	m := New(clocktesting.NewFakePassiveClock(start), k, scheduler.Order{})
 	next := scheduler.Attempt{App: scheduler.App{Namespace: "a", Name: "next"}, ID: "next-1", QueuedAt: start.Add(time.Minute)}
 	for _, a := range []scheduler.Attempt{c.Attempt(), next} {
@@ -223,8 +234,8 @@ func TestAdmittingEnqueuesTheNext(t *testing.T) {
 	if r, err := m.Admit(t.Context(), c, nil); err != nil || r.Verdict != scheduler.Admit {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	if len(queue) != 1 || (<-queue).Object.GetName() != "next" {
-		t.Errorf("the next one is not enqueued")
+	if diff := cmp.Diff([]string{"next"}, k.enqueued()); diff != "" {
+		t.Errorf("the next one is not enqueued (-want +got):\n%s", diff)
 	}
 }
 
