@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/cache"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -30,7 +31,9 @@ type classCache struct {
 	known  *cache.LRUExpireCache
 }
 
-func newClassCache() *classCache { return &classCache{known: cache.NewLRUExpireCache(classesKept)} }
+func newClassCache(now clock.PassiveClock) *classCache {
+	return &classCache{known: cache.NewLRUExpireCacheWithClock(classesKept, now)}
+}
 
 // get fills in the PriorityClass of a name, of now or of a moment ago.
 func (s *classCache) get(ctx context.Context, live client.Reader, key client.ObjectKey, o *unstructured.Unstructured) error {

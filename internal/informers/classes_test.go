@@ -12,7 +12,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/cache"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -31,7 +30,7 @@ func TestPriorityClassesAreRemembered(t *testing.T) {
 			gets <- key.Name
 			return c.Get(ctx, key, o, options...)
 		}}).Build()
-	k := &SchedulerKinds{live: live, classes: &classCache{known: cache.NewLRUExpireCacheWithClock(classesKept, now)}}
+	k := newKindCache(kindCacheOptions{Live: live, Clock: now})
 	get := func(name string) (int64, error) {
 		var o unstructured.Unstructured
 		o.SetGroupVersionKind(scheduler.PriorityClassKind)

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
@@ -28,9 +29,39 @@ const (
 	spreadOver    = 20 * time.Second
 )
 
+// enqueuer decides which applications an object that changes concerns.
+type enqueuer struct {
+	options enqueuerOptions
+
+	mu sync.Mutex
+	// everywhere has the kinds of which a plugin has read the objects of all namespaces.
+	everywhere map[schema.GroupVersionKind]bool
+	// enqueuedAt is when all who wait were enqueued last.
+	enqueuedAt map[kindIn]time.Time
+}
+
+type enqueuerOptions struct {
+	Plugins  []scheduler.Plugin
+	Families []lifecycle.Family
+	// Waiters are those of SchedulerOptions.
+	Waiters func(kind schema.GroupVersionKind, namespace string, everywhere bool, most int) []scheduler.Key
+	Enqueue func([]scheduler.Key)
+	Clock   clock.PassiveClock
+}
+
+// kindIn is a kind in a namespace; "" is for all of them.
+type kindIn struct {
+	kind      schema.GroupVersionKind
+	namespace string
+}
+
+func newEnqueuer(o enqueuerOptions) *enqueuer {
+	return &enqueuer{options: o, everywhere: map[schema.GroupVersionKind]bool{}, enqueuedAt: map[kindIn]time.Time{}}
+}
+
 // handler enqueues the application that an object belongs to, or those that wait for a change of its kind.
-func (k *SchedulerKinds) handler(kind schema.GroupVersionKind) toolscache.ResourceEventHandler {
-	ignored := k.ignored(kind)
+func (e *enqueuer) handler(kind schema.GroupVersionKind) toolscache.ResourceEventHandler {
+	ignored := e.ignored(kind)
 	changed := func(o any) {
 		if gone, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
 			o = gone.Obj
@@ -39,11 +70,11 @@ func (k *SchedulerKinds) handler(kind schema.GroupVersionKind) toolscache.Resour
 		if !ok {
 			return
 		}
-		if apps := appsOf(k.options.Families, object); len(apps) > 0 {
-			k.Enqueue(apps)
+		if apps := appsOf(e.options.Families, object); len(apps) > 0 {
+			e.options.Enqueue(apps)
 			return
 		}
-		k.enqueueWaiters(kind, object.GetNamespace())
+		e.enqueueWaiters(kind, object.GetNamespace())
 	}
 	return toolscache.ResourceEventHandlerFuncs{
 		AddFunc: changed,
@@ -57,10 +88,10 @@ func (k *SchedulerKinds) handler(kind schema.GroupVersionKind) toolscache.Resour
 }
 
 // ignored are the fields of a kind that no plugin decides by which reads it.
-func (k *SchedulerKinds) ignored(kind schema.GroupVersionKind) [][]string {
+func (e *enqueuer) ignored(kind schema.GroupVersionKind) [][]string {
 	var all [][]string
 	first := true
-	for _, p := range k.options.Plugins {
+	for _, p := range e.options.Plugins {
 		d := p.Describe()
 		if !slices.Contains(d.Reads, kind) && !slices.Contains(d.Owns, kind) {
 			continue
@@ -111,70 +142,49 @@ func without(content map[string]any, path []string) map[string]any {
 
 // noteRead records that a plugin has read the objects of all namespaces: from then on a change of one concerns all who
 // wait for the kind.
-func (k *SchedulerKinds) noteRead(kind schema.GroupVersionKind, namespace string) {
+func (e *enqueuer) noteRead(kind schema.GroupVersionKind, namespace string) {
 	if namespace != "" {
 		return
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if state := k.known[kind]; state != nil {
-		state.everywhere = true
-	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.everywhere[kind] = true
 }
 
 // enqueueWaiters enqueues those that wait for a change of the kind: the first in line at once, the others spread over some
 // time and at most every enqueuePeriod. What happens in one namespace concerns those in it alone, as long as no reconcile has read
 // the kind in all of them, and the lines in it first in any case; "" stands for all.
-func (k *SchedulerKinds) enqueueWaiters(kind schema.GroupVersionKind, namespace string) {
-	k.mu.Lock()
-	state := k.known[kind]
-	everywhere := state != nil && state.everywhere
-	k.mu.Unlock()
-	first := k.options.Waiters(kind, namespace, everywhere, FirstInLine+1)
-	k.Enqueue(first[:min(len(first), FirstInLine)])
-	place := namespace
+func (e *enqueuer) enqueueWaiters(kind schema.GroupVersionKind, namespace string) {
+	e.mu.Lock()
+	everywhere := e.everywhere[kind]
+	e.mu.Unlock()
+	first := e.options.Waiters(kind, namespace, everywhere, FirstInLine+1)
+	e.options.Enqueue(first[:min(len(first), FirstInLine)])
+	place := kindIn{kind, namespace}
 	if everywhere {
-		place = ""
+		place.namespace = ""
 	}
-	if len(first) <= FirstInLine || !k.mayEnqueueAll(state, place) {
+	if len(first) <= FirstInLine || !e.mayEnqueueAll(place) {
 		return
 	}
-	rest := k.options.Waiters(kind, namespace, everywhere, maxPending)
+	rest := e.options.Waiters(kind, namespace, everywhere, maxPending)
 	rest = rest[min(len(rest), FirstInLine):] // others may have begun or ceased to wait meanwhile
 	for i := range rest {
-		time.AfterFunc(spreadOver*time.Duration(i+1)/time.Duration(len(rest)), func() { k.Enqueue(rest[i : i+1]) })
+		time.AfterFunc(spreadOver*time.Duration(i+1)/time.Duration(len(rest)), func() { e.options.Enqueue(rest[i : i+1]) })
 	}
 }
 
 // mayEnqueueAll is whether those who are not first in line are to be enqueued again, and notes that they are.
-func (k *SchedulerKinds) mayEnqueueAll(state *kindState, namespace string) bool {
-	if state == nil {
-		return true
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	now := k.now()
-	maps.DeleteFunc(state.enqueuedAt, func(_ string, at time.Time) bool { return now.Sub(at) >= enqueuePeriod })
-	if _, again := state.enqueuedAt[namespace]; again {
+func (e *enqueuer) mayEnqueueAll(place kindIn) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	now := e.options.Clock.Now()
+	maps.DeleteFunc(e.enqueuedAt, func(_ kindIn, at time.Time) bool { return now.Sub(at) >= enqueuePeriod })
+	if _, again := e.enqueuedAt[place]; again {
 		return false
 	}
-	if state.enqueuedAt == nil {
-		state.enqueuedAt = map[string]time.Time{}
-	}
-	state.enqueuedAt[namespace] = now
+	e.enqueuedAt[place] = now
 	return true
-}
-
-// Enqueue sends applications to their controllers.
-func (k *SchedulerKinds) Enqueue(apps []scheduler.Key) {
-	for _, app := range apps {
-		k.triggers.enqueue(app)
-	}
-}
-
-// Events are the applications of a kind that are to be reconciled.
-func (k *SchedulerKinds) Events(kind schema.GroupKind) <-chan event.GenericEvent {
-	return k.triggers.of(kind)
 }
 
 // appsOf names the applications of an object, by its labels.
@@ -193,28 +203,33 @@ const maxPending = 10000
 
 // triggers reach the controller of each kind.
 type triggers struct {
-	mu    sync.Mutex
-	kinds map[schema.GroupKind]chan event.GenericEvent
+	mu       sync.Mutex
+	channels map[schema.GroupKind]chan event.GenericEvent
 }
 
-// of returns the events of a kind.
-func (w *triggers) of(kind schema.GroupKind) chan event.GenericEvent {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.kinds == nil {
-		w.kinds = map[schema.GroupKind]chan event.GenericEvent{}
-	}
-	if w.kinds[kind] == nil {
-		w.kinds[kind] = make(chan event.GenericEvent, maxPending)
-	}
-	return w.kinds[kind]
+func newTriggers() *triggers {
+	return &triggers{channels: map[schema.GroupKind]chan event.GenericEvent{}}
 }
 
-// enqueue sends an application to its controller. A full channel is harmless: every wait has a timer.
-func (w *triggers) enqueue(app scheduler.Key) {
-	named := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: app.Namespace, Name: app.Name}}
-	select {
-	case w.of(app.Kind) <- event.GenericEvent{Object: named}:
-	default:
+// Events are the applications of a kind that are to be reconciled.
+func (t *triggers) Events(kind schema.GroupKind) <-chan event.GenericEvent { return t.channel(kind) }
+
+func (t *triggers) channel(kind schema.GroupKind) chan event.GenericEvent {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.channels[kind] == nil {
+		t.channels[kind] = make(chan event.GenericEvent, maxPending)
+	}
+	return t.channels[kind]
+}
+
+// Enqueue sends applications to their controllers. A full channel is harmless: every wait has a timer.
+func (t *triggers) Enqueue(apps []scheduler.Key) {
+	for _, app := range apps {
+		named := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: app.Namespace, Name: app.Name}}
+		select {
+		case t.channel(app.Kind) <- event.GenericEvent{Object: named}:
+		default:
+		}
 	}
 }

@@ -9,9 +9,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -19,17 +22,18 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/namespaced"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
-// enqueued are the applications on their way to a controller. Those of these tests have no kind.
-func (k *SchedulerKinds) pending() chan event.GenericEvent { return k.triggers.of(schema.GroupKind{}) }
+// pending are the applications on their way to a controller. Those of these tests have no kind.
+func (c crowd) pending() <-chan event.GenericEvent { return c.Events(schema.GroupKind{}) }
 
 // enqueued returns who was enqueued since it was called last.
-func (k *SchedulerKinds) enqueued() (names []string) {
-	for len(k.pending()) > 0 {
-		o := (<-k.pending()).Object
+func (c crowd) enqueued() (names []string) {
+	for len(c.pending()) > 0 {
+		o := (<-c.pending()).Object
 		names = append(names, o.GetNamespace()+"/"+o.GetName())
 	}
 	return names
@@ -66,13 +70,16 @@ func TestAChangeWakesItsNamespace(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			k := crowd()
-			k.live = fake.NewClientBuilder().WithScheme(testutil.Scheme()).Build()
-			k.waitedForBy(scheduler.Key{Namespace: "a", Name: "early"}, scheduler.Key{Namespace: "b", Name: "late"})
+			k := crowdOf(nil, scheduler.Key{Namespace: "a", Name: "early"}, scheduler.Key{Namespace: "b", Name: "late"})
+			nothing, err := namespaced.New(&rest.Config{}, cache.Options{Scheme: testutil.Scheme(), Mapper: meta.NewDefaultRESTMapper(nil)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			reader := newKindCache(kindCacheOptions{Cache: nothing, Live: fake.NewClientBuilder().WithScheme(testutil.Scheme()).Build(), Listed: k.noteRead})
 			for _, namespace := range tc.read {
 				var list unstructured.UnstructuredList
 				list.SetGroupVersionKind(queues.GroupVersion().WithKind(queues.Kind + "List"))
-				if err := k.List(t.Context(), &list, client.InNamespace(namespace)); err != nil {
+				if err := reader.List(t.Context(), &list, client.InNamespace(namespace)); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -86,16 +93,13 @@ func TestAChangeWakesItsNamespace(t *testing.T) {
 
 // However many wait elsewhere before: those whose namespace has room now hear of it, and all of them in time.
 func TestEachNamespaceHasItsOwnLine(t *testing.T) {
-	k := crowd()
-	now := start
-	k.now = func() time.Time { return now }
 	var all []scheduler.Key
 	for _, namespace := range []string{"a", "b"} {
 		for i := range FirstInLine + 5 {
 			all = append(all, scheduler.Key{Namespace: namespace, Name: fmt.Sprintf("app-%02d", i)})
 		}
 	}
-	k.waitedForBy(all...)
+	k := crowdOf(nil, all...)
 	steps := []struct {
 		reason    string
 		after     time.Duration
@@ -108,18 +112,17 @@ func TestEachNamespaceHasItsOwnLine(t *testing.T) {
 		{reason: "that is long ago", after: enqueuePeriod, namespace: "b", all: true},
 	}
 	for _, step := range steps {
-		now = now.Add(step.after)
-		_, on := k.known[queues].enqueuedAt[step.namespace]
-		was := k.known[queues].enqueuedAt[step.namespace]
+		k.now.SetTime(k.now.Now().Add(step.after))
+		was, on := k.enqueuedAt[kindIn{queues, step.namespace}]
 		k.enqueueWaiters(queues, step.namespace)
 		if enqueued := k.enqueued(); len(enqueued) < FirstInLine || enqueued[0] != step.namespace+"/app-00" || enqueued[FirstInLine-1] != fmt.Sprintf("%s/app-%02d", step.namespace, FirstInLine-1) {
 			t.Errorf("%s: enqueued are %v", step.reason, enqueued)
 		}
-		if news := !on || !was.Equal(k.known[queues].enqueuedAt[step.namespace]); news != step.all {
+		if news := !on || !was.Equal(k.enqueuedAt[kindIn{queues, step.namespace}]); news != step.all {
 			t.Errorf("%s: all enqueued %v, want %v", step.reason, news, step.all)
 		}
 	}
-	if n := len(k.known[queues].enqueuedAt); n != 1 {
+	if n := len(k.enqueuedAt); n != 1 {
 		t.Errorf("%d namespaces are remembered, want the one of the last period", n)
 	}
 }
@@ -157,9 +160,8 @@ func TestOnlyChangesWake(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			k := crowd()
-			k.waitedForBy(scheduler.Key{Namespace: "a", Name: "waits"})
-			k.options.Plugins = []scheduler.Plugin{reading{ignores: [][]string{{"status", "allocated"}, {"status", "running"}}}, reading{ignores: [][]string{{"status", "allocated"}}}}
+			plugins := []scheduler.Plugin{reading{ignores: [][]string{{"status", "allocated"}, {"status", "running"}}}, reading{ignores: [][]string{{"status", "allocated"}}}}
+			k := crowdOf(plugins, scheduler.Key{Namespace: "a", Name: "waits"})
 			open := func(o map[string]any) { o["status"] = map[string]any{"state": "Open", "allocated": "1"} }
 			before, after := quotaIn("a", open), quotaIn("a", func(o map[string]any) { open(o); tc.change(o) })
 			if tc.app != "" {
@@ -183,8 +185,7 @@ func TestDeletionsWake(t *testing.T) {
 	for name, gone := range map[string]any{
 		"Seen": quotaIn("a", nil), "Missed": toolscache.DeletedFinalStateUnknown{Key: "a/quota", Obj: quotaIn("a", nil)},
 	} {
-		k := crowd()
-		k.waitedForBy(scheduler.Key{Namespace: "a", Name: "waits"})
+		k := crowdOf(nil, scheduler.Key{Namespace: "a", Name: "waits"})
 		k.handler(queues).OnDelete(gone)
 		if diff := cmp.Diff([]string{"a/waits"}, k.enqueued()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)

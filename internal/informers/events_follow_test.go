@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
+	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -27,18 +28,16 @@ import (
 
 // followedCluster is one whose events are followed, and what it was asked.
 type followedCluster struct {
-	*SchedulerKinds
+	*kindCache
 	lists, watches atomic.Int32
 	stream         *watch.FakeWatcher
 	refuse         error
-	now            atomic.Pointer[time.Time]
+	now            *clocktesting.FakePassiveClock
 }
 
 func follow(t *testing.T, stored ...string) *followedCluster {
 	t.Helper()
-	f := &followedCluster{stream: watch.NewFake()}
-	at := start
-	f.now.Store(&at)
+	f := &followedCluster{stream: watch.NewFake(), now: clocktesting.NewFakePassiveClock(start)}
 	live := fake.NewClientBuilder().WithScheme(testutil.Scheme()).WithInterceptorFuncs(interceptor.Funcs{
 		List: func(_ context.Context, _ client.WithWatch, list client.ObjectList, _ ...client.ListOption) error {
 			f.lists.Add(1)
@@ -59,10 +58,10 @@ func follow(t *testing.T, stored ...string) *followedCluster {
 			return f.stream, f.refuse
 		},
 	}).Build()
-	f.SchedulerKinds = &SchedulerKinds{live: live, now: func() time.Time { return *f.now.Load() }}
+	f.kindCache = newKindCache(kindCacheOptions{Live: live, Clock: f.now})
 	ctx, stop := context.WithCancel(t.Context())
 	t.Cleanup(stop)
-	f.eventCache.begin(ctx)
+	f.events.begin(ctx)
 	return f
 }
 
@@ -105,8 +104,7 @@ func (f *followedCluster) becomes(t *testing.T, reason string, want ...string) {
 func TestEventsAreFollowed(t *testing.T) {
 	f := follow(t, "b")
 	f.becomes(t, "it is read once", "listed")
-	later := start.Add(time.Hour)
-	f.now.Store(&later)
+	f.now.SetTime(start.Add(time.Hour))
 	f.words(t) // or no one has asked for an hour
 	f.stream.Add(eventNamed("a", "added"))
 	f.becomes(t, "another event", "added", "listed")
@@ -139,8 +137,7 @@ func TestEventsThatCannotBeFollowed(t *testing.T) {
 	f := follow(t, "b")
 	f.refuse = errors.New("forbidden")
 	for i, after := range []time.Duration{0, eventsHold - time.Second, time.Second} {
-		at := f.now.Load().Add(after)
-		f.now.Store(&at)
+		f.now.SetTime(f.now.Now().Add(after))
 		f.words(t)
 		if want := int32(1 + i/2); f.lists.Load() != want {
 			t.Errorf("step %d: %d LIST requests, want %d", i, f.lists.Load(), want)

@@ -18,6 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/clock"
+	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -25,8 +27,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
-// asking is a watch over schedulers' kinds at an API server that counts the questions, and refuses them if told so.
-func asking(t *testing.T, now *time.Time) (k *SchedulerKinds, questions *int, refuse *error) {
+// asking is a reader of schedulers' kinds at an API server that counts the questions, and refuses them if told so.
+func asking(t *testing.T, now clock.PassiveClock) (k *kindCache, questions *int, refuse *error) {
 	t.Helper()
 	questions, refuse = new(int), new(error)
 	live := fake.NewClientBuilder().WithScheme(testutil.Scheme()).
@@ -47,23 +49,23 @@ func asking(t *testing.T, now *time.Time) (k *SchedulerKinds, questions *int, re
 				return c.List(ctx, list, options...)
 			},
 		}).Build()
-	return &SchedulerKinds{live: live, now: func() time.Time { return *now }}, questions, refuse
+	return newKindCache(kindCacheOptions{Live: live, Clock: now}), questions, refuse
 }
 
 // say lets a scheduler say something about a group.
-func say(t *testing.T, k *SchedulerKinds, namespace, group, words string) {
+func say(t *testing.T, k *kindCache, namespace, group, words string) {
 	t.Helper()
 	o := &corev1.Event{
 		ObjectMeta:     metav1.ObjectMeta{Namespace: namespace, GenerateName: "e-"},
 		InvolvedObject: corev1.ObjectReference{Kind: "PodGroup", Name: group}, Message: words,
 	}
-	if err := k.live.Create(t.Context(), o); err != nil {
+	if err := k.options.Live.Create(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // eventsOf asks what was said about a group.
-func eventsOf(t *testing.T, k *SchedulerKinds, namespace, group string) ([]string, error) {
+func eventsOf(t *testing.T, k *kindCache, namespace, group string) ([]string, error) {
 	t.Helper()
 	var list unstructured.UnstructuredList
 	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("EventList"))
@@ -79,8 +81,8 @@ func eventsOf(t *testing.T, k *SchedulerKinds, namespace, group string) ([]strin
 
 // What a scheduler says about a group is asked for every ten seconds, however often the group's application is enqueued.
 func TestEventsAreRememberedForAWhile(t *testing.T) {
-	now := start
-	k, questions, _ := asking(t, &now)
+	now := clocktesting.NewFakePassiveClock(start)
+	k, questions, _ := asking(t, now)
 	say(t, k, "jobs", "g", "overused cpu")
 	steps := []struct {
 		reason           string
@@ -97,7 +99,7 @@ func TestEventsAreRememberedForAWhile(t *testing.T) {
 		{reason: "the answer is old", after: time.Second, namespace: "jobs", group: "g", want: "[overused cpu overused memory]", questions: 4},
 	}
 	for i, step := range steps {
-		now = now.Add(step.after)
+		now.SetTime(now.Now().Add(step.after))
 		if i == 1 {
 			say(t, k, "jobs", "g", "overused memory")
 		}
@@ -114,7 +116,6 @@ func TestEventsAreRememberedForAWhile(t *testing.T) {
 // All who wait in a namespace ask for the same list at the same time, for example when their queue changes: it is read once for
 // all of them, page by page, and has no more of an event than schedulers' plugins read.
 func TestOneListServesANamespace(t *testing.T) {
-	now := start
 	var lists atomic.Int32
 	pages := map[string]string{"": "1", "1": "2", "2": ""}
 	live := fake.NewClientBuilder().WithScheme(testutil.Scheme()).WithInterceptorFuncs(interceptor.Funcs{
@@ -139,7 +140,7 @@ func TestOneListServesANamespace(t *testing.T) {
 			return nil
 		},
 	}).Build()
-	k := &SchedulerKinds{live: live, now: func() time.Time { return now }}
+	k := newKindCache(kindCacheOptions{Live: live, Clock: clocktesting.NewFakePassiveClock(start)})
 	var waiters errgroup.Group
 	for range 1000 {
 		waiters.Go(func() error {
@@ -166,7 +167,7 @@ func TestOneListServesANamespace(t *testing.T) {
 
 // A list that never ends is cut, and says so.
 func TestListOfEventsIsBounded(t *testing.T) {
-	now, lists := start, 0
+	lists := 0
 	live := fake.NewClientBuilder().WithScheme(testutil.Scheme()).WithInterceptorFuncs(interceptor.Funcs{
 		List: func(_ context.Context, _ client.WithWatch, list client.ObjectList, _ ...client.ListOption) error {
 			lists++
@@ -174,7 +175,7 @@ func TestListOfEventsIsBounded(t *testing.T) {
 			return nil
 		},
 	}).Build()
-	k := &SchedulerKinds{live: live, now: func() time.Time { return now }}
+	k := newKindCache(kindCacheOptions{Live: live, Clock: clocktesting.NewFakePassiveClock(start)})
 	for range 2 {
 		var list unstructured.UnstructuredList
 		list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("EventList"))
@@ -186,8 +187,8 @@ func TestListOfEventsIsBounded(t *testing.T) {
 
 // No answer is not remembered: the next one to ask may get one.
 func TestTroubleWithEventsIsNotRemembered(t *testing.T) {
-	now := start
-	k, questions, refuse := asking(t, &now)
+	now := clocktesting.NewFakePassiveClock(start)
+	k, questions, refuse := asking(t, now)
 	*refuse = errors.New("the API server is failing")
 	if _, err := eventsOf(t, k, "jobs", "g"); !errors.Is(err, *refuse) {
 		t.Fatalf("error %v", err)
@@ -200,8 +201,8 @@ func TestTroubleWithEventsIsNotRemembered(t *testing.T) {
 
 // However many groups there are, so many answers are kept; old ones make room.
 func TestMemoryOfEventsIsBounded(t *testing.T) {
-	now := start
-	k, questions, _ := asking(t, &now)
+	now := clocktesting.NewFakePassiveClock(start)
+	k, questions, _ := asking(t, now)
 	ask := func(from, to int) {
 		for i := from; i < to; i++ {
 			if _, err := eventsOf(t, k, "jobs", fmt.Sprint("g-", i)); err != nil {
@@ -210,16 +211,16 @@ func TestMemoryOfEventsIsBounded(t *testing.T) {
 		}
 	}
 	ask(0, eventLists+10)
-	if n := len(k.eventCache.lists); n != eventLists {
+	if n := len(k.events.lists); n != eventLists {
 		t.Errorf("%d answers are remembered, want %d", n, eventLists)
 	}
 	ask(0, eventLists)
 	if want := eventLists + 10; *questions != want {
 		t.Errorf("%d questions, want %d: the first ones are remembered", *questions, want)
 	}
-	now = now.Add(eventsHold)
+	now.SetTime(start.Add(eventsHold))
 	ask(eventLists, eventLists+1)
-	if n := len(k.eventCache.lists); n != 1 {
+	if n := len(k.events.lists); n != 1 {
 		t.Errorf("%d answers are remembered once all others are old, want 1", n)
 	}
 }

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
@@ -22,24 +22,17 @@ var queues = schema.GroupVersionKind{Group: "batch.example.org", Version: "v1", 
 
 var start = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 
-// crowd is the watch over a kind that 5,000 applications wait for, at a time that stands still.
-func crowd() *SchedulerKinds {
-	var apps []scheduler.Key
-	for i := range waiters {
-		apps = append(apps, scheduler.Key{Namespace: "jobs", Name: fmt.Sprintf("app-%04d", i)})
-	}
-	k := &SchedulerKinds{
-		now:     func() time.Time { return start },
-		options: SchedulerOptions{Families: []lifecycle.Family{{Labels: lifecycle.Labels{App: v1beta2.LabelAppName}}}},
-		known:   map[schema.GroupVersionKind]*kindState{queues: {served: true}},
-	}
-	k.waitedForBy(apps...)
-	return k
+// crowd are the applications that wait for a kind, and the controllers that they are enqueued with.
+type crowd struct {
+	*enqueuer
+	*triggers
+	now *clocktesting.FakePassiveClock
 }
 
-// waitedForBy lets applications wait for the kind, in this order.
-func (k *SchedulerKinds) waitedForBy(apps ...scheduler.Key) {
-	k.options.Waiters = func(kind schema.GroupVersionKind, namespace string, everywhere bool, most int) (waiting []scheduler.Key) {
+// crowdOf lets applications wait for the kind, in this order, at a time that stands still.
+func crowdOf(plugins []scheduler.Plugin, apps ...scheduler.Key) crowd {
+	t, now := newTriggers(), clocktesting.NewFakePassiveClock(start)
+	waitersFor := func(kind schema.GroupVersionKind, namespace string, everywhere bool, most int) (waiting []scheduler.Key) {
 		for _, app := range apps {
 			if len(waiting) < most && kind == queues && (everywhere || namespace == "" || namespace == app.Namespace) {
 				waiting = append(waiting, app)
@@ -47,11 +40,24 @@ func (k *SchedulerKinds) waitedForBy(apps ...scheduler.Key) {
 		}
 		return waiting
 	}
+	return crowd{newEnqueuer(enqueuerOptions{
+		Plugins: plugins, Families: []lifecycle.Family{{Labels: lifecycle.Labels{App: v1beta2.LabelAppName}}},
+		Waiters: waitersFor, Enqueue: t.Enqueue, Clock: now,
+	}), t, now}
+}
+
+// manyWait is a kind that 5,000 applications wait for.
+func manyWait() crowd {
+	var apps []scheduler.Key
+	for i := range waiters {
+		apps = append(apps, scheduler.Key{Namespace: "jobs", Name: fmt.Sprintf("app-%04d", i)})
+	}
+	return crowdOf(nil, apps...)
 }
 
 // One change of a queue enqueues those who are first in line; the others follow one by one.
 func TestAChangeDoesNotWakeAllAtOnce(t *testing.T) {
-	k := crowd()
+	k := manyWait()
 	k.enqueueWaiters(queues, "")
 	enqueued := len(k.pending())
 	if enqueued < FirstInLine || enqueued > waiters/10 { // a busy machine may see some of the others already
@@ -72,8 +78,8 @@ func TestAChangeDoesNotWakeAllAtOnce(t *testing.T) {
 // BenchmarkQueueUpdate is what one change of a queue costs with 5,000 applications in line, and how many of them it enqueues
 // at once.
 func BenchmarkQueueUpdate(b *testing.B) {
-	k := crowd()
-	k.known[queues].enqueuedAt = map[string]time.Time{"": start} // the others are on their way
+	k := manyWait()
+	k.enqueuedAt[kindIn{kind: queues}] = start // the others are on their way
 	enqueued := 0
 	b.ReportAllocs()
 	for b.Loop() {
@@ -91,8 +97,7 @@ func TestEachKindHasItsController(t *testing.T) {
 	app := func(kind, name string) scheduler.Key {
 		return scheduler.Key{Kind: schema.GroupKind{Group: "example.org", Kind: kind}, Namespace: "jobs", Name: name}
 	}
-	k := crowd()
-	k.waitedForBy(app("Job", "pi"), app("App", "pi"), app("Job", "last"))
+	k := crowdOf(nil, app("Job", "pi"), app("App", "pi"), app("Job", "last"))
 	k.enqueueWaiters(queues, "jobs")
 	var enqueued []scheduler.Key
 	for _, kind := range []string{"App", "Job"} {

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package informers
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/firesteel-dev/firesteel/internal/config"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+)
+
+const (
+	// reviewPeriod is how often the operator's rights are checked.
+	reviewPeriod = time.Minute
+	// reviewIn is in how many namespaces they are checked.
+	reviewIn = 5
+)
+
+// availability is which kinds of the plugins are installed, and which of the rights that plugins declare the operator lacks.
+type availability struct {
+	options availabilityOptions
+	kinds   []schema.GroupVersionKind
+	// reviewedAt is when all rights were checked; zero has them checked the next time.
+	reviewedAt time.Time
+
+	mu sync.Mutex
+	// namespaces are where rights are looked for; "" for all namespaces.
+	namespaces []string
+	// served has the kinds that were looked for, and denied the rights. Only discover writes them, and reads them without the lock.
+	served map[schema.GroupVersionKind]bool
+	denied map[scheduler.Access]bool
+}
+
+type availabilityOptions struct {
+	Discovery discovery.ServerResourcesInterface
+	Mapper    meta.RESTMapper
+	// Live is asked for the operator's rights.
+	Live    client.Writer
+	Plugins []scheduler.Plugin
+	// Namespaces are those of Configure.
+	Namespaces []string
+	Clock      clock.PassiveClock
+}
+
+func newAvailability(o availabilityOptions) *availability {
+	return &availability{options: o, kinds: kindsOf(o.Plugins), namespaces: o.Namespaces, served: map[schema.GroupVersionKind]bool{}, denied: map[scheduler.Access]bool{}}
+}
+
+// kindsOf returns the kinds that plugins read. Core kinds that the operator reads anyway are read live.
+func kindsOf(plugins []scheduler.Plugin) []schema.GroupVersionKind {
+	var found []schema.GroupVersionKind
+	for _, p := range plugins {
+		d := p.Describe()
+		wanted := slices.Concat(d.Owns, d.Reads)
+		for _, api := range d.Needs {
+			for _, version := range api.Versions {
+				wanted = append(wanted, api.WithVersion(version))
+			}
+		}
+		for _, kind := range wanted {
+			if !slices.Contains(found, kind) && kind.Kind != eventKind {
+				found = append(found, kind)
+			}
+		}
+	}
+	return found
+}
+
+// Configure takes over for which namespaces rights are needed.
+func (a *availability) Configure(c config.OperatorConfiguration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.namespaces = Targets(c)
+}
+
+// discover compares what is installed with what was, and reviews the rights.
+func (a *availability) discover(ctx context.Context) {
+	groups := map[schema.GroupVersion]map[string]bool{}
+	for _, kind := range a.kinds {
+		kinds, looked := groups[kind.GroupVersion()]
+		if !looked {
+			list, err := a.options.Discovery.ServerResourcesForGroupVersion(kind.GroupVersion().String())
+			if err != nil && !apierrors.IsNotFound(err) {
+				continue // an API server that fails proves nothing
+			}
+			kinds = map[string]bool{}
+			if list != nil {
+				for i := range list.APIResources {
+					kinds[list.APIResources[i].Kind] = true
+				}
+			}
+			groups[kind.GroupVersion()] = kinds
+		}
+		if a.served[kind] != kinds[kind.Kind] {
+			a.reviewedAt = time.Time{}
+		}
+		a.mu.Lock()
+		a.served[kind] = kinds[kind.Kind]
+		a.mu.Unlock()
+	}
+	a.review(ctx)
+}
+
+// review asks the API server for the operator's rights: for all of them now and then, and each time for those that were missing.
+func (a *availability) review(ctx context.Context) {
+	now := a.options.Clock.Now()
+	all := now.Sub(a.reviewedAt) > reviewPeriod
+	if all {
+		a.reviewedAt = now
+	}
+	a.mu.Lock()
+	namespaces := a.namespaces[:min(len(a.namespaces), reviewIn)]
+	a.mu.Unlock()
+	for _, p := range a.options.Plugins {
+		for _, access := range p.Describe().Accesses() {
+			if !all && !a.denied[access] {
+				continue
+			}
+			if may, known := allowed(ctx, a.options.Live, access, namespaces); known {
+				a.mu.Lock()
+				a.denied[access] = !may
+				a.mu.Unlock()
+			}
+		}
+	}
+}
+
+// allowed reports whether the operator has a right in one of the namespaces: a namespace without rights, or one that does
+// not exist, must not disable a plugin in the others. It is not known if the API server does not answer.
+func allowed(ctx context.Context, live client.Writer, access scheduler.Access, namespaces []string) (may, known bool) {
+	for _, namespace := range namespaces {
+		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+			ResourceAttributes: &authorizationv1.ResourceAttributes{Group: access.Group, Resource: access.Resource, Verb: access.Verb, Namespace: namespace},
+		}}
+		if err := live.Create(ctx, review); err != nil {
+			return false, false // no answer is no denial
+		}
+		if review.Status.Allowed {
+			return true, true
+		}
+	}
+	return false, true
+}
+
+// mayWatch reports whether a kind is installed, a plugin's rules say that it is to be watched, and the operator has the right, as discover
+// has found it. It is called by the goroutine that calls discover.
+func (a *availability) mayWatch(kind schema.GroupVersionKind) bool {
+	if !a.served[kind] {
+		return false
+	}
+	mapping, err := a.options.Mapper.RESTMapping(kind.GroupKind(), kind.Version)
+	if err != nil {
+		return false
+	}
+	watch := scheduler.Access{Group: kind.Group, Resource: mapping.Resource.Resource, Verb: "watch"}
+	for _, p := range a.options.Plugins {
+		if slices.Contains(p.Describe().Accesses(), watch) {
+			return !a.denied[watch]
+		}
+	}
+	return false
+}
+
+// Unavailable says why a plugin cannot be asked.
+func (a *availability) Unavailable(d scheduler.Descriptor) (scheduler.Admission, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	served := func(kind schema.GroupVersionKind) bool {
+		served, looked := a.served[kind]
+		return served || !looked
+	}
+	return d.Unready(served, func(right scheduler.Access) bool { return !a.denied[right] })
+}

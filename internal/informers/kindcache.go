@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package informers
+
+import (
+	"context"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/firesteel-dev/firesteel/internal/namespaced"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+)
+
+// kindCache reads the kinds of the plugins: from informers if they are watched, and else live. What is not watched as a whole, events and
+// PriorityClasses, it remembers for a while.
+type kindCache struct {
+	options kindCacheOptions
+	events  eventCache
+	classes *classCache
+	// watched has the kinds that are watched, for the goroutine that calls watch.
+	watched map[schema.GroupVersionKind]bool
+}
+
+type kindCacheOptions struct {
+	// Cache has the informers. It is apart from the manager's: an API that goes away must not block anything else.
+	Cache *namespaced.Cache
+	Live  client.WithWatch
+	// Handler handles the changes of a kind that is watched.
+	Handler func(schema.GroupVersionKind) toolscache.ResourceEventHandler
+	// Listed is told of which kind objects are listed, and in which namespace.
+	Listed func(kind schema.GroupVersionKind, namespace string)
+	Clock  clock.PassiveClock
+}
+
+func newKindCache(o kindCacheOptions) *kindCache {
+	return &kindCache{options: o, classes: newClassCache(o.Clock), watched: map[schema.GroupVersionKind]bool{}}
+}
+
+// objectOfKind is an empty object, which tells the cache what kind is meant.
+func objectOfKind(kind schema.GroupVersionKind) *unstructured.Unstructured {
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(kind)
+	return object
+}
+
+// watch starts or stops watching a kind and reports whether that has changed. A kind that is not watched is read live.
+func (c *kindCache) watch(ctx context.Context, kind schema.GroupVersionKind, may bool) bool {
+	switch {
+	case may == c.watched[kind]:
+		return false
+	case may:
+		informer, err := c.options.Cache.GetInformer(ctx, objectOfKind(kind), cache.BlockUntilSynced(false))
+		if err == nil {
+			_, err = informer.AddEventHandler(c.options.Handler(kind))
+		}
+		if err != nil {
+			ctrllog.FromContext(ctx).Error(err, "cannot watch", "kind", kind.String())
+			return false
+		}
+	default:
+		if err := c.options.Cache.RemoveInformer(ctx, objectOfKind(kind)); err != nil {
+			ctrllog.FromContext(ctx).Error(err, "cannot stop watching", "kind", kind.String())
+		}
+	}
+	c.watched[kind] = may
+	return true
+}
+
+// Get reads an object from its informer, or live if its kind is not watched. PriorityClasses are remembered for a while.
+func (c *kindCache) Get(ctx context.Context, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
+	if class, ok := o.(*unstructured.Unstructured); ok && class.GroupVersionKind() == scheduler.PriorityClassKind {
+		return c.classes.get(ctx, c.options.Live, key, class)
+	}
+	return c.reader(o.GetObjectKind().GroupVersionKind(), key.Namespace).Get(ctx, key, o, options...)
+}
+
+// List reads a list from its informer. One that is chosen by fields is read live: informers have no index for them. Events
+// are remembered, and followed as long as anyone asks for them.
+func (c *kindCache) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	kind := list.GetObjectKind().GroupVersionKind()
+	kind.Kind = strings.TrimSuffix(kind.Kind, "List")
+	var o client.ListOptions
+	o.ApplyOptions(options)
+	events, _ := list.(*unstructured.UnstructuredList)
+	switch {
+	case kind.Kind == eventKind && events != nil:
+		return c.events.list(ctx, c.options.Live, events, o, c.options.Clock.Now)
+	case o.FieldSelector != nil:
+		return c.options.Live.List(ctx, list, options...)
+	}
+	c.options.Listed(kind, o.Namespace)
+	return c.reader(kind, o.Namespace).List(ctx, list, options...)
+}
+
+func (c *kindCache) reader(kind schema.GroupVersionKind, namespace string) client.Reader {
+	if c.options.Cache.Serves(objectOfKind(kind), namespace) {
+		return c.options.Cache
+	}
+	return c.options.Live
+}
+
+// Whole reports whether all objects of a kind are to be seen, not those of some namespaces.
+func (c *kindCache) Whole(kind schema.GroupVersionKind) bool {
+	return c.options.Cache.Whole(objectOfKind(kind))
+}
