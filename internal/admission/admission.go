@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
@@ -43,7 +44,7 @@ func Validate(a resolve.Application) Checked {
 	if err == nil {
 		c.Built, err = build(a.App, a.Identity, profile)
 	}
-	if validation.Undecodable(a.Problems) {
+	if a.App.Malformed != "" {
 		c.Objections = a.Problems
 		return c
 	}
@@ -59,7 +60,7 @@ func Validate(a resolve.Application) Checked {
 
 // withoutNames leaves out what is wrong with names that are made of the application's, if that is refused itself: the user has not written them.
 func withoutNames(a resolve.Application, found []*spark.ConfError) []*spark.ConfError {
-	if !slices.ContainsFunc(a.Problems, func(p *spark.ConfError) bool { return p.Field == "metadata.name" }) {
+	if !slices.ContainsFunc(a.Problems, func(p *spark.ConfError) bool { return p.Field == spark.FieldName }) {
 		return found
 	}
 	return slices.DeleteFunc(found, func(p *spark.ConfError) bool {
@@ -67,9 +68,9 @@ func withoutNames(a resolve.Application, found []*spark.ConfError) []*spark.Conf
 	})
 }
 
-// Warnings are what is accepted and has another effect than it seems, one sentence each.
-func (c Checked) Warnings() []string {
-	return sentences(c.App, validation.Warnings(c.App))
+// Warnings are what is accepted and has another effect than it seems.
+func (c Checked) Warnings() field.ErrorList {
+	return validation.ErrorList(c.App, validation.Warnings(c.App))
 }
 
 func sentences(app spark.Application, problems []*spark.ConfError) []string {

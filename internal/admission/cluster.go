@@ -3,6 +3,7 @@
 package admission
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -81,13 +82,8 @@ func (c Cluster) candidate(checked Checked, r scheduler.Resolution) *Candidate {
 func DryRunCluster(c Cluster, operator resolve.Operator) DryRunResult {
 	f := DryRunResult{checked: c.checked(operator)}
 	f.schedule(operator.Registry, c.request(f.checked.App, nil), c.attempt)
-	for _, e := range f.Errors {
+	for _, e := range slices.Concat(f.Errors, f.Warnings, f.Assumptions) {
 		e.Detail = clusterWords.Replace(e.Detail)
-	}
-	for _, all := range [][]string{f.Warnings, f.Assumptions} {
-		for i := range all {
-			all[i] = clusterWords.Replace(all[i])
-		}
 	}
 	return f
 }

@@ -20,11 +20,11 @@ import (
 type DryRunResult struct {
 	// Errors are what the operator would reject permanently.
 	Errors field.ErrorList
-	// Warnings are sentences about what is accepted: what has another effect than it seems, and what will wait until
-	// an administrator changes the operator's configuration.
-	Warnings []string
-	// Assumptions are sentences about what the cluster must have for the application to start, and what else blocks it.
-	Assumptions []string
+	// Warnings are about what is accepted: what has another effect than it seems, and what will wait until
+	// an administrator changes the operator's configuration. One that is about no field has none.
+	Warnings field.ErrorList
+	// Assumptions are about what the cluster must have for the application to start, and what else blocks it. Most are about no field.
+	Assumptions field.ErrorList
 	// Unavailable says why no scheduler would currently accept the application; "" if one would.
 	Unavailable string
 
@@ -40,14 +40,14 @@ const priorityClass = "PriorityClass"
 func DryRun(a resolve.Application, registry *scheduler.Registry) DryRunResult {
 	c := Validate(a)
 	f := DryRunResult{Errors: validation.ErrorList(c.App, c.Objections), checked: c}
-	if !validation.Undecodable(a.Problems) {
+	if a.App.Malformed == "" {
 		f.Warnings = c.Warnings()
 	}
 	if c.sized {
 		f.schedule(registry, c.request(nil), c.attempt)
 	}
 	if c.App.Suspend {
-		f.Assumptions = append(f.Assumptions, c.App.Fields.Path("suspend")+": nothing is created while it is true")
+		f.assume(c.App.Fields.Path("suspend"), "nothing is created while it is true")
 	}
 	return f
 }
@@ -58,7 +58,9 @@ func (f *DryRunResult) schedule(registry *scheduler.Registry, request scheduler.
 	resolution, answer := registry.Resolve(request)
 	if answer.Verdict == scheduler.Unavailable {
 		f.Unavailable = answer.Message
-		f.Warnings = append(f.Warnings, answer.Message+"; the application waits until then")
+		for _, e := range resolution.Refused {
+			f.Warnings = append(f.Warnings, remark(e.Field, e.Detail+"; the application waits until then"))
+		}
 		return
 	}
 	if resolution.Plugin == nil { // it would be asked if the queue were another one
@@ -69,17 +71,12 @@ func (f *DryRunResult) schedule(registry *scheduler.Registry, request scheduler.
 	annotated := registry.NamespaceDefaults()
 	schedulerKnown := !annotated || asked.Scheduler != ""
 	queueKnown := schedulerKnown && (!annotated || asked.Queue != "")
-	switch {
-	case answer.Verdict != scheduler.Reject || !queueKnown:
-	case len(resolution.Beyond) > 0:
-		f.Errors = append(f.Errors, resolution.Beyond...)
-	default:
-		path := f.candidate.attempt.QueueField()
-		f.Errors = append(f.Errors, invalid(path, strings.TrimPrefix(answer.Message, path+": ")))
+	if queueKnown {
+		f.Errors = append(f.Errors, resolution.Refused...)
 	}
 	if queueKnown && answer.Verdict != scheduler.Reject {
 		if wrong, found := f.candidate.forbiddenQueue(registry); found {
-			f.Errors = append(f.Errors, invalid(wrong.Path, wrong.Problem))
+			f.Errors = append(f.Errors, scheduler.Invalid(wrong.Path, wrong.Problem))
 		}
 	}
 	if schedulerKnown {
@@ -87,10 +84,10 @@ func (f *DryRunResult) schedule(registry *scheduler.Registry, request scheduler.
 		f.findings(queueKnown)
 	}
 	if len(f.Errors) == 0 {
-		f.assume(queueKnown)
+		f.ask(queueKnown)
 	}
 	if annotated && (resolution.Source == scheduler.SourceCluster || asked.Queue == "" && resolution.Plugin.Describe().Supports.Queues) {
-		f.Assumptions = append(f.Assumptions, fmt.Sprintf("no annotation of namespace %s may choose a scheduler or a queue", f.checked.App.Namespace))
+		f.assume("", "no annotation of namespace %s may choose a scheduler or a queue", f.checked.App.Namespace)
 	}
 }
 
@@ -99,7 +96,7 @@ func (f *DryRunResult) users(registry *scheduler.Registry) {
 	switch wrong, found := registry.OtherUser(f.candidate.plugin, f.candidate.attempt); {
 	case !found:
 	case wrong.Uncertain():
-		f.Assumptions = append(f.Assumptions, wrong.Assumption())
+		f.assume("", "%s", wrong.Assumption())
 	default:
 		f.Errors = append(f.Errors, contradiction(f.candidate.attempt.Field(scheduler.FieldScheduler), wrong.Problem()))
 	}
@@ -118,21 +115,21 @@ func (f *DryRunResult) findings(queueKnown bool) {
 	}
 }
 
-// assume asks the plugin as if everything existed that the application names.
-func (f *DryRunResult) assume(queueKnown bool) {
+// ask asks the plugin as if everything existed that the application names.
+func (f *DryRunResult) ask(queueKnown bool) {
 	snapshot := scheduler.Snapshot{}
 	for _, read := range f.candidate.Reads() {
 		if read.Kind != priorityClass {
 			continue // the scheduler's own, which is assumed to let the application start
 		}
 		snapshot[read] = &unstructured.Unstructured{}
-		f.Assumptions = append(f.Assumptions, fmt.Sprintf("%s %s must exist", read.Kind, read.Name))
+		f.assume("", "%s %s must exist", read.Kind, read.Name)
 	}
 	answer, err := scheduler.AdmitAttempt(f.candidate.plugin, f.candidate.attempt, snapshot)
 	switch {
 	case err != nil || answer.Verdict == scheduler.Admit:
 	case answer.Verdict != scheduler.Reject:
-		f.Assumptions = append(f.Assumptions, fmt.Sprintf("the scheduler %s must admit it; the objects that it needs are not shown", f.candidate.attempt.Scheduler))
+		f.assume("", "the scheduler %s must admit it; the objects that it needs are not shown", f.candidate.attempt.Scheduler)
 	case queueKnown: // marks on the pods may depend on the queue
 		f.Errors = append(f.Errors, contradiction(f.candidate.attempt.Field(scheduler.FieldScheduler), answer.Message))
 	}
@@ -172,6 +169,12 @@ func contradiction(path, problem string) *field.Error {
 	return &field.Error{Type: field.ErrorTypeNotSupported, Field: path, BadValue: field.OmitValueType{}, Detail: problem}
 }
 
-func invalid(path, problem string) *field.Error {
-	return field.Invalid(field.NewPath(path), field.OmitValueType{}, problem)
+// remark is about what is accepted; path is "" if it is about no field.
+func remark(path, text string) *field.Error {
+	return &field.Error{Field: path, BadValue: field.OmitValueType{}, Detail: text}
+}
+
+// assume adds an assumption.
+func (f *DryRunResult) assume(path, text string, args ...any) {
+	f.Assumptions = append(f.Assumptions, remark(path, fmt.Sprintf(text, args...)))
 }

@@ -134,7 +134,7 @@ func TestForesee(t *testing.T) {
 			if tc.errs > 0 && len(f.Errors) != tc.errs {
 				t.Errorf("%s: %v, want %d errors", tc.reason, f.Errors, tc.errs)
 			}
-			if diff := cmp.Diff(tc.remarks, f.Warnings, cmpopts.EquateEmpty()); diff != "" {
+			if diff := cmp.Diff(tc.remarks, validation.Sentences(f.Warnings), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("%s: warnings (-want +got):\n%s", tc.reason, diff)
 			}
 			// a reconcile knows the annotations

@@ -3,7 +3,6 @@
 package admission
 
 import (
-	"regexp"
 	"slices"
 	"time"
 
@@ -25,7 +24,8 @@ type ScheduleResult struct {
 // forecast is how many runs are foreseen.
 const forecast = 3
 
-// DryRunSchedule checks a schedule as the operator would, and the run of its next time as the application that it is.
+// DryRunSchedule checks a schedule as the operator would, and the run of its next time as the application that it is, whose fields run names
+// as those of the template.
 func DryRunSchedule(d schedule.Desired, run func(schedule.Start) resolve.Application, env schedule.Env, registry *scheduler.Registry) ScheduleResult {
 	r := ScheduleResult{Next: d.Forecast(env.Now, forecast, env)}
 	own := d.Validate(env.Local)
@@ -41,35 +41,16 @@ func DryRunSchedule(d schedule.Desired, run func(schedule.Start) resolve.Applica
 	if len(r.Next) > 0 {
 		first = r.Next[0]
 	}
-	r.DryRunResult = DryRun(run(first), registry).ofTemplate()
+	r.DryRunResult = DryRun(run(first), registry)
 	named := slices.ContainsFunc(own, func(e *field.Error) bool { return e.Field == nameField })
 	if named { // the name of the run is wrong for the same reason
 		r.Errors = slices.DeleteFunc(r.Errors, func(e *field.Error) bool { return e.Field == nameField })
 	}
 	r.Errors = append(own, r.Errors...)
 	if d.Suspend {
-		r.Assumptions = append(r.Assumptions, "spec.suspend: no run is started while it is true")
+		r.assume("spec.suspend", "no run is started while it is true")
 	}
 	return r
 }
 
 const nameField = "metadata.name"
-
-// ofSpec is where a sentence names a field of an application's spec.
-var ofSpec = regexp.MustCompile(`(^|[\s(;,])spec\.([a-zA-Z])`)
-
-// ofTemplate returns what is said about an application with the fields of the schedule whose template it is made from.
-func (f DryRunResult) ofTemplate() DryRunResult {
-	text := func(s string) string { return ofSpec.ReplaceAllString(s, "${1}spec.template.$2") }
-	for i, e := range f.Errors {
-		moved := *e
-		moved.Field, moved.Detail = text(e.Field), text(e.Detail)
-		f.Errors[i] = &moved
-	}
-	for _, sentences := range [][]string{f.Warnings, f.Assumptions} {
-		for i := range sentences {
-			sentences[i] = text(sentences[i])
-		}
-	}
-	return f
-}

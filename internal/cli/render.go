@@ -14,6 +14,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/kinds"
 	"github.com/firesteel-dev/firesteel/internal/manifest"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
+	"github.com/firesteel-dev/firesteel/internal/validation"
 )
 
 // render is the command that prints what the operator would create.
@@ -105,10 +106,14 @@ func (r *render) document(name string, d *manifest.Document, assumed kinds.Assum
 	}
 	created, err := forecast.Objects()
 	if err != nil {
-		return nil, fmt.Errorf("%s:%d: %w", name, d.LineOf(manifest.FieldOf(err.Error())), err)
+		line := d.Line
+		if len(forecast.Errors) > 0 {
+			line = d.LineOf(forecast.Errors[0].Field)
+		}
+		return nil, fmt.Errorf("%s:%d: %w", name, line, err)
 	}
 	for _, assumption := range forecast.Assumptions {
-		r.say("%s:%d: %s", name, d.LineOf(manifest.FieldOf(assumption)), assumption)
+		r.say("%s:%d: %s", name, d.LineOf(assumption.Field), validation.Sentence(assumption))
 	}
 	for _, object := range created {
 		objects = append(objects, object)

@@ -216,7 +216,7 @@ func (v view) name(s lifecycle.State) string {
 }
 
 // field is a field of the user's.
-func (v view) field(name string) string { return v.Scope.Family.Fields.Path(name) }
+func (v view) field(name string) string { return v.Scope.Family.Field(name) }
 
 // cause is why the application is where it is: what keeps its driver from running, else what the decision records.
 func (v view) cause() lifecycle.Cause {

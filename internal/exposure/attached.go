@@ -3,7 +3,6 @@
 package exposure
 
 import (
-	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -37,18 +36,18 @@ func attachedClaim(a spark.Attached) Claim {
 // everything is the path of all requests.
 const everything = "/"
 
-func reachOfIngress(field string, spec *networkingv1.IngressSpec) []Reach {
+func reachOfIngress(field spark.Field, spec *networkingv1.IngressSpec) []Reach {
 	var all []Reach
 	for i, tls := range spec.TLS {
 		for _, host := range tls.Hosts {
-			all = append(all, Reach{Field: fmt.Sprintf("%s.tls[%d].hosts", field, i), Host: host})
+			all = append(all, Reach{Field: (field + ".tls").Index(i) + ".hosts", Host: host})
 		}
 	}
 	if spec.DefaultBackend != nil {
 		all = append(all, Reach{Field: field + ".defaultBackend", Path: new(everything)})
 	}
 	for i, rule := range spec.Rules {
-		at := fmt.Sprintf("%s.rules[%d]", field, i)
+		at := (field + ".rules").Index(i)
 		if rule.HTTP == nil {
 			all = append(all, Reach{Field: at, Host: rule.Host, Path: new(everything)})
 			continue
@@ -58,14 +57,14 @@ func reachOfIngress(field string, spec *networkingv1.IngressSpec) []Reach {
 			if path == "" {
 				path = everything
 			}
-			all = append(all, Reach{Field: fmt.Sprintf("%s.http.paths[%d]", at, j), Host: rule.Host, Path: &path})
+			all = append(all, Reach{Field: (at + ".http.paths").Index(j), Host: rule.Host, Path: &path})
 		}
 	}
 	return all
 }
 
 // reachOfRoute is that of an HTTPRoute or a GRPCRoute. A match that is no prefix and no exact path may be any.
-func reachOfRoute(field string, o *unstructured.Unstructured) []Reach {
+func reachOfRoute(field spark.Field, o *unstructured.Unstructured) []Reach {
 	hosts, _, _ := unstructured.NestedStringSlice(o.Object, "spec", "hostnames")
 	var all []Reach
 	for _, host := range hosts {
@@ -81,7 +80,7 @@ func reachOfRoute(field string, o *unstructured.Unstructured) []Reach {
 	for i, rule := range rules {
 		content, _ := rule.(map[string]any)
 		matches, _, _ := unstructured.NestedSlice(content, "matches")
-		at := fmt.Sprintf("%s.rules[%d]", field, i)
+		at := (field + ".rules").Index(i)
 		if len(matches) == 0 {
 			all = append(all, Reach{Field: at, Host: AnyHost, Path: new(everything)})
 		}
@@ -92,7 +91,7 @@ func reachOfRoute(field string, o *unstructured.Unstructured) []Reach {
 			if !found || kind == "RegularExpression" {
 				path = everything
 			}
-			all = append(all, Reach{Field: fmt.Sprintf("%s.matches[%d]", at, j), Host: AnyHost, Path: &path})
+			all = append(all, Reach{Field: (at + ".matches").Index(j), Host: AnyHost, Path: &path})
 		}
 	}
 	return all

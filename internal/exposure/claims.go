@@ -3,7 +3,6 @@
 package exposure
 
 import (
-	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -16,22 +15,22 @@ import (
 // not a claim.
 type Claim struct {
 	Object Ref
-	// Field is the path of the options.
-	Field string
+	// Field has the options.
+	Field spark.Field
 	// ServiceType is that of a Service, in TypeField of the options; "" for the default.
 	ServiceType corev1.ServiceType
-	TypeField   string
+	TypeField   spark.Field
 	// ExternalIPs are addresses whose traffic a Service takes.
 	ExternalIPs []string
 	// Annotations are in AnnotationsField of the options.
 	Annotations      map[string]string
-	AnnotationsField string
-	// MetaField is the path of the metadata; "" if annotations are among the options.
-	MetaField string
+	AnnotationsField spark.Field
+	// MetaField has the metadata; "" if annotations are among the options.
+	MetaField spark.Field
 	// TLSHosts are the hosts of an Ingress's certificates.
 	TLSHosts []string
-	// IPsField is the path of ExternalIPs, beside the options if it is empty.
-	IPsField string
+	// IPsField has the ExternalIPs, beside the options if it is empty.
+	IPsField spark.Field
 	// Reach are the hosts and paths of requests that an object takes, each under the name of its field.
 	Reach []Reach
 	// URLFormat is the URL of an Ingress, and Host and Path what becomes of it, or Err why it cannot be made; "" for none.
@@ -41,7 +40,7 @@ type Claim struct {
 
 // Reach is a part of the requests that an object takes.
 type Reach struct {
-	Field string
+	Field spark.Field
 	// Host is "" for all hosts.
 	Host string
 	// Path is where the paths begin; nil if paths do not matter.
@@ -54,11 +53,11 @@ func Claims(app spark.Application, sparkAppID string) []Claim {
 	if sparkAppID == "" {
 		sparkAppID = exampleID
 	}
-	ui := app.Fields.Path("ui")
+	const ui spark.Field = "ui"
 	options := app.Exposure.UI
 	claims := []Claim{serviceClaim(ui, ServiceName(app.Name), options), ingressClaim(ui, ingressName(app.Name), options)}
 	for i, p := range app.Exposure.Ports {
-		field := fmt.Sprintf("%s[%d]", app.Fields.Path("ports"), i)
+		field := spark.Field("ports").Index(i)
 		ingress := ingressClaim(field, portIngressName(app.Name, p.Port), p)
 		if ingress.URLFormat = p.URLFormat; p.URLFormat != "" {
 			u, err := rule(p.URLFormat, namesOf(app, sparkAppID))
@@ -71,7 +70,7 @@ func Claims(app spark.Application, sparkAppID string) []Claim {
 	for i := range app.Exposure.Services {
 		s := &app.Exposure.Services[i]
 		claims = append(claims, Claim{
-			Object: Ref{Service, s.Name}, Field: app.Fields.Path("services"), ServiceType: s.Spec.Type, TypeField: "spec.type",
+			Object: Ref{Service, s.Name}, Field: "services", ServiceType: s.Spec.Type, TypeField: "spec.type",
 			ExternalIPs: s.Spec.ExternalIPs, Annotations: s.Annotations, AnnotationsField: "metadata.annotations",
 		})
 	}
@@ -81,14 +80,14 @@ func Claims(app spark.Application, sparkAppID string) []Claim {
 	return claims
 }
 
-func serviceClaim(field, name string, p spark.ExposedPort) Claim {
+func serviceClaim(field spark.Field, name string, p spark.ExposedPort) Claim {
 	return Claim{
 		Object: Ref{Service, name}, Field: field, ServiceType: p.ServiceType, TypeField: "serviceType",
 		Annotations: p.Annotations, AnnotationsField: "serviceAnnotations",
 	}
 }
 
-func ingressClaim(field, name string, p spark.ExposedPort) Claim {
+func ingressClaim(field spark.Field, name string, p spark.ExposedPort) Claim {
 	c := Claim{Object: Ref{IngressKind, name}, Field: field, Annotations: p.IngressAnnotations, AnnotationsField: "ingressAnnotations"}
 	for _, tls := range p.TLS {
 		c.TLSHosts = append(c.TLSHosts, tls.Hosts...)
@@ -107,13 +106,13 @@ type Objection struct {
 // Without removes what is objected to: such an object is not created, updated or deleted, so that an existing one is
 // kept. It also returns the objections that matter: to what would be made or means nothing, and not to what the
 // operator's configuration turns off.
-func (w Wanted) Without(objections []Objection) (Wanted, []Objection) {
+func (w Wanted) Without(app spark.Application, objections []Objection) (Wanted, []Objection) {
 	objections = slices.DeleteFunc(slices.Clone(objections), func(o Objection) bool { return !w.wants(o.Object) && !w.keeps(o.Object) })
 	rest := w
 	rest.Problems = nil
 	for _, o := range objections {
 		rest.Problems = append(rest.Problems, Problem{o.Object, lifecycle.Cause{
-			Reason: lifecycle.ReasonExposureForbidden, Message: o.Object.String() + notMade + o.Error(),
+			Reason: lifecycle.ReasonExposureForbidden, Message: o.Object.String() + notMade + o.About(app.PathOf(o.ConfError)),
 		}})
 	}
 	rest.Objects = slices.DeleteFunc(slices.Clone(w.Objects), func(o Object) bool { return rest.keeps(o.Ref) })

@@ -94,11 +94,11 @@ func TestWithout(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return Objection{Object: ref, Policy: "p", Limit: "l", ConfError: &spark.ConfError{Field: "spec.f", Value: "v", Problem: "too much"}}
+		return Objection{Object: ref, Policy: "p", Limit: "l", ConfError: &spark.ConfError{Field: "f", Value: "v", Problem: "too much"}}
 	}
 	w := Of(asking(), all)
 	before := len(w.Objects)
-	heeded, matter := w.Without([]Objection{objection("service", "pi-ui-svc"), objection("ingress", "pi-ing-8000"), objection("ingress", "unmade")})
+	heeded, matter := w.Without(asking().App, []Objection{objection("service", "pi-ui-svc"), objection("ingress", "pi-ing-8000"), objection("ingress", "unmade")})
 	if len(w.Objects) != before || len(w.Problems) > 0 || len(matter) != 2 {
 		t.Errorf("%d objects, %v, %d objections matter", len(w.Objects), w.Problems, len(matter))
 	}
@@ -129,12 +129,12 @@ func TestWithout(t *testing.T) {
 // What is both invalid and objected to is reported once.
 func TestWithoutInvalid(t *testing.T) {
 	a := attempt(options(spark.Exposure{Ports: []spark.ExposedPort{{Port: 8000, URLFormat: "x.example.org/.*"}}}))
-	o := Objection{Object: Ref{IngressKind, "pi-ing-8000"}, ConfError: &spark.ConfError{Field: "spec.f", Problem: "too much"}}
-	got, matter := Of(a, Config{Ingress: Ingress{Enabled: true}}).Without([]Objection{o})
+	o := Objection{Object: Ref{IngressKind, "pi-ing-8000"}, ConfError: &spark.ConfError{Field: "f", Problem: "too much"}}
+	got, matter := Of(a, Config{Ingress: Ingress{Enabled: true}}).Without(a.App, []Objection{o})
 	if len(got.Problems) != 1 || got.Problems[0].Reason != lifecycle.ReasonExposureForbidden || len(matter) != 1 || len(got.Objects) != 1 {
 		t.Errorf("told %v, %d objections matter, %d objects", got.Problems, len(matter), len(got.Objects))
 	}
-	got, matter = Of(a, Config{}).Without([]Objection{o})
+	got, matter = Of(a, Config{}).Without(a.App, []Objection{o})
 	if len(got.Problems) != 1 || got.Problems[0].Reason != lifecycle.ReasonExposureInvalid || len(matter) != 0 {
 		t.Errorf("Ingresses are turned off: told %v, %d objections matter", got.Problems, len(matter))
 	}

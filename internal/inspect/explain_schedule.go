@@ -89,7 +89,7 @@ func (c *Cluster) runs(ctx context.Context, o *v1beta2.ScheduledSparkApplication
 // templateErrors are what is wrong with the runs, beside what is wrong with the schedule itself.
 func templateErrors(o *v1beta2.ScheduledSparkApplication, in explain.ScheduleInput, operator resolve.Operator) []string {
 	run := func(s schedule.Start) resolve.Application {
-		return resolve.Load(kubeflow.SparkApplications{}, kubeflow.NewRun(o, s), lifecycle.Record{}, operator, in.Env.Now)
+		return resolve.Load(kubeflow.SparkApplications{Template: true}, kubeflow.NewRun(o, s), lifecycle.Record{}, operator, in.Env.Now)
 	}
 	own := in.Desired.Validate(in.Env.Local)
 	if wrong := in.Desired.ValidateTrigger(); wrong != nil {

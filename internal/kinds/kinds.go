@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/firesteel-dev/firesteel/internal/admission"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
@@ -150,6 +151,6 @@ type Forecast struct {
 	Creates Object
 	// Makes are the objects of one that is no application.
 	Makes []spark.Object
-	// Remarks are notes about an object without errors, each a sentence that begins with a field.
-	Remarks []string
+	// Remarks are notes about the fields of an object without errors.
+	Remarks field.ErrorList
 }

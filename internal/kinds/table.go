@@ -12,6 +12,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
@@ -104,7 +105,7 @@ var ApacheSparkCluster = &Row{
 		policies := operator.Policies.For(o.GetNamespace())
 		defaults := apache.ClusterDefaults(cluster, policies.Apply)
 		for _, e := range apache.ClusterObjections(cluster, defaults, policies.CheckCluster) {
-			f.Errors = append(f.Errors, e.Invalid(e.Field))
+			f.Errors = append(f.Errors, e.Invalid(apache.ClusterNames(cluster).PathOf(e)))
 		}
 		if f.Errors == nil && operator.Registry != nil {
 			f.DryRunResult = admission.DryRunCluster(admission.Cluster{
@@ -173,11 +174,11 @@ func dryRunSchedule(o *v1beta2.ScheduledSparkApplication, a Assumed, operator re
 		next.SetGroupVersionKind(SparkApplication.GroupVersionKind)
 		next.UID = a.UID
 		forecast.Creates = next
-		return resolve.Load(kubeflow.SparkApplications{}, next, lifecycle.Record{}, operator, s.Tick)
+		return resolve.Load(kubeflow.SparkApplications{Template: true}, next, lifecycle.Record{}, operator, s.Tick)
 	}
 	env := schedule.Env{Now: a.Now, Local: a.Local, Precision: schedule.Nanos}
 	result := admission.DryRunSchedule(kubeflow.DesiredSchedule(o), run, env, operator.Registry)
-	forecast.DryRunResult, forecast.Remarks = result.DryRunResult, []string{"spec.schedule: " + timesOf(result.Next)}
+	forecast.DryRunResult, forecast.Remarks = result.DryRunResult, field.ErrorList{{Field: "spec.schedule", BadValue: field.OmitValueType{}, Detail: timesOf(result.Next)}}
 	return forecast
 }
 

@@ -50,6 +50,9 @@ func (f Family) GroupVersionKind() schema.GroupVersionKind {
 // APIVersion is the group and version of the application objects.
 func (f Family) APIVersion() string { return f.Group + "/" + f.Version }
 
+// Field is what the family's users write for a field, for packages that know nothing of Spark.
+func (f Family) Field(name string) string { return f.Fields.Path(spark.Field(name)) }
+
 // Owner makes an attempt of an application the owner of what is created for it.
 func (f Family) Owner(app metav1.Object, submissionID string) Owner {
 	return Owner{

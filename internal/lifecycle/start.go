@@ -209,5 +209,5 @@ func created(r Record, at time.Time) Record {
 
 func nameConflict(f spark.Fields, name string) Cause {
 	return Cause{ReasonNameConflict, "pod " + name + " already exists and does not belong to this application; " +
-		"delete or rename that pod, or set " + f.Path("driver.podName")}
+		"delete or rename that pod, or set " + f.Path(spark.FieldDriverName)}
 }

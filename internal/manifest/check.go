@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
 	"github.com/firesteel-dev/firesteel/internal/admission"
 	"github.com/firesteel-dev/firesteel/internal/kinds"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
@@ -41,11 +43,13 @@ func Check(documents []Document, a kinds.Assumed, operator resolve.Operator) []F
 	var findings []Finding
 	for i := range documents {
 		d := &documents[i]
-		of := []Finding{unchecked(d)}
+		of := []Problem{{Finding: unchecked(d)}}
 		if d.Row != nil {
 			of = d.check(a, operator)
 		}
-		findings = append(findings, d.ruled(of)...)
+		for _, p := range d.ruled(of) {
+			findings = append(findings, p.Finding)
+		}
 	}
 	slices.SortStableFunc(findings, func(x, y Finding) int { return cmp.Compare(x.Line, y.Line) })
 	return findings
@@ -68,7 +72,7 @@ func (d *Document) Title() string {
 	return fmt.Sprintf("%s %s (%s)", d.Kind, d.Name, d.APIVersion)
 }
 
-func (d *Document) check(a kinds.Assumed, operator resolve.Operator) []Finding {
+func (d *Document) check(a kinds.Assumed, operator resolve.Operator) []Problem {
 	findings, enough := d.reported()
 	if enough {
 		return findings
@@ -78,58 +82,51 @@ func (d *Document) check(a kinds.Assumed, operator resolve.Operator) []Finding {
 	if len(forecast.Errors) > 0 {
 		return findings
 	}
-	for _, remark := range forecast.Remarks {
-		findings = append(findings, Finding{d.LineOf(FieldOf(remark)), Note, remark})
-	}
-	return findings
+	return append(findings, d.said(Note, forecast.Remarks)...)
 }
 
 // reported are the findings about the fields of a document. They are enough if there is nothing that could be judged.
-func (d *Document) reported() (findings []Finding, enough bool) {
-	for _, problem := range d.Problems {
-		findings = append(findings, Finding(problem))
-	}
+func (d *Document) reported() (findings []Problem, enough bool) {
+	findings = slices.Clone(d.Problems)
 	if d.Undecoded != "" {
 		return findings, true
 	}
 	if d.Name == "" {
 		// Everything that the operator creates is called after the object.
-		return append(findings, Finding{d.LineOf("metadata"), Error, "metadata.name: missing; " + d.Row.One + " needs a name"}), true
+		return append(findings, d.problem("metadata.name", Error, "metadata.name: missing; "+d.Row.One+" needs a name")), true
 	}
-	errors := slices.ContainsFunc(findings, func(f Finding) bool { return f.Severity == Error })
+	errors := slices.ContainsFunc(findings, func(f Problem) bool { return f.Severity == Error })
 	return findings, d.malformed != "" && errors // the operator would report the same
 }
 
 // ruled adds the rules of the definition that are not reported otherwise.
-func (d *Document) ruled(findings []Finding) []Finding {
+func (d *Document) ruled(findings []Problem) []Problem {
 	rules := slices.DeleteFunc(slices.Clone(d.Refused), func(p Problem) bool {
-		return slices.ContainsFunc(findings, func(f Finding) bool { return f.Severity == Error && within(FieldOf(f.Message), FieldOf(p.Message)) })
+		return slices.ContainsFunc(findings, func(f Problem) bool { return f.Severity == Error && within(f.Field, p.Field) })
 	})
-	for _, rule := range rules {
-		findings = append(findings, Finding(rule))
-	}
-	return findings
+	return append(findings, rules...)
 }
 
 // within reports whether a field is another, or a part of it.
-func within(field, other string) bool {
-	rest, is := strings.CutPrefix(field, other)
+func within(path, other string) bool {
+	rest, is := strings.CutPrefix(path, other)
 	return is && other != "" && (rest == "" || strings.ContainsAny(rest[:1], ".["))
 }
 
-// findings are the lines of what is said about a document.
-func (d *Document) findings(forecast admission.DryRunResult) []Finding {
-	var findings []Finding
-	for _, said := range []struct {
-		severity  Severity
-		sentences []string
-	}{{Error, validation.Sentences(forecast.Errors)}, {Warning, forecast.Warnings}, {Note, forecast.Assumptions}} {
-		for _, sentence := range said.sentences {
-			if said.severity == Note && len(forecast.Errors) > 0 {
-				continue // it would not start anyway
-			}
-			findings = append(findings, Finding{d.LineOf(FieldOf(sentence)), said.severity, sentence})
-		}
+// findings are what is said about a document. What it needs to start is of no interest if it would not start anyway.
+func (d *Document) findings(forecast admission.DryRunResult) []Problem {
+	findings := append(d.said(Error, forecast.Errors), d.said(Warning, forecast.Warnings)...)
+	if len(forecast.Errors) > 0 {
+		return findings
 	}
-	return findings
+	return append(findings, d.said(Note, forecast.Assumptions)...)
+}
+
+// said are the lines of what is said about fields.
+func (d *Document) said(severity Severity, list field.ErrorList) []Problem {
+	var all []Problem
+	for _, e := range list {
+		all = append(all, d.problem(e.Field, severity, validation.Sentence(e)))
+	}
+	return all
 }

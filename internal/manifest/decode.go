@@ -130,7 +130,7 @@ func (d *Document) refuse(broken []error, wrong []lenient.Mismatch) {
 			if slices.ContainsFunc(wrong, func(m lenient.Mismatch) bool { return strings.HasSuffix(err.Error(), " in "+dotted(m.Path)) }) {
 				continue
 			}
-			d.Refused = append(d.Refused, Problem{Line: d.Line, Severity: Error, Message: err.Error()})
+			d.Refused = append(d.Refused, d.problem("", Error, err.Error()))
 			continue
 		}
 		path := strings.TrimPrefix(rule.Name, ".")
@@ -143,7 +143,7 @@ func (d *Document) refuse(broken []error, wrong []lenient.Mismatch) {
 		if word, is := rule.Value.(string); is && rule.Code() == openapierrors.EnumFailCode {
 			what = strconv.Quote(word) + ": " + what
 		}
-		d.Refused = append(d.Refused, Problem{Line: d.LineOf(path), Severity: Error, Message: path + ": " + what})
+		d.Refused = append(d.Refused, d.problem(path, Error, path+": "+what))
 	}
 }
 
@@ -153,5 +153,10 @@ func dotted(path string) string {
 }
 
 func (d *Document) add(field string, severity Severity, message string) {
-	d.Problems = append(d.Problems, Problem{Line: d.LineOf(field), Severity: severity, Message: message})
+	d.Problems = append(d.Problems, d.problem(field, severity, message))
+}
+
+// problem is what is wrong with a field.
+func (d *Document) problem(field string, severity Severity, message string) Problem {
+	return Problem{Finding{d.LineOf(field), severity, message}, field}
 }

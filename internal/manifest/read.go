@@ -40,11 +40,10 @@ type Document struct {
 	root      *yamlv3.Node
 }
 
-// Problem is something wrong with a line.
+// Problem is something wrong with a line, and the field that it is about; "" if it is about none.
 type Problem struct {
-	Line     int
-	Severity Severity
-	Message  string
+	Finding
+	Field string
 }
 
 // Read returns the documents of a manifest. The error is one of YAML's syntax.
@@ -139,7 +138,7 @@ func shift(node *yamlv3.Node, lines int) {
 	}
 }
 
-// lineInError is how the YAML library spells a line.
+// lineInError is how the YAML library spells a line, which its errors have nowhere but in their text.
 var lineInError = regexp.MustCompile(`line ([0-9]+)`)
 
 // shifted corrects the line in an error.
@@ -166,7 +165,7 @@ func (d *Document) duplicates(node *yamlv3.Node, path string) {
 		}
 		if first, twice := seen[child.Value]; twice {
 			field := strings.TrimPrefix(path+"."+child.Value, ".")
-			d.Problems = append(d.Problems, Problem{Line: child.Line, Severity: Error, Message: fmt.Sprintf("%s: duplicate; the first is in line %d", field, first)})
+			d.Problems = append(d.Problems, Problem{Finding{child.Line, Error, fmt.Sprintf("%s: duplicate; the first is in line %d", field, first)}, field})
 		}
 		seen[child.Value] = child.Line
 	}
@@ -175,7 +174,7 @@ func (d *Document) duplicates(node *yamlv3.Node, path string) {
 // endless finds the first quantity that takes hours to be read.
 func (d *Document) endless(node *yamlv3.Node, path string) bool {
 	if node.Kind == yamlv3.ScalarNode && strings.HasPrefix(path, "spec") && spark.EndlessQuantity(node.Value) {
-		d.Problems = append(d.Problems, Problem{Line: node.Line, Severity: Error, Message: fmt.Sprintf("%s: %q: a quantity with an exponent that is too large; write a number between 1n and 1E", path, node.Value)})
+		d.Problems = append(d.Problems, Problem{Finding{node.Line, Error, fmt.Sprintf("%s: %q: a quantity with an exponent that is too large; write a number between 1n and 1E", path, node.Value)}, path})
 		return true
 	}
 	for i, child := range node.Content {
@@ -190,13 +189,6 @@ func (d *Document) endless(node *yamlv3.Node, path string) bool {
 	}
 	return false
 }
-
-// fieldAtStart matches the path of a field at the start of a sentence: spec.driver.memory, spec.volumes[0].name or
-// spec.sparkConf["spark.a"].
-var fieldAtStart = regexp.MustCompile(`^(?:spec|metadata)(?:\.[A-Za-z0-9]+|\[[0-9]+\]|\["(?:[^"\\]|\\.)*"\])*`)
-
-// FieldOf returns the field that a sentence of the operator begins with, "" if it names none.
-func FieldOf(sentence string) string { return fieldAtStart.FindString(sentence) }
 
 // step matches one step of a path.
 var step = regexp.MustCompile(`^\.?([A-Za-z0-9_-]+)|^\[([0-9]+)\]|^\[("(?:[^"\\]|\\.)*")\]`)

@@ -53,6 +53,17 @@ func TestCheckSchedules(t *testing.T) {
 				"    type: Python\n    sparkVersion: 4.1.4\n    image: a\n    mainApplicationFile: local:///a.py\n    executor: {instances: 1}\n", nil,
 			[]Finding{{7, Error, `spec.template.driver.memory: "2gb": not a heap size that a JVM takes; write a whole number and one of k, m, g, t, such as "512m" or "2g"`}},
 		},
+		"Prose": {
+			"fields in sentences, and texts of the user's that only look like one", scheduleHead + "  schedule: '@daily'\n  suspend: true\n  template:\n    type: Python\n    failureRetries: 1\n    suspend: true\n" +
+				"    sparkVersion: 4.1.4\n    image: a\n    mainApplicationFile: local:///a;spec.b.R\n    driver: {}\n    executor: {}\n", nil,
+			[]Finding{
+				{5, Note, due + "2026-10-25T00:00:00Z, 2026-10-26T00:00:00Z, 2026-10-27T00:00:00Z (UTC)"},
+				{6, Note, "spec.suspend: no run is started while it is true"},
+				{8, Warning, `spec.template.type: "Python": by its suffix "local:///a;spec.b.R" runs as R; write that type`},
+				{9, Warning, "spec.template.failureRetries: has no effect; use spec.template.restartPolicy.onFailureRetries"},
+				{10, Note, "spec.template.suspend: nothing is created while it is true"},
+			},
+		},
 		"Never": {
 			"a day that does not exist", scheduleHead + "  schedule: '0 0 30 2 *'\n" + template, nil,
 			[]Finding{{5, Error, `spec.schedule: "0 0 30 2 *": no date matches it; choose a day that its month has`}},

@@ -27,7 +27,7 @@ func (s Set) Check(app spark.Application, built spark.Submission) []*spark.ConfE
 		c.check()
 	}
 	for _, o := range s.CheckExposure(app, "") {
-		if !c.said[o.Key+"/"+o.Field] { // what is attached is created before the driver runs, too
+		if !c.said[c.about(o.ConfError)] { // what is attached is created before the driver runs, too
 			c.found = append(c.found, o.ConfError)
 		}
 	}
@@ -50,20 +50,20 @@ func (c *checker) check() {
 
 // CheckRetention returns what is wrong with how long the application wants to be kept.
 func (s Set) CheckRetention(namespace string, fields spark.Fields, r lifecycle.Retention) []*spark.ConfError {
-	c := checker{app: spark.Application{Namespace: namespace}, said: map[string]bool{}}
+	c := checker{app: spark.Application{Namespace: namespace, Fields: fields}, said: map[string]bool{}}
 	for i := range s {
 		c.policy = s[i].Name
 		limit := s[i].Limits.TimeToLiveSeconds
 		if limit == nil {
 			continue
 		}
-		for field, keep := range map[string]*time.Duration{"onSuccess": r.OnSuccess.Application, "onFailure": r.OnFailure.Application} {
+		for field, keep := range map[spark.Field]*time.Duration{"onSuccess": r.OnSuccess.Application, "onFailure": r.OnFailure.Application} {
 			if keep == nil || *keep <= *seconds(*limit) {
 				continue
 			}
-			name := fields.Path("retention." + field + ".application")
+			name := "retention." + field + ".application"
 			if r.OnSuccess.Application != nil && r.OnFailure.Application != nil && *r.OnSuccess.Application == *r.OnFailure.Application {
-				name = fields.Path("timeToLiveSeconds")
+				name = "timeToLiveSeconds"
 			}
 			c.refuse(&spark.ConfError{Field: name, Value: keep.String()}, "at most %d seconds", *limit)
 		}
@@ -122,10 +122,10 @@ func checkerOf(s Set, app spark.Application, built spark.Submission) checker {
 
 // refuse adds an objection: "<problem, if there is one>namespace team-a allows <what> (operator policy "small")".
 func (c *checker) refuse(e *spark.ConfError, allows string, args ...any) {
-	if c.said[e.Key+"/"+e.Field] {
+	if c.said[c.about(e)] {
 		return
 	}
-	c.said[e.Key+"/"+e.Field] = true
+	c.said[c.about(e)] = true
 	if e.Problem != "" {
 		e.Problem += "; "
 	}
@@ -141,8 +141,13 @@ func (c *checker) allow(e *spark.ConfError, patterns []string, name, what string
 	}
 }
 
-// field is a field of the user's.
-func (c *checker) field(name string) string { return c.app.Fields.Path(name) }
+// about is what an objection is about: the property, or the path that several fields may have.
+func (c *checker) about(e *spark.ConfError) string {
+	if e.Key != "" {
+		return e.Key
+	}
+	return c.app.Fields.Path(e.Field)
+}
 
 // value is a property as it was written.
 func (c *checker) value(key string) string {
@@ -153,21 +158,21 @@ func (c *checker) value(key string) string {
 }
 
 // at is where a property is set, or the field to set it in.
-func (c *checker) at(key, field string) *spark.ConfError {
+func (c *checker) at(key string, field spark.Field) *spark.ConfError {
 	if _, set := c.app.Conf[key]; set {
 		return &spark.ConfError{Key: key, Value: c.value(key)}
 	}
-	return &spark.ConfError{Field: c.field(field)}
+	return &spark.ConfError{Field: field}
 }
 
 // naming is where a value comes from: the first of the properties that has it, else the field.
-func (c *checker) naming(value, field string, keys ...string) *spark.ConfError {
+func (c *checker) naming(value string, field spark.Field, keys ...string) *spark.ConfError {
 	for _, key := range keys {
 		if _, set := c.app.Conf[key]; set && slices.Contains(splitList(c.read.Text(key)), value) {
 			return &spark.ConfError{Key: key, Value: value}
 		}
 	}
-	return &spark.ConfError{Field: c.field(field), Value: value}
+	return &spark.ConfError{Field: field, Value: value}
 }
 
 // splitList splits a list of Spark's.
@@ -182,7 +187,7 @@ func splitList(text string) []string {
 // conf checks the keys of sparkConf and hadoopConf; fields have limits of their own.
 func (c *checker) conf() {
 	for _, key := range slices.Sorted(maps.Keys(c.app.Conf)) {
-		if origin, typed := c.app.Origins[key]; typed && !strings.HasPrefix(origin, c.field("hadoopConf")) {
+		if origin, typed := c.app.Origins[key]; typed && !strings.HasPrefix(string(origin.Field), "hadoopConf") {
 			continue
 		}
 		if matchesAny(c.limits.ForbiddenConf, key) {
@@ -202,7 +207,7 @@ func (c *checker) seen() {
 	}
 	if path := c.read.UnseenTemplate(); path != "" {
 		e := &spark.ConfError{Key: spark.ConfExecTemplateFile, Value: path}
-		e.Problem = "a file of the driver's pod, which cannot be read before; write the template into " + c.field("executor.template")
+		e.Problem = "a file of the driver's pod, which cannot be read before; write the template into " + c.app.Fields.Path("executor.template")
 		c.refuse(e, "only templates that can be checked")
 	}
 }

@@ -30,7 +30,7 @@ func (c *checker) storageClasses(s subject) {
 		return
 	}
 	class = *claim.Spec.StorageClassName
-	e := &spark.ConfError{Field: c.field(s.role + ".volumes"), Value: class, Problem: "the class of the claim of volume " + s.object.GetName()}
+	e := &spark.ConfError{Field: spark.Field(s.role + ".volumes"), Value: class, Problem: "the class of the claim of volume " + s.object.GetName()}
 	if s.keys != "" {
 		e = c.claimOption(s, ".options.storageClass", class)
 	}
@@ -45,7 +45,7 @@ func (c *checker) claimOption(s subject, option, value string) *spark.ConfError 
 			return &spark.ConfError{Key: key, Value: value}
 		}
 	}
-	return &spark.ConfError{Field: c.field(s.role + ".volumes"), Value: cmp.Or(value, s.object.GetName())}
+	return &spark.ConfError{Field: spark.Field(s.role + ".volumes"), Value: cmp.Or(value, s.object.GetName())}
 }
 
 // volumeClaims counts the claims of an attempt: the driver's, and those of all executors that there may be at a time.
@@ -59,7 +59,7 @@ func (c *checker) volumeClaims() {
 	if executors == math.MaxInt32 {
 		of = "an unlimited number of executors"
 	}
-	e := &spark.ConfError{Field: c.field("driver.volumes")}
+	e := &spark.ConfError{Field: "driver.volumes"}
 	e.Problem = fmt.Sprintf("an attempt makes %d PersistentVolumeClaims for its driver and %d for each of %s", c.claims.driver, c.claims.executor, of)
 	c.refuse(e, "at most %d", *most)
 }

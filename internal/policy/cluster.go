@@ -39,15 +39,15 @@ func (s Set) CheckCluster(built spark.Standalone) []*spark.ConfError {
 	claims := map[string]int{}
 	var services []exposure.Claim
 	for _, r := range built.Roles {
-		c.subjects = append(c.subjects, subject{kind: kindOf(r.Set), role: r.Name, object: r.Set, field: c.field(r.Name + ".setMetadata")})
+		c.subjects = append(c.subjects, subject{kind: kindOf(r.Set), role: r.Name, object: r.Set, field: spark.Field(r.Name + ".setMetadata")})
 		claims[r.Name] = c.ephemeral(r.Name, r.Pod) + len(r.Claims)
 		for i := range r.Claims {
 			c.subjects = append(c.subjects, subject{kind: claimKind, role: r.Name, object: &r.Claims[i]})
 		}
 		services = append(services, exposure.Claim{
-			Object: exposure.Ref{Kind: exposure.Service, Name: r.Service.Name}, Field: c.field(r.Name + ".service"), TypeField: "type",
-			ServiceType: r.Service.Spec.Type, ExternalIPs: r.Service.Spec.ExternalIPs, IPsField: c.field(r.Name+".service") + ".externalIPs",
-			Annotations: r.Service.Annotations, AnnotationsField: "annotations", MetaField: c.field(r.Name + ".serviceMetadata"),
+			Object: exposure.Ref{Kind: exposure.Service, Name: r.Service.Name}, Field: spark.Field(r.Name + ".service"), TypeField: "type",
+			ServiceType: r.Service.Spec.Type, ExternalIPs: r.Service.Spec.ExternalIPs, IPsField: spark.Field(r.Name+".service") + ".externalIPs",
+			Annotations: r.Service.Annotations, AnnotationsField: "annotations", MetaField: spark.Field(r.Name + ".serviceMetadata"),
 		})
 	}
 	for i := range s {
@@ -64,9 +64,6 @@ func (s Set) CheckCluster(built spark.Standalone) []*spark.ConfError {
 			c.judge(claim)
 		}
 	}
-	for _, e := range c.found {
-		e.Field = cmp.Or(e.Field, app.Field(e.Key))
-	}
 	return c.found
 }
 
@@ -74,12 +71,12 @@ func (s Set) CheckCluster(built spark.Standalone) []*spark.ConfError {
 func (c *exposureChecker) clusterRole(r spark.StandaloneRole, claims int) {
 	c.size(r.Name, c.limits.role(r.Name), r.Takes(), "", "")
 	account := cmp.Or(r.Pod.Spec.ServiceAccountName, r.Pod.Spec.DeprecatedServiceAccount, "default")
-	c.allow(&spark.ConfError{Field: c.field(r.Name + ".serviceAccount"), Value: account}, c.limits.ServiceAccounts, account, "service accounts")
+	c.allow(&spark.ConfError{Field: spark.Field(r.Name + ".serviceAccount"), Value: account}, c.limits.ServiceAccounts, account, "service accounts")
 	if most := c.limits.Executors; most != nil && r.Name == workerRole && r.Most > *most {
-		c.refuse(&spark.ConfError{Field: c.field(workerRole + ".most"), Value: strconv.Itoa(int(r.Most))}, "at most %d workers at a time", *most)
+		c.refuse(&spark.ConfError{Field: spark.Field(workerRole + ".most"), Value: strconv.Itoa(int(r.Most))}, "at most %d workers at a time", *most)
 	}
 	if most := c.limits.VolumeClaims; most != nil && int64(claims)*int64(r.Most) > int64(*most) {
-		e := &spark.ConfError{Field: c.field(r.Name + ".claims"), Value: strconv.Itoa(claims), Problem: "PersistentVolumeClaims for each of " + strconv.Itoa(int(r.Most)) + " pods"}
+		e := &spark.ConfError{Field: spark.Field(r.Name + ".claims"), Value: strconv.Itoa(claims), Problem: "PersistentVolumeClaims for each of " + strconv.Itoa(int(r.Most)) + " pods"}
 		c.refuse(e, "at most %d", *most)
 	}
 }

@@ -63,7 +63,7 @@ func TestLimitsOfClusters(t *testing.T) {
 			}
 			var said []string
 			for _, e := range (policy.Set{p}).CheckCluster(apache.ClusterBuilt(o, nil)) {
-				said = append(said, e.About(e.Field))
+				said = append(said, e.About(apache.ClusterNames(o).PathOf(e)))
 			}
 			got := strings.Join(said, "\n")
 			if (got != "") != (tc.want != "") || !strings.Contains(got, tc.want) {

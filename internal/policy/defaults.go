@@ -4,7 +4,6 @@ package policy
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"strconv"
 	"time"
@@ -27,7 +26,7 @@ func (s Set) Apply(app spark.Application) spark.Application {
 		app.Conf = map[string]string{}
 	}
 	if app.Origins == nil {
-		app.Origins = map[string]string{}
+		app.Origins = map[string]spark.Origin{}
 	}
 	for i := range s {
 		f := filler{app: &app, policy: s[i].Name}
@@ -42,17 +41,17 @@ type filler struct {
 	policy string
 }
 
-func (f filler) set(key, value, field string) {
+func (f filler) set(key, value string, field spark.Field) {
 	if _, taken := f.app.Conf[key]; taken || value == "" {
 		return
 	}
 	f.app.Conf[key] = value
-	f.app.Origins[key] = f.origin(field)
+	f.app.Origins[key] = spark.Origin{Field: field, Policy: f.policy}
 }
 
 // origin is what messages call a field of the policy.
-func (f filler) origin(field string) string {
-	return fmt.Sprintf("defaults.%s of the operator's policy %q", field, f.policy)
+func (f filler) origin(field spark.Field) string {
+	return spark.Origin{Field: field, Policy: f.policy}.Path(nil)
 }
 
 func (f filler) fill(d Defaults) {
@@ -73,7 +72,7 @@ func (f filler) fill(d Defaults) {
 	f.scheduling(d)
 }
 
-func (f filler) size(d RoleDefaults, role, cores, limit, memory string) {
+func (f filler) size(d RoleDefaults, role spark.Field, cores, limit, memory string) {
 	if d.Cores != nil {
 		f.set(cores, strconv.Itoa(int(*d.Cores)), role+".cores")
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/internal/validation"
 )
 
 // Every default reaches an application that says nothing, and an application that says something else keeps its word.
@@ -205,8 +206,9 @@ func TestCheckRetention(t *testing.T) {
 				t.Fatal(problems)
 			}
 			var got []string
-			for _, p := range s.CheckRetention("team-a", kubeflow.SparkApplications{}.Family().Fields, wishes.Retention) {
-				got = append(got, p.Error())
+			app := spark.Application{Fields: kubeflow.SparkApplications{}.Family().Fields}
+			for _, p := range s.CheckRetention("team-a", app.Fields, wishes.Retention) {
+				got = append(got, validation.Explain(app, p))
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)

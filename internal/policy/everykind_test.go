@@ -156,7 +156,7 @@ func makeCluster(o *v1.SparkCluster, policies policy.Set) made {
 		m.objects = append(m.objects, objectOf(object))
 	}
 	for _, e := range policies.CheckCluster(apache.ClusterBuilt(o, nil)) {
-		m.said = append(m.said, e.About(e.Field))
+		m.said = append(m.said, e.About(apache.ClusterNames(o).PathOf(e)))
 	}
 	return m
 }

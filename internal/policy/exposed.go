@@ -67,7 +67,7 @@ func (c *exposureChecker) judge(claim exposure.Claim) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(claim.Annotations)) {
 		if matchesAny(c.limits.ForbiddenAnnotations, name) {
-			field := fmt.Sprintf("%s.%s[%q]", cmp.Or(claim.MetaField, claim.Field), claim.AnnotationsField, name)
+			field := (cmp.Or(claim.MetaField, claim.Field) + "." + claim.AnnotationsField).Key(name)
 			c.object(claim, limitForbiddenAnnotations, &spark.ConfError{Field: field}, "no such annotation")
 		}
 	}

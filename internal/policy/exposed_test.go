@@ -84,7 +84,7 @@ func TestCheckExposure(t *testing.T) {
 	var words []string
 	for _, o := range s.CheckExposure(app, "spark-1") {
 		got = append(got, objection{o.Object.String(), o.Policy, o.Limit, o.Value})
-		words = append(words, o.Error())
+		words = append(words, validation.Explain(app, o.ConfError))
 	}
 	want := []objection{
 		{"service/pi-ui-svc", "inner", "serviceTypes", "LoadBalancer"},
@@ -133,7 +133,7 @@ func TestRequestedService(t *testing.T) {
 			app.Exposure.Services = []corev1.Service{tc.service}
 			var got []string
 			for _, o := range s.For("team-a").CheckExposure(app, "") {
-				got = append(got, o.Error())
+				got = append(got, validation.Explain(app, o.ConfError))
 				if o.Object.String() != "service/pi-server" {
 					t.Errorf("%s: objects to %s", tc.reason, o.Object)
 				}

@@ -3,10 +3,8 @@
 package policy
 
 import (
-	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/firesteel-dev/firesteel/internal/spark"
@@ -29,11 +27,11 @@ func (c *checker) requiredLabels() {
 		for _, s := range c.pods() {
 			if s.pod.Labels[name] == "" {
 				e := &spark.ConfError{Problem: "missing on the " + s.role + " pod"}
-				field := s.role + ".labels"
+				e.Field = spark.Field(s.role + ".labels")
 				if _, inherited := c.app.Fields["labels"]; inherited {
-					field, e.Problem = "labels", e.Problem+"; add it to the application; its pods inherit it"
+					e.Field, e.Problem = "labels", e.Problem+"; add it to the application; its pods inherit it"
 				}
-				e.Field = c.field(field) + "[" + strconv.Quote(name) + "]"
+				e.Field = e.Field.Key(name)
 				c.refuse(e, "only applications with this label")
 			}
 		}
@@ -80,7 +78,7 @@ func (c *checker) presets(key string) bool {
 	}
 	value, set := c.app.Conf[key]
 	usual, isPreset := c.preset.conf[key]
-	return set && (isPreset && usual == value || strings.HasPrefix(c.app.Origins[key], c.field("monitoring")))
+	return set && (isPreset && usual == value || strings.HasPrefix(string(c.app.Origins[key].Field), "monitoring"))
 }
 
 // metadata is where a label or an annotation of a pod comes from.
@@ -88,7 +86,7 @@ func (c *checker) metadata(s subject, field, prefix, name string) *spark.ConfErr
 	if _, set := c.app.Conf[prefix+name]; set {
 		return &spark.ConfError{Key: prefix + name}
 	}
-	return &spark.ConfError{Field: fmt.Sprintf("%s[%q]", c.field(s.role+"."+field), name)}
+	return &spark.ConfError{Field: spark.Field(s.role + "." + field).Key(name)}
 }
 
 // annotations checks those of any object that is created.
@@ -108,7 +106,7 @@ func (c *checker) annotation(s subject, name string) *spark.ConfError {
 	_, set := c.app.Conf[spark.ConfServiceAnnotationPrefix+name]
 	switch {
 	case s.field != "" && (s.kind != serviceKind || !set):
-		return &spark.ConfError{Field: fmt.Sprintf("%s.annotations[%q]", s.field, name)}
+		return &spark.ConfError{Field: (s.field + ".annotations").Key(name)}
 	case s.kind == podKind:
 		return c.metadata(s, "annotations", annotationPrefix(s.role), name)
 	case s.kind == serviceKind:
@@ -116,7 +114,7 @@ func (c *checker) annotation(s subject, name string) *spark.ConfError {
 	case s.kind == claimKind && s.keys != "":
 		return c.claimOption(s, ".annotation."+name, "")
 	case s.kind == claimKind:
-		return &spark.ConfError{Field: c.field(s.role + ".volumes"), Value: name, Problem: "an annotation of the claim of volume " + s.object.GetName()}
+		return &spark.ConfError{Field: spark.Field(s.role + ".volumes"), Value: name, Problem: "an annotation of the claim of volume " + s.object.GetName()}
 	}
 	return &spark.ConfError{Key: spark.ConfPodGroupJSON, Value: name, Problem: "an annotation of the " + s.kind.Kind}
 }

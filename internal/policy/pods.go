@@ -34,13 +34,13 @@ func (c *checker) images(s subject) {
 	own := c.ownImages()
 	for _, container := range containers(&s.pod.Spec) {
 		if !slices.Contains(own, container.Image) {
-			e := &spark.ConfError{Field: c.field(s.role), Value: container.Image, Problem: "the image of container " + container.Name}
+			e := &spark.ConfError{Field: spark.Field(s.role), Value: container.Image, Problem: "the image of container " + container.Name}
 			c.allow(e, c.limits.Images, container.Image, "images")
 		}
 	}
 	for i := range s.pod.Spec.Volumes {
 		if v := &s.pod.Spec.Volumes[i]; v.Image != nil {
-			e := &spark.ConfError{Field: c.field(s.role + ".volumes"), Value: v.Image.Reference, Problem: "the image of volume " + v.Name}
+			e := &spark.ConfError{Field: spark.Field(s.role + ".volumes"), Value: v.Image.Reference, Problem: "the image of volume " + v.Name}
 			c.allow(e, c.limits.Images, v.Image.Reference, "images")
 		}
 	}
@@ -91,7 +91,7 @@ func (c *checker) executorAccounts() []string {
 }
 
 func (c *checker) account(role, key, name string) {
-	e := c.at(key, role+".serviceAccount")
+	e := c.at(key, spark.Field(role+".serviceAccount"))
 	e.Value = name
 	c.allow(e, c.limits.ServiceAccounts, name, "service accounts")
 }
@@ -103,14 +103,14 @@ func (c *checker) schedulerNames(s subject) {
 		if s.role == driverRole {
 			keys[0] = spark.ConfDriverSchedulerName
 		}
-		c.allow(c.naming(name, s.role+".schedulerName", keys...), c.limits.SchedulerNames, name, "scheduler names")
+		c.allow(c.naming(name, spark.Field(s.role+".schedulerName"), keys...), c.limits.SchedulerNames, name, "scheduler names")
 	}
 }
 
 // priorityClasses checks those that the pods name, and the one that the scheduler gets.
 func (c *checker) priorityClasses(s subject) {
 	if name := s.pod.Spec.PriorityClassName; name != "" {
-		c.allow(c.naming(name, s.role+".priorityClassName"), c.limits.PriorityClasses, name, "priority classes")
+		c.allow(c.naming(name, spark.Field(s.role+".priorityClassName")), c.limits.PriorityClasses, name, "priority classes")
 	}
 	if name := c.app.Scheduling.PriorityClassName; name != "" {
 		c.allow(c.naming(name, "batchScheduler.priorityClass"), c.limits.PriorityClasses, name, "priority classes")
@@ -119,24 +119,20 @@ func (c *checker) priorityClasses(s subject) {
 
 func (c *checker) runtimeClasses(s subject) {
 	if name := s.pod.Spec.RuntimeClassName; name != nil && *name != "" {
-		c.allow(c.naming(*name, s.role+".template"), c.limits.RuntimeClasses, *name, "runtime classes")
+		c.allow(c.naming(*name, spark.Field(s.role+".template")), c.limits.RuntimeClasses, *name, "runtime classes")
 	}
 }
 
 func (c *checker) pullSecrets(s subject) {
 	for _, secret := range s.pod.Spec.ImagePullSecrets {
-		e := &spark.ConfError{Field: c.field("imagePullSecrets"), Value: secret.Name}
-		if c.naming(secret.Name, "", spark.ConfImagePullSecrets).Key != "" { // by its field: a value of a key that speaks of secrets is not shown
-			e.Field = c.app.Field(spark.ConfImagePullSecrets)
-		}
-		c.allow(e, c.limits.PullSecrets, secret.Name, "pull secrets")
+		c.allow(c.naming(secret.Name, "imagePullSecrets", spark.ConfImagePullSecrets), c.limits.PullSecrets, secret.Name, "pull secrets")
 	}
 }
 
 // tolerations checks the taints that a pod tolerates. Without a key it tolerates all of them.
 func (c *checker) tolerations(s subject) {
 	for _, t := range s.pod.Spec.Tolerations {
-		e := &spark.ConfError{Field: c.field(s.role + ".tolerations"), Value: t.Key}
+		e := &spark.ConfError{Field: spark.Field(s.role + ".tolerations"), Value: t.Key}
 		if t.Key == "" {
 			e.Problem = "a toleration without a key is one of every taint"
 		}
@@ -154,7 +150,7 @@ func (c *checker) nodeLabels(s subject) {
 		prefixes[0] = spark.ConfDriverNodeSelectorPrefix
 	}
 	for _, label := range slices.Sorted(maps.Keys(s.pod.Spec.NodeSelector)) {
-		e := &spark.ConfError{Field: c.field(s.role + ".nodeSelector"), Value: label}
+		e := &spark.ConfError{Field: spark.Field(s.role + ".nodeSelector"), Value: label}
 		for _, prefix := range prefixes {
 			if _, set := c.app.Conf[prefix+label]; set {
 				e = &spark.ConfError{Key: prefix + label}
@@ -164,14 +160,14 @@ func (c *checker) nodeLabels(s subject) {
 	}
 	labels, names := affinity(s.pod.Spec.Affinity)
 	for _, label := range labels {
-		e := &spark.ConfError{Field: c.field(s.role + ".affinity"), Value: label}
+		e := &spark.ConfError{Field: spark.Field(s.role + ".affinity"), Value: label}
 		c.allow(e, c.limits.NodeLabels, label, "node labels")
 	}
 	if node := s.pod.Spec.NodeName; node != "" {
 		names = append(names, node)
 	}
 	if len(names) > 0 {
-		e := &spark.ConfError{Field: c.field(s.role + ".template"), Value: names[0], Problem: "chooses a node by its name"}
+		e := &spark.ConfError{Field: spark.Field(s.role + ".template"), Value: names[0], Problem: "chooses a node by its name"}
 		c.refuse(e, "the node labels %s", strings.Join(c.limits.NodeLabels, ", "))
 	}
 }

@@ -60,7 +60,7 @@ func (c *checker) podSecurity(s subject) {
 		reasons[field] = append(reasons[field], reasonOf(r))
 	}
 	for _, field := range slices.Sorted(maps.Keys(reasons)) {
-		e := &spark.ConfError{Field: c.field(s.role + field)}
+		e := &spark.ConfError{Field: spark.Field(s.role + field)}
 		e.Problem = fmt.Sprintf("violates Pod Security %q: %s", level, strings.Join(reasons[field], ", "))
 		c.refuse(e, "only pods of the Pod Security level %s", level)
 	}
@@ -77,16 +77,16 @@ func reasonOf(r podsecurity.CheckResult) string {
 func (c *checker) host(s subject) {
 	spec := &s.pod.Spec
 	if spec.HostNetwork || spec.HostPID || spec.HostIPC {
-		c.refuse(&spark.ConfError{Field: c.field(s.role + ".hostNetwork"), Problem: "the pod shares its node's network or processes"}, noNodes)
+		c.refuse(&spark.ConfError{Field: spark.Field(s.role + ".hostNetwork"), Problem: "the pod shares its node's network or processes"}, noNodes)
 	}
 	for i := range spec.Volumes {
 		if v := &spec.Volumes[i]; v.HostPath != nil && !c.executorVolume(s.role, v.Name) {
-			c.refuse(&spark.ConfError{Field: c.field(s.role + ".volumes"), Value: v.Name, Problem: "is a directory of the node (hostPath)"}, noNodes)
+			c.refuse(&spark.ConfError{Field: spark.Field(s.role + ".volumes"), Value: v.Name, Problem: "is a directory of the node (hostPath)"}, noNodes)
 		}
 	}
 	for _, container := range slices.Concat(spec.InitContainers, spec.Containers) {
 		if slices.ContainsFunc(container.Ports, func(p corev1.ContainerPort) bool { return p.HostPort != 0 }) {
-			c.refuse(&spark.ConfError{Field: c.field(s.role + ".template"), Value: container.Name, Problem: "the container uses a port of the node"}, noNodes)
+			c.refuse(&spark.ConfError{Field: spark.Field(s.role + ".template"), Value: container.Name, Problem: "the container uses a port of the node"}, noNodes)
 		}
 	}
 }

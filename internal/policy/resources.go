@@ -21,7 +21,7 @@ func (c *checker) sizes() {
 	c.size(executorRole, c.limits.Executor, c.built.PodSets.Executor, spark.ConfExecutorCores, spark.ConfExecutorMemory)
 	most, limited := c.limits.Executor.Memory.quantity()
 	if asked := c.raised(); limited && asked.Cmp(most) > 0 {
-		c.tooLarge(&spark.ConfError{Field: c.field("executor.memoryLimit")}, executorRole, asked, corev1.ResourceMemory, c.limits.Executor.Memory)
+		c.tooLarge(&spark.ConfError{Field: "executor.memoryLimit"}, executorRole, asked, corev1.ResourceMemory, c.limits.Executor.Memory)
 	}
 }
 
@@ -38,7 +38,7 @@ func (c *checker) size(role string, l RoleLimits, shape spark.PodResources, core
 	}{{l.Cores, corev1.ResourceCPU, cores, "cores"}, {l.Memory, corev1.ResourceMemory, memory, "memory"}} {
 		most, limited := b.limit.quantity()
 		if asked := larger(shape, b.name); limited && asked.Cmp(most) > 0 {
-			c.tooLarge(c.at(b.key, role+"."+b.field), role, asked, b.name, b.limit)
+			c.tooLarge(c.at(b.key, spark.Field(role+"."+b.field)), role, asked, b.name, b.limit)
 		}
 	}
 }
@@ -115,9 +115,9 @@ func mostOf(limits map[string]Amount, name string) (most Amount, limited bool) {
 func (c *checker) resourceAt(role, prefix, name string) *spark.ConfError {
 	vendor, short, _ := strings.Cut(name, "/")
 	if short != "" && c.value(prefix+short+".vendor") == vendor {
-		return c.at(prefix+short+".amount", role)
+		return c.at(prefix+short+".amount", spark.Field(role))
 	}
-	return &spark.ConfError{Field: c.field(role), Value: name}
+	return &spark.ConfError{Field: spark.Field(role), Value: name}
 }
 
 func (c *checker) executors() {

@@ -3,8 +3,6 @@
 package policy
 
 import (
-	"fmt"
-
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -18,7 +16,7 @@ type subject struct {
 	// role is that of the pod that the subject is or belongs to, and begins the names of the user's fields: "driver" or "executor".
 	role string
 	// field is where the user writes the metadata of the object itself; "" if it is made from other fields.
-	field string
+	field spark.Field
 	// keys begins the properties that the subject is made from; "" for none.
 	keys   string
 	object metav1.Object
@@ -70,7 +68,7 @@ func (c *checker) gather() {
 }
 
 // written is where the user writes an object of that kind and name. One of the driver's own may have the same name: it is judged all the same.
-func (c *checker) written(object spark.Object) string {
+func (c *checker) written(object spark.Object) spark.Field {
 	for _, a := range c.app.Attached {
 		if kindOf(a.Object) == kindOf(object) && a.Object.GetName() == object.GetName() {
 			return a.Meta
@@ -78,7 +76,7 @@ func (c *checker) written(object spark.Object) string {
 	}
 	for i, m := range c.app.ConfigMaps {
 		if kindOf(object).Kind == "ConfigMap" && m.Name == object.GetName() {
-			return fmt.Sprintf("%s[%d]", c.field("configMaps"), i)
+			return spark.Field("configMaps").Index(i)
 		}
 	}
 	return ""

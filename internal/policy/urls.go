@@ -11,15 +11,18 @@ import (
 )
 
 // fetched are the properties that name what Spark fetches before the program runs, or for it, and their fields.
-var fetched = []struct{ key, field string }{
+var fetched = []struct {
+	key   string
+	field spark.Field
+}{
 	{spark.ConfJars, "deps.jars"},
 	{spark.ConfFiles, "deps.files"},
 	{spark.ConfPyFiles, "deps.pyFiles"},
 	{spark.ConfArchives, "deps.archives"},
 	{spark.ConfRepositories, "deps.repositories"},
 	{spark.ConfPackages, "deps.packages"},
-	{"spark.jars.ivySettings", "sparkConf"},
-	{metastoreJars + ".path", "sparkConf"},
+	{"spark.jars.ivySettings", spark.FieldSparkConf},
+	{metastoreJars + ".path", spark.FieldSparkConf},
 }
 
 // metastoreJars says where the client of a Hive metastore comes from.
@@ -35,7 +38,7 @@ func (c *checker) urls() {
 	}
 	if main := c.app.MainFile; main != spark.NoResource {
 		for _, one := range splitList(main) { // Spark makes it a part of a list
-			c.dependency(&spark.ConfError{Field: "MainFile", Value: main}, one)
+			c.dependency(&spark.ConfError{Field: spark.FieldMainFile, Value: main}, one)
 		}
 	}
 	for _, f := range fetched {

@@ -162,7 +162,7 @@ func plainScheduler(app spark.Application, registry *scheduler.Registry) spark.A
 	app = scheduler.ScheduledBy(app, name)
 	app.Scheduling.Scheduler = ""
 	app.Warnings = append(slices.Clip(app.Warnings), &spark.ConfError{
-		Field: app.Fields.Path(scheduler.FieldScheduler), Value: name,
+		Field: scheduler.FieldScheduler, Value: name,
 		Problem: "is not one of the enabled scheduler plugins: it is the schedulerName of the pods, which are placed one by one",
 	})
 	return app

@@ -91,7 +91,7 @@ func TestLoad(t *testing.T) {
 				t.Fatalf("%s: %v, want %d", tc.reason, problems, len(tc.problems))
 			}
 			for i, want := range tc.problems {
-				if !strings.Contains(problems[i].Error(), want) {
+				if !strings.Contains(validation.Explain(a.App, problems[i]), want) {
 					t.Errorf("%s: %v, want %q", tc.reason, problems[i], want)
 				}
 			}
@@ -254,7 +254,7 @@ func TestPlainSchedulerNames(t *testing.T) {
 			if !strings.Contains(problems, c.refuse) || (problems == "") != (c.refuse == "") {
 				t.Errorf("%s: refused: %s", c.reason, problems)
 			}
-			if said := strings.Join(forecast.Warnings, "\n"); !strings.Contains(said, c.warned) {
+			if said := strings.Join(validation.Sentences(forecast.Warnings), "\n"); !strings.Contains(said, c.warned) {
 				t.Errorf("%s: warned: %s", c.reason, said)
 			}
 			if !c.plain || c.refuse != "" {

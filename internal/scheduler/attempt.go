@@ -115,7 +115,7 @@ func (a Attempt) Total() corev1.ResourceList {
 }
 
 // Field is the path of one of the user's fields (FieldQueue ...), for messages.
-func (a Attempt) Field(name string) string { return a.Fields.Path(name) }
+func (a Attempt) Field(name spark.Field) string { return a.Fields.Path(name) }
 
 // QueueField is what messages call the queue: the user's field, or the policy that named it.
 func (a Attempt) QueueField() string { return cmp.Or(a.QueueFrom, a.Field(FieldQueue)) }
@@ -128,10 +128,10 @@ func Invalid(path, problem string) *field.Error {
 
 // Names of the user's fields, for Attempt.Field.
 const (
-	FieldScheduler     = "batchScheduler"
-	FieldQueue         = "batchScheduler.queue"
-	FieldPriorityClass = "batchScheduler.priorityClass"
-	FieldParameters    = "batchScheduler.parameters"
+	FieldScheduler     spark.Field = "batchScheduler"
+	FieldQueue         spark.Field = "batchScheduler.queue"
+	FieldPriorityClass spark.Field = "batchScheduler.priorityClass"
+	FieldParameters    spark.Field = "batchScheduler.parameters"
 )
 
 // PlaceholderUser is a plugin whose scheduler creates pods of its own that keep room for the pods of an attempt until these

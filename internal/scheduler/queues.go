@@ -52,7 +52,7 @@ func (r *Registry) ForbiddenQueue(p Plugin, a Attempt, made []*unstructured.Unst
 			}
 			if queue, known := queuer.QueueOfObject(object); known && !mayUse(usable, queue) {
 				what := fmt.Sprintf("%s %s is in queue %q, which may not be used from namespace %q; %s", object.GetKind(), object.GetName(), queue, a.App.Namespace, Usable(usable))
-				return QueueConflict{a.Field("sparkConf"), what}, true
+				return QueueConflict{a.Field(spark.FieldSparkConf), what}, true
 			}
 		}
 	}
@@ -106,7 +106,7 @@ func (r *Registry) podConflict(p Plugin, a Attempt, pod rolePod, usable []string
 	}
 	field := a.QueueField()
 	if p.Describe().SchedulerName == "" {
-		field = a.Field(pod.role + ".schedulerName")
+		field = a.Field(spark.Field(pod.role + ".schedulerName"))
 	}
 	what := fmt.Sprintf("the %s pod gets into queue %q of the scheduler %s, which may not be used from namespace %q", pod.role, queue, pod.SchedulerName, a.App.Namespace)
 	switch {
@@ -174,12 +174,12 @@ func matchesAny(patterns []string, name string) bool {
 	})
 }
 
-func queueForbidden(r Resolution, w SelectionRequest) Admission {
+func queueForbidden(r Resolution, w SelectionRequest) QueueConflict {
 	what := fmt.Sprintf("queue %q may not be used from namespace %q", r.Queue, w.Namespace)
 	if r.Queue == "" {
 		what = fmt.Sprintf("namespace %q may not leave the queue to the scheduler", w.Namespace)
 	}
-	return Admission{Verdict: Reject, Reason: ReasonQueueForbidden, Message: fmt.Sprintf("%s: %s; %s", cmp.Or(r.QueueFrom, w.Fields.Path(FieldQueue)), what, Usable(r.UsableQueues))}
+	return QueueConflict{cmp.Or(r.QueueFrom, w.Fields.Path(FieldQueue)), what + "; " + Usable(r.UsableQueues)}
 }
 
 // Usable lists the queues that may be used, in a sentence.

@@ -244,8 +244,8 @@ type Resolution struct {
 	UsableQueues []string
 	// QueueFrom is the operator's policy whose default the queue is; "" for anything else.
 	QueueFrom string
-	// Beyond are the application's parameters that the administrator's bounds do not allow.
-	Beyond field.ErrorList
+	// Refused are the fields that keep a plugin from being chosen. The admission says it in one sentence.
+	Refused field.ErrorList
 }
 
 // Resolve chooses the plugin and the queue: the application's, then a policy's, then its namespace's, then the cluster's. Without
@@ -259,9 +259,9 @@ func (r *Registry) Resolve(w SelectionRequest) (Resolution, Admission) {
 	p, known := r.plugins[name]
 	switch {
 	case !known:
-		return Resolution{Choice: choice}, r.refuse(w, choice, ReasonSchedulerUnknown, "is not known to this operator")
+		return r.refuse(w, choice, ReasonSchedulerUnknown, "is not known to this operator")
 	case !slices.Contains(r.policy.Enabled, name):
-		return Resolution{Choice: choice}, r.refuse(w, choice, ReasonSchedulerDisabled, "is not enabled (batchScheduler.enabled in the operator's configuration)")
+		return r.refuse(w, choice, ReasonSchedulerDisabled, "is not enabled (batchScheduler.enabled in the operator's configuration)")
 	}
 	choice.Scheduler = name
 	d := p.Describe()
@@ -272,14 +272,16 @@ func (r *Registry) Resolve(w SelectionRequest) (Resolution, Admission) {
 		choice.Parameters = rules.encoded()
 		beyond = rules.beyond(w.Scheduling.Parameters, w.Fields.Path(FieldParameters), " (batchScheduler.plugins."+cmp.Or(d.AliasOf, d.Name)+" of the operator's configuration)")
 	}
-	resolution := Resolution{Choice: choice, Beyond: beyond}
+	resolution := Resolution{Choice: choice, Refused: beyond}
 	if choice.Queue == w.Scheduling.Queue {
 		resolution.QueueFrom = w.Scheduling.QueueFrom
 	}
 	if d.Supports.Queues {
 		resolution.UsableQueues = usableQueues(r.policy.AllowedQueues, w.Namespace)
 		if !mayUse(resolution.UsableQueues, choice.Queue) {
-			return resolution, queueForbidden(resolution, w)
+			conflict := queueForbidden(resolution, w)
+			resolution.Refused = append(resolution.Refused, Invalid(conflict.Path, conflict.Problem))
+			return resolution, conflict.Admission()
 		}
 	}
 	if len(beyond) > 0 {
@@ -344,12 +346,10 @@ func (r *Registry) annotates(w SelectionRequest, d Descriptor) bool {
 	return r.policy.NamespaceDefaults && d.Supports.Queues && w.NamespaceAnnotations[AnnotationQueue] != "" && (chosen == "" || chosen == d.Name)
 }
 
-func (r *Registry) refuse(w SelectionRequest, c Choice, reason Reason, problem string) Admission {
+func (r *Registry) refuse(w SelectionRequest, c Choice, reason Reason, problem string) (Resolution, Admission) {
 	where := map[Source]string{
 		SourceApplication: w.Fields.Path(FieldScheduler), SourcePolicy: cmp.Or(w.Scheduling.SchedulerFrom, "a policy of the operator"), SourceNamespace: "the namespace's annotation " + AnnotationScheduler, SourceCluster: "batchScheduler.default",
 	}[c.Source]
-	return Admission{
-		Verdict: Unavailable, Reason: reason, RetryAfter: unknownRetry,
-		Message: fmt.Sprintf("%s: %q %s; known: %s", where, c.Scheduler, problem, strings.Join(r.Names(), ", ")),
-	}
+	refused := field.ErrorList{Invalid(where, fmt.Sprintf("%q %s; known: %s", c.Scheduler, problem, strings.Join(r.Names(), ", ")))}
+	return Resolution{Choice: c, Refused: refused}, Admission{Verdict: Unavailable, Reason: reason, RetryAfter: unknownRetry, Message: sentence(refused)}
 }

@@ -39,11 +39,12 @@ type Application struct {
 	// OperatorConf are the keys that the operator owns (master, namespace, driver pod name, owner labels ...). They are
 	// laid over Conf, so a user cannot override them.
 	OperatorConf map[string]string
-	// Origins names the field of the user's object that a Conf key came from, e.g. "spark.driver.memory" ->
-	// "spec.driver.memory". It is used in error messages only.
-	Origins map[string]string
+	// Origins are the fields that Conf keys came from, e.g. "spark.driver.memory" from "driver.memory".
+	Origins map[string]Origin
 	// Fields names the fields of the user's object in messages.
 	Fields Fields
+	// Malformed says why the spec could not be decoded, so that nothing else can be said of it; "" if it was.
+	Malformed string
 
 	Driver   Role
 	Executor Role

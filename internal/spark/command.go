@@ -58,7 +58,7 @@ func (b *builder) rResource() string {
 		return "file:" + path.Clean(b.app.MainFile)
 	}
 	if b.conf.err == nil {
-		b.conf.err = &ConfError{Field: "MainFile", Value: b.app.MainFile,
+		b.conf.err = &ConfError{Field: FieldMainFile, Value: b.app.MainFile,
 			Problem: "relative to a directory that does not exist here; write local:// and the path in the image", Type: field.ErrorTypeNotSupported}
 	}
 	return ""

@@ -176,7 +176,7 @@ func TestConfErrorText(t *testing.T) {
 	}{
 		{ConfError{Key: "spark.x", Value: "2gx", Problem: "not a size"}, `spark.x: "2gx": not a size`, "all parts"},
 		{ConfError{Key: "spark.x", Problem: "missing"}, `spark.x: missing`, "nothing was given"},
-		{ConfError{Field: "MainFile", Value: "a\n", Problem: "bad"}, `MainFile: "a\n": bad`, "a field, and one line"},
+		{ConfError{Field: FieldMainFile, Value: "a\n", Problem: "bad"}, `mainApplicationFile: "a\n": bad`, "a field, and one line"},
 		{ConfError{Key: "k", Value: strings.Repeat("é", 100), Problem: "p"},
 			`k: "` + strings.Repeat("é", 60) + `...": p`, "long values are cut"},
 	}
@@ -188,9 +188,12 @@ func TestConfErrorText(t *testing.T) {
 }
 
 func TestField(t *testing.T) {
-	app := Application{Origins: map[string]string{ConfDriverMemory: "spec.driver.memory"}, Fields: Fields{"": "spec"}}
+	app := Application{Origins: map[string]Origin{ConfDriverMemory: {Field: "driver.memory"}, ConfImage: {Field: "image", Policy: "small"}}, Fields: Fields{"": "spec"}}
 	if got := app.Field(ConfDriverMemory); got != "spec.driver.memory" {
 		t.Errorf("got %s, want the typed field", got)
+	}
+	if got := app.Field(ConfImage); got != `defaults.image of the operator's policy "small"` {
+		t.Errorf("got %s, want the policy's default", got)
 	}
 	if got := app.Field("spark.x"); got != `spec.sparkConf["spark.x"]` {
 		t.Errorf("got %s, want the entry of sparkConf", got)

@@ -126,7 +126,7 @@ func (b *builder) hadoopText(name string, content []byte) string {
 		return text
 	}
 	if b.profile.StrictHadoopText && b.conf.err == nil {
-		b.conf.err = &ConfError{Field: "Submitter.HadoopConfDir", Value: name, Problem: "the file is not UTF-8 text"}
+		b.conf.err = &ConfError{Field: "hadoopConfigMap", Value: name, Problem: "the file is not UTF-8 text"}
 	}
 	var replaced strings.Builder
 	for _, r := range text {

@@ -23,7 +23,7 @@ type Direct struct {
 type Attached struct {
 	Object Object
 	// Meta and Spec are the fields with its metadata and its spec.
-	Meta, Spec string
+	Meta, Spec Field
 }
 
 // oldestDirect is the oldest release that is run so.
@@ -49,7 +49,7 @@ func checkUploads(app *Application, values map[string]string, _ Profile) error {
 		}
 	}
 	if app.MainFile != NoResource && OnSubmitter(app.MainFile) {
-		return &ConfError{Field: "MainFile", Value: app.MainFile, Problem: notUploaded, Type: field.ErrorTypeNotSupported}
+		return &ConfError{Field: FieldMainFile, Value: app.MainFile, Problem: notUploaded, Type: field.ErrorTypeNotSupported}
 	}
 	return nil
 }

@@ -14,14 +14,14 @@ import (
 
 // ConfError is a refusal that only the author of the application can lift.
 type ConfError struct {
-	// Key is the Spark property at fault, "" when the fault is in a field of Application.
+	// Key is the Spark property at fault, "" when the fault is in a field.
 	Key string
 	// Value is what was given, "" when something is missing.
 	Value string
 	// Problem says what is wrong and what to write instead, in a lower-case phrase.
 	Problem string
-	// Field is the name of the field of Application at fault (MainFile, MainClass ...) when Key is "".
-	Field string
+	// Field is the field at fault when Key is "". It is never a path: Application.PathOf says what users write.
+	Field Field
 	// Type is the API machinery's class of the error. "" is Invalid: a value that can never be read or run.
 	// Required is something missing that may come later or from elsewhere, NotFound the name of something missing, and NotSupported what
 	// another Spark or another operator takes.
@@ -31,13 +31,7 @@ type ConfError struct {
 }
 
 // Error renders the property or field, the value if there is one, and the problem.
-func (e *ConfError) Error() string {
-	subject := e.Key
-	if subject == "" {
-		subject = e.Field
-	}
-	return e.About(subject)
-}
+func (e *ConfError) Error() string { return e.About(cmp.Or(e.Key, string(e.Field))) }
 
 // About renders the error under another name for what is at fault: the field that the user wrote.
 func (e *ConfError) About(subject string) string {
@@ -72,7 +66,7 @@ func (e *ConfError) Invalid(subject string) *field.Error {
 // or of a key in one, not its value.
 var (
 	credentialKey   = regexp.MustCompile(`(?i)secret|password|token|access[.]?key`)
-	secretReference = regexp.MustCompile(`^spark\.kubernetes\..*(\.secrets\.|\.secretKeyRef\.|\.tokenSecret\.)`)
+	secretReference = regexp.MustCompile(`^spark\.kubernetes\..*(\.secrets\.|\.secretKeyRef\.|\.tokenSecret\.|\.image\.pullSecrets$)`)
 )
 
 // sensitive reports whether the value of a property must not be shown: messages end up in statuses, events and logs.
@@ -101,41 +95,4 @@ type UnsupportedVersionError struct {
 func (e *UnsupportedVersionError) Error() string {
 	return fmt.Sprintf("spark version %q is not supported; write one of %s, with or without a patch number",
 		e.Version, strings.Join(e.Supported, ", "))
-}
-
-// Field returns where the user set the Spark property key: the typed field that it came from, or its entry of
-// sparkConf.
-func (a Application) Field(key string) string {
-	if origin, ok := a.Origins[key]; ok {
-		return origin
-	}
-	return a.Fields.Path("sparkConf") + "[" + strconv.Quote(key) + "]"
-}
-
-// Fields names the fields of an API family in messages: from a name that all families share, such as "driver.memory", to
-// the path that the family's users write, such as "spec.driver.memory". A name that is not listed has the path of the
-// longest listed part before one of its dots, and "" is part of all. "labels" is listed by families whose pods inherit those of the application.
-type Fields map[string]string
-
-// Path is what the family's users write for a field.
-func (f Fields) Path(name string) string {
-	for head, rest := name, ""; ; {
-		if path, known := f[head]; known {
-			return path + rest
-		}
-		if head == "" {
-			return name
-		}
-		head = head[:max(0, strings.LastIndexByte(head, '.'))]
-		if rest = name[len(head):]; head == "" {
-			rest = "." + name
-		}
-	}
-}
-
-var fieldName = regexp.MustCompile(`\{([a-zA-Z][a-zA-Z.]*)\}`)
-
-// Text is a message in which fields are named in braces, with their paths: "raise {driver.memory}".
-func (f Fields) Text(message string) string {
-	return fieldName.ReplaceAllStringFunc(message, func(name string) string { return f.Path(name[1 : len(name)-1]) })
 }

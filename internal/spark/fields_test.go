@@ -11,7 +11,7 @@ func TestFields(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		fields Fields
-		name   string
+		name   Field
 		want   string
 	}{
 		"Listed":       {"it has a path of its own", fields, "scheduler", "spec.batchScheduler"},
@@ -19,6 +19,9 @@ func TestFields(t *testing.T) {
 		"LongerPart":   {"the longest part counts", fields, "driver.image.tag", "spec.runtime.image.tag"},
 		"NotAPart":     {"a part ends at a dot", fields, "drivers", "spec.drivers"},
 		"Unlisted":     {"what is not listed is named alike", fields, "deadlines.run", "spec.deadlines.run"},
+		"Entry":        {"a part ends at a bracket, and a dot in a key means nothing", fields, Field("driver.image").Key("a.b"), `spec.runtime.image["a.b"]`},
+		"Index":        {"a list has entries too", fields, Field("driver").Index(2) + ".x", "spec.driverSpec[2].x"},
+		"Own":          {"not the shared field of this name", fields, ".scheduler", "spec.scheduler"},
 		"Root":         {"the whole", fields, "", "spec"},
 		"NoRoot":       {"a family that lists nothing of it", Fields{"queue": "spec.q"}, "deadlines.run", "deadlines.run"},
 		"NoFamily":     {"there may be no family", nil, "deadlines.run", "deadlines.run"},

@@ -91,19 +91,19 @@ func (b *builder) checkServer() {
 	if server == nil {
 		return
 	}
-	refuse := func(subject, value, problem string) {
+	refuse := func(subject Field, value, problem string) {
 		if b.conf.err == nil {
 			b.conf.err = &ConfError{Field: subject, Value: value, Problem: problem, Type: field.ErrorTypeNotSupported}
 		}
 	}
 	if !b.profile.Connect {
-		refuse("SparkVersion", b.app.SparkVersion, "this release has no Spark Connect; write 3.4 or newer")
+		refuse(FieldSparkVersion, b.app.SparkVersion, "this release has no Spark Connect; write 3.4 or newer")
 	}
 	if server.TokenSecret == "" {
 		return
 	}
 	if !b.profile.ConnectTokens {
-		refuse("Server.TokenSecret", "", "the server of Spark "+b.profile.Minor+" asks for no token; use Spark 4.0 or newer, or remove the token")
+		refuse("authentication.token", "", "the server of Spark "+b.profile.Minor+" asks for no token; use Spark 4.0 or newer, or remove the token")
 	}
 	if b.conf.has(confConnectToken) {
 		b.conf.fail(confConnectToken, "", "this token would be asked for instead of the one in the Secret "+server.TokenSecret+"; remove one of them")

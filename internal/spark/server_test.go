@@ -110,11 +110,11 @@ func TestServerRefusals(t *testing.T) {
 	}{
 		"NoConnect": {
 			reason: "the class does not exist", version: "3.3", change: func(*Application) {},
-			want: `SparkVersion: "3.3": this release has no Spark Connect; write 3.4 or newer`,
+			want: `sparkVersion: "3.3": this release has no Spark Connect; write 3.4 or newer`,
 		},
 		"NoTokens": {
 			reason: "everybody would be let in", version: "3.5", change: func(a *Application) { a.Server.TokenSecret = "s" },
-			want: "Server.TokenSecret: the server of Spark 3.5 asks for no token; use Spark 4.0 or newer, or remove the token",
+			want: "authentication.token: the server of Spark 3.5 asks for no token; use Spark 4.0 or newer, or remove the token",
 		},
 		"TwoTokens": {
 			reason: "Spark prefers the property", version: "4.0",
@@ -132,7 +132,7 @@ func TestServerRefusals(t *testing.T) {
 		"Cluster": {
 			reason: "an application of this class cannot be submitted", version: "4.1",
 			change: func(a *Application) { a.Server, a.OperatorConf[ConfDeployMode] = nil, "cluster" },
-			want:   `MainClass: "org.apache.spark.sql.connect.service.SparkConnectServer": the Spark Connect server cannot run in cluster mode`,
+			want:   `mainClass: "org.apache.spark.sql.connect.service.SparkConnectServer": the Spark Connect server cannot run in cluster mode`,
 		},
 		"Heap": {
 			reason: "spark-submit refuses it in client mode, too", version: "4.1", change: func(a *Application) { a.Conf[confJavaOptions] = "-Xmx1g" },

@@ -147,18 +147,18 @@ var shells = []string{"spark-shell", "pyspark-shell", "sparkr-shell", "connect-s
 func checkMain(app *Application, values map[string]string, profile Profile) error {
 	switch {
 	case app.MainFile == "":
-		return &ConfError{Field: "MainFile", Type: field.ErrorTypeRequired, Problem: `the application has no main file; write its URI, or "` +
+		return &ConfError{Field: FieldMainFile, Type: field.ErrorTypeRequired, Problem: `the application has no main file; write its URI, or "` +
 			NoResource + `" if its classes are in the image`}
 	case slices.Contains(shells, app.MainFile):
-		return &ConfError{Field: "MainFile", Value: app.MainFile, Problem: "a shell cannot run in cluster mode"}
+		return &ConfError{Field: FieldMainFile, Value: app.MainFile, Problem: "a shell cannot run in cluster mode"}
 	case languageOf(app) == LanguageJava && app.MainClass == "":
-		return &ConfError{Field: "MainClass", Type: field.ErrorTypeRequired, Problem: "a Java or Scala application needs its main class"}
+		return &ConfError{Field: FieldMainClass, Type: field.ErrorTypeRequired, Problem: "a Java or Scala application needs its main class"}
 	}
 	if principal, ok := values[confPrincipal]; ok && app.ProxyUser != "" {
 		return &ConfError{Key: confPrincipal, Value: principal, Problem: "cannot be combined with a proxy user"}
 	}
 	if what, ok := interactive[app.MainClass]; ok && (what != connectServer || profile.Connect) {
-		return &ConfError{Field: "MainClass", Value: app.MainClass, Problem: what + " cannot run in cluster mode"}
+		return &ConfError{Field: FieldMainClass, Value: app.MainClass, Problem: what + " cannot run in cluster mode"}
 	}
 	return nil
 }
@@ -210,7 +210,7 @@ func resolveLists(app *Application, values map[string]string, _ Profile) error {
 		values[key] = strings.Join(elements, ",")
 	}
 	if app.MainFile != NoResource && languageOf(app) != LanguageR && OnSubmitter(app.MainFile) {
-		return &ConfError{Field: "MainFile", Value: app.MainFile, Problem: notUploaded, Type: field.ErrorTypeNotSupported}
+		return &ConfError{Field: FieldMainFile, Value: app.MainFile, Problem: notUploaded, Type: field.ErrorTypeNotSupported}
 	}
 	return nil
 }

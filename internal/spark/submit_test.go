@@ -100,16 +100,18 @@ func TestBuildRefuses(t *testing.T) {
 
 func TestBuildRefusesFields(t *testing.T) {
 	tests := []struct {
-		change             func(*Application)
-		key, field, reason string
+		change func(*Application)
+		key    string
+		field  Field
+		reason string
 	}{
-		{func(a *Application) { a.MainFile = "" }, "", "MainFile", "nothing to run"},
-		{func(a *Application) { a.MainFile = "pyspark-shell" }, "", "MainFile", "a shell"},
-		{func(a *Application) { a.MainFile = "/app/main.jar" }, "", "MainFile", "a file of the operator's"},
-		{func(a *Application) { a.MainFile = "file:/app/main.py" }, "", "MainFile", "a file of the operator's"},
-		{func(a *Application) { a.MainFile = "main.R" }, "", "MainFile", "a path relative to nothing"},
-		{func(a *Application) { a.MainClass = "" }, "", "MainClass", "Java needs one"},
-		{func(a *Application) { a.MainClass = "org.apache.spark.sql.connect.service.SparkConnectServer" }, "", "MainClass", "a server"},
+		{func(a *Application) { a.MainFile = "" }, "", FieldMainFile, "nothing to run"},
+		{func(a *Application) { a.MainFile = "pyspark-shell" }, "", FieldMainFile, "a shell"},
+		{func(a *Application) { a.MainFile = "/app/main.jar" }, "", FieldMainFile, "a file of the operator's"},
+		{func(a *Application) { a.MainFile = "file:/app/main.py" }, "", FieldMainFile, "a file of the operator's"},
+		{func(a *Application) { a.MainFile = "main.R" }, "", FieldMainFile, "a path relative to nothing"},
+		{func(a *Application) { a.MainClass = "" }, "", FieldMainClass, "Java needs one"},
+		{func(a *Application) { a.MainClass = "org.apache.spark.sql.connect.service.SparkConnectServer" }, "", FieldMainClass, "a server"},
 		{func(a *Application) { a.OperatorConf[ConfMaster] = "yarn" }, ConfMaster, "", "not Kubernetes"},
 		{func(a *Application) { delete(a.OperatorConf, ConfMaster) }, ConfMaster, "", "no cluster"},
 		{func(a *Application) { a.OperatorConf[ConfMaster] = "k8s://ftp://x" }, ConfMaster, "", "not HTTP"},
@@ -124,7 +126,7 @@ func TestBuildRefusesFields(t *testing.T) {
 			confPrincipal, "", "two users"},
 		{func(a *Application) { a.Submitter.HadoopConfDir = map[string][]byte{}; a.Conf[confHadoopMap] = "m" },
 			confHadoopMap, "", "two sources"},
-		{func(a *Application) { a.Submitter.HadoopConfDir = map[string][]byte{"b": {0xff}} }, "", "Submitter.HadoopConfDir", "not text"},
+		{func(a *Application) { a.Submitter.HadoopConfDir = map[string][]byte{"b": {0xff}} }, "", "hadoopConfigMap", "not text"},
 		{func(a *Application) { a.Deps.Jars = []string{"b.jar"} }, ConfJars, "", "a file of the operator's"},
 		{func(a *Application) { a.Driver.TemplateText = "a: [" }, ConfDriverTemplateFile, "", "not YAML"},
 		{func(a *Application) { a.Driver.TemplateText = "kind: Service" }, ConfDriverTemplateFile, "", "not a pod"},

@@ -73,7 +73,7 @@ func Model(changes ...func(*spark.Application)) spark.Application {
 		OperatorConf: map[string]string{
 			spark.ConfDriverPodName: "pi-driver", spark.ConfNamespace: "jobs", spark.ConfMaster: "k8s://https://x", spark.ConfImage: "spark:" + SparkVersion,
 		},
-		Origins: map[string]string{"SparkVersion": "spec.sparkVersion", "DriverName": "spec.driver.podName"},
+		Origins: map[string]spark.Origin{},
 	}
 	for _, change := range changes {
 		change(&app)

@@ -32,7 +32,7 @@ func checkBuilt(app spark.Application, submission spark.Submission, failed error
 	pod := newPodCheck(app, spark.RoleExecutor, submission.Executor)
 	pod.executor()
 	pod.all()
-	return slices.Concat(driver.found, pod.found, checkObjects(app, submission), checkCount(app, submission))
+	return slices.Concat(driver.found, pod.found, checkObjects(submission), checkCount(app, submission))
 }
 
 func refusal(err error) []*spark.ConfError {
@@ -40,14 +40,14 @@ func refusal(err error) []*spark.ConfError {
 	if errors.As(err, &refused) {
 		return []*spark.ConfError{refused}
 	}
-	return []*spark.ConfError{{Field: "spec", Problem: err.Error()}}
+	return []*spark.ConfError{{Field: spark.FieldSpec, Problem: err.Error()}}
 }
 
 // maxConfigMap is what a ConfigMap may hold, with room for its names.
 const maxConfigMap = 1<<20 - 1<<12
 
 // checkObjects checks what is created in addition to the pods.
-func checkObjects(app spark.Application, s spark.Submission) []*spark.ConfError {
+func checkObjects(s spark.Submission) []*spark.ConfError {
 	var found []*spark.ConfError
 	for _, object := range s.Resources {
 		switch o := object.(type) {
@@ -58,7 +58,7 @@ func checkObjects(app spark.Application, s spark.Submission) []*spark.ConfError 
 			}
 			if size > maxConfigMap {
 				found = append(found, &spark.ConfError{
-					Field: "spec", Problem: fmt.Sprintf("the ConfigMap %s would have %d bytes, more than the 1 MiB of a ConfigMap; shorten what it is made from", o.Name, size),
+					Field: spark.FieldSpec, Problem: fmt.Sprintf("the ConfigMap %s would have %d bytes, more than the 1 MiB of a ConfigMap; shorten what it is made from", o.Name, size),
 				})
 			}
 		case *corev1.Service:
@@ -66,7 +66,7 @@ func checkObjects(app spark.Application, s spark.Submission) []*spark.ConfError 
 			for _, p := range o.Spec.Ports {
 				if other, taken := ports[p.Port]; taken {
 					found = append(found, &spark.ConfError{
-						Field: app.Fields.Path("sparkConf"), Value: strconv.Itoa(int(p.Port)),
+						Field: spark.FieldSparkConf, Value: strconv.Itoa(int(p.Port)),
 						Problem: fmt.Sprintf("both %s and %s of the driver have this port; give them different ones", other, p.Name),
 					})
 				}
@@ -75,12 +75,12 @@ func checkObjects(app spark.Application, s spark.Submission) []*spark.ConfError 
 		case *corev1.PersistentVolumeClaim:
 			if len(utilvalidation.IsDNS1123Subdomain(o.Name)) > 0 {
 				found = append(found, &spark.ConfError{
-					Field: app.Fields.Path("sparkConf"), Value: o.Name, Problem: `not the name of a claim; write lower-case letters, digits, '-' and '.', or "OnDemand"; SPARK_EXECUTOR_ID is replaced in claims of executors only`,
+					Field: spark.FieldSparkConf, Value: o.Name, Problem: `not the name of a claim; write lower-case letters, digits, '-' and '.', or "OnDemand"; SPARK_EXECUTOR_ID is replaced in claims of executors only`,
 				})
 			}
 			if size := o.Spec.Resources.Requests[corev1.ResourceStorage]; size.Sign() <= 0 {
 				found = append(found, &spark.ConfError{
-					Field: app.Fields.Path("sparkConf"), Value: size.String(), Problem: `not the size of a claim; write a positive quantity such as "10Gi"`,
+					Field: spark.FieldSparkConf, Value: size.String(), Problem: `not the size of a claim; write a positive quantity such as "10Gi"`,
 				})
 			}
 		}
@@ -93,7 +93,7 @@ type podCheck struct {
 	app  spark.Application
 	role string
 	// field is the role's.
-	field string
+	field spark.Field
 	pod   *corev1.Pod
 	// volumes are those that the pod has, and paths what is mounted into Spark's container by Spark itself later.
 	volumes map[string]bool
@@ -102,18 +102,18 @@ type podCheck struct {
 }
 
 func newPodCheck(app spark.Application, role string, pod *corev1.Pod) *podCheck {
-	return &podCheck{app: app, role: role, field: app.Fields.Path(role), pod: pod, volumes: map[string]bool{}, paths: map[string]bool{}}
+	return &podCheck{app: app, role: role, field: spark.Field(role), pod: pod, volumes: map[string]bool{}, paths: map[string]bool{}}
 }
 
 // fieldOf is one of the role's fields.
-func (p *podCheck) fieldOf(name string) string { return p.app.Fields.Path(p.role + "." + name) }
+func (p *podCheck) fieldOf(name spark.Field) spark.Field { return p.field + "." + name }
 
-func (p *podCheck) refuse(at, value, problem string) {
+func (p *podCheck) refuse(at spark.Field, value, problem string) {
 	p.refuseAs("", at, value, problem)
 }
 
 // refuseAs is a refusal of another class than Invalid.
-func (p *podCheck) refuseAs(class field.ErrorType, at, value, problem string) {
+func (p *podCheck) refuseAs(class field.ErrorType, at spark.Field, value, problem string) {
 	p.found = append(p.found, &spark.ConfError{Field: at, Value: value, Problem: problem, Type: class})
 }
 

@@ -165,29 +165,28 @@ func TestBuiltIsChecked(t *testing.T) {
 		// says begins the sentence and names the value; right is what would be right.
 		says, right string
 	}{
-		"ExecutorMemory":   {reason: "no size", change: typed(spark.ConfExecutorMemory, "lots", "spec.executor.memory"), says: `spec.executor.memory: "lots": not a size`, right: `"2g"`},
-		"KubernetesMemory": {reason: "the other syntax", change: typed(spark.ConfExecutorMemory, "2Gi", "spec.executor.memory"), says: `spec.executor.memory: "2Gi": a Kubernetes quantity`, right: `"2g"`},
-		"Overhead":         {reason: "no size", change: typed(spark.ConfDriverMemoryOverhead, "10%", "spec.driver.memoryOverhead"), says: `spec.driver.memoryOverhead: "10%": not a size`, right: `"512m"`},
-		"ExecOverhead":     {reason: "the other syntax", change: typed(spark.ConfExecutorMemoryOverhead, "512Mi", "spec.executor.memoryOverhead"), says: `spec.executor.memoryOverhead: "512Mi": a Kubernetes quantity`, right: `"512m"`},
+		"ExecutorMemory":   {reason: "no size", change: typed(spark.ConfExecutorMemory, "lots", "executor.memory"), says: `spec.executor.memory: "lots": not a size`, right: `"2g"`},
+		"KubernetesMemory": {reason: "the other syntax", change: typed(spark.ConfExecutorMemory, "2Gi", "executor.memory"), says: `spec.executor.memory: "2Gi": a Kubernetes quantity`, right: `"2g"`},
+		"Overhead":         {reason: "no size", change: typed(spark.ConfDriverMemoryOverhead, "10%", "driver.memoryOverhead"), says: `spec.driver.memoryOverhead: "10%": not a size`, right: `"512m"`},
+		"ExecOverhead":     {reason: "the other syntax", change: typed(spark.ConfExecutorMemoryOverhead, "512Mi", "executor.memoryOverhead"), says: `spec.executor.memoryOverhead: "512Mi": a Kubernetes quantity`, right: `"512m"`},
 		"PySpark":          {reason: "no size", change: conf(spark.ConfExecutorPySparkMemory, "x"), says: `spec.sparkConf["spark.executor.pyspark.memory"]: "x": not a size`, right: `"2g"`},
-		"Factor":           {reason: "no number", change: typed(spark.ConfMemoryOverheadFactor, "ten", "spec.memoryOverheadFactor"), says: `spec.memoryOverheadFactor: "ten": not a factor`, right: `"0.1"`},
-		"NegativeFactor":   {reason: "less than nothing", change: typed(spark.ConfMemoryOverheadFactor, "-0.1", "spec.memoryOverheadFactor"), says: `spec.memoryOverheadFactor: "-0.1": not a factor`, right: `"0.1"`},
-		"Cores":            {reason: "nothing", change: typed(spark.ConfDriverCores, "0", "spec.driver.cores"), says: `spec.driver.cores: "0": not a number of cores`, right: `"1"`},
+		"Factor":           {reason: "no number", change: typed(spark.ConfMemoryOverheadFactor, "ten", "memoryOverheadFactor"), says: `spec.memoryOverheadFactor: "ten": not a factor`, right: `"0.1"`},
+		"NegativeFactor":   {reason: "less than nothing", change: typed(spark.ConfMemoryOverheadFactor, "-0.1", "memoryOverheadFactor"), says: `spec.memoryOverheadFactor: "-0.1": not a factor`, right: `"0.1"`},
+		"Cores":            {reason: "nothing", change: typed(spark.ConfDriverCores, "0", "driver.cores"), says: `spec.driver.cores: "0": not a number of cores`, right: `"1"`},
 		"CoresText":        {reason: "no number", change: conf(spark.ConfExecutorCores, "two"), says: `spec.sparkConf["spark.executor.cores"]: "two": not a whole number`, right: `"2"`},
 		"Instances":        {reason: "nobody works", change: conf(spark.ConfExecutorInstances, "0"), says: `spec.sparkConf["spark.executor.instances"]: "0": not a number of executors`, right: `"2"`},
 		"MinAboveMax":      {reason: "Spark refuses it", change: scaling("5", "5", "2"), says: `spec.sparkConf["spark.dynamicAllocation.maxExecutors"]: "2": smaller than the minimum of 5`, right: "lower the minimum"},
 		"NegativeMin":      {reason: "Spark refuses it", change: scaling("-1", "0", "2"), says: `spec.sparkConf["spark.dynamicAllocation.minExecutors"]: "-1": must not be negative`, right: `"0"`},
 		"NoMax":            {reason: "Spark refuses it", change: scaling("0", "0", "0"), says: `spec.sparkConf["spark.dynamicAllocation.maxExecutors"]: "0": must be positive`, right: `"10"`},
-		"Label":            {reason: "no label", change: typed(spark.ConfDriverLabelPrefix+"team", "not a label!", `spec.driver.labels["team"]`), says: `spec.driver.labels["team"]: "not a label!": not the value of a label`, right: "63"},
+		"Label":            {reason: "no label", change: typed(spark.ConfDriverLabelPrefix+"team", "not a label!", `driver.labels["team"]`), says: `spec.driver.labels["team"]: "not a label!": not the value of a label`, right: "63"},
 		"LabelName":        {reason: "no name", change: conf(spark.ConfExecutorLabelPrefix+"a b", "x"), says: `spec.sparkConf["spark.kubernetes.executor.label.a b"]: "x": the name of the label "a b"`, right: `"team"`},
 		"Annotation":       {reason: "no name", change: conf(spark.ConfDriverAnnotationPrefix+"a b", "x"), says: `spec.sparkConf["spark.kubernetes.driver.annotation.a b"]: "a b": not the name of an annotation`, right: "example.org/note"},
-		"NodeSelector":     {reason: "a selector is of labels", change: typed(spark.ConfNodeSelectorPrefix+"pool", "a b", `spec.nodeSelector["pool"]`), says: `spec.nodeSelector["pool"]: "a b": not the value of a label`, right: "63"},
-		"Account":          {reason: "no name", change: typed(spark.ConfDriverServiceAccount, "A_B", "spec.driver.serviceAccount"), says: `spec.driver.serviceAccount: "A_B": not the name of a ServiceAccount`, right: `"spark"`},
+		"NodeSelector":     {reason: "a selector is of labels", change: typed(spark.ConfNodeSelectorPrefix+"pool", "a b", `nodeSelector["pool"]`), says: `spec.nodeSelector["pool"]: "a b": not the value of a label`, right: "63"},
+		"Account":          {reason: "no name", change: typed(spark.ConfDriverServiceAccount, "A_B", "driver.serviceAccount"), says: `spec.driver.serviceAccount: "A_B": not the name of a ServiceAccount`, right: `"spark"`},
 		"NoImage":          {reason: "the field to write", change: func(a *spark.Application) { delete(a.OperatorConf, spark.ConfImage) }, says: `spec.image: the application has no image`, right: "write the image"},
-		"PullPolicy":       {reason: "not one of three", change: typed(spark.ConfImagePullPolicy, "Sometimes", "spec.imagePullPolicy"), says: `spec.imagePullPolicy: "Sometimes"`, right: `"Always", "Never" or "IfNotPresent"`},
+		"PullPolicy":       {reason: "not one of three", change: typed(spark.ConfImagePullPolicy, "Sometimes", "imagePullPolicy"), says: `spec.imagePullPolicy: "Sometimes"`, right: `"Always", "Never" or "IfNotPresent"`},
 		"LocalFile": {reason: "it would be uploaded", change: func(a *spark.Application) {
 			a.MainFile = "/home/me/a.jar"
-			a.Origins["MainFile"] = "spec.mainApplicationFile"
 		}, says: `spec.mainApplicationFile: "/home/me/a.jar": a file of the submitting machine`, right: "local://"},
 		"LocalJar":        {reason: "it would be uploaded", change: func(a *spark.Application) { a.Deps.Jars = []string{"file:///a.jar"} }, says: `spec.sparkConf["spark.jars"]: "file:///a.jar": a file of the submitting machine`, right: "local://"},
 		"DuplicateVolume": {reason: "no pod has two", change: driver(func(o *spark.PodOverlay) { mounted("data", "/a")(o); mounted("data", "/b")(o) }), says: `spec.driver: "data": two volumes`, right: "rename"},
@@ -210,7 +209,7 @@ func TestBuiltIsChecked(t *testing.T) {
 			o.Env = []corev1.EnvVar{{Name: "A", Value: "b", ValueFrom: &corev1.EnvVarSource{}}}
 		}), says: `spec.driver: "A": a variable has a value or a valueFrom`, right: "remove one"},
 		"SecretKey":     {reason: "no key", change: conf(spark.ConfDriverSecretKeyRefPrefix+"A", "s:a b"), says: `spec.driver: "s:a b": the variable A`, right: "one of its keys"},
-		"ExecSecretKey": {reason: "no key", change: typed("spark.kubernetes.executor.secretKeyRef.A", "S:k", `spec.executor.envSecretKeyRefs["A"]`), says: `spec.executor.envSecretKeyRefs["A"]: "S:k": needs the name of a Secret`, right: "':'"},
+		"ExecSecretKey": {reason: "no key", change: typed("spark.kubernetes.executor.secretKeyRef.A", "S:k", `executor.envSecretKeyRefs["A"]`), says: `spec.executor.envSecretKeyRefs["A"]: "S:k": needs the name of a Secret`, right: "':'"},
 		"PortNumber":    {reason: "no port", change: driver(ports(port("a", 70000))), says: `spec.driver.ports: "70000": the port a`, right: "65535"},
 		"PortName":      {reason: "no name", change: executor(ports(port("much-too-long-a-name", 80))), says: `spec.executor.ports: "much-too-long-a-name": not the name of a port`, right: "15"},
 		"PortNames":     {reason: "which one?", change: driver(ports(port("spark-ui", 80))), says: `spec.driver.ports: "spark-ui": two ports`, right: "rename"},
@@ -250,22 +249,13 @@ func TestBuiltIsChecked(t *testing.T) {
 	}
 }
 
-func TestUndecodable(t *testing.T) {
-	if Undecodable([]*spark.ConfError{{Field: "spec.mode", Problem: "no"}}) {
-		t.Error("a field that means nothing leaves the others to be judged")
-	}
-	if !Undecodable([]*spark.ConfError{{Field: "spec", Problem: "cannot be decoded"}}) {
-		t.Error("an empty spec must not be blamed for what it lacks")
-	}
-}
-
 func TestErrorList(t *testing.T) {
 	app := testutil.Model()
-	app.Origins[spark.ConfDriverMemory] = "spec.driver.memory"
+	app.Origins[spark.ConfDriverMemory] = spark.Origin{Field: "driver.memory"}
 	list := ErrorList(app, []*spark.ConfError{
 		{Key: spark.ConfDriverMemory, Value: "2gb", Problem: "not a heap size"},
 		{Key: "spark.hadoop.fs.s3a.secret.key", Value: "hidden", Problem: "not here"},
-		{Field: "spec.mode", Problem: "missing"},
+		{Field: "mode", Problem: "missing"},
 	})
 	want := []string{
 		`spec.driver.memory: "2gb": not a heap size`,
@@ -279,7 +269,7 @@ func TestErrorList(t *testing.T) {
 		if e.Type != field.ErrorTypeInvalid || Explain(app, []*spark.ConfError{
 			{Key: spark.ConfDriverMemory, Value: "2gb", Problem: "not a heap size"},
 			{Key: "spark.hadoop.fs.s3a.secret.key", Value: "hidden", Problem: "not here"},
-			{Field: "spec.mode", Problem: "missing"},
+			{Field: "mode", Problem: "missing"},
 		}[i]) != want[i] {
 			t.Errorf("%v: the words are those of a status", e)
 		}
@@ -294,7 +284,7 @@ func TestWarnings(t *testing.T) {
 		want   string
 	}{
 		"None":         {reason: "nothing to say", change: func(*spark.Application) {}},
-		"Converted":    {reason: "conversion saw it", change: func(a *spark.Application) { a.Warnings = []*spark.ConfError{{Field: "spec.type", Problem: "odd"}} }, want: "spec.type: odd"},
+		"Converted":    {reason: "conversion saw it", change: func(a *spark.Application) { a.Warnings = []*spark.ConfError{{Field: "type", Problem: "odd"}} }, want: "spec.type: odd"},
 		"InitialLow":   {reason: "Spark starts with the minimum", change: scaling("2", "1", "3"), want: `spec.sparkConf["spark.dynamicAllocation.initialExecutors"]: "1": smaller than the minimum of 2 executors, with which Spark starts instead`},
 		"InitialHigh":  {reason: "Spark falls back", change: scaling("1", "9", "3"), want: `spec.sparkConf["spark.dynamicAllocation.initialExecutors"]: "9": greater than the maximum of 3 executors, to which Spark scales down when it can`},
 		"InitialIn":    {reason: "within the bounds", change: scaling("1", "2", "3")},
@@ -302,7 +292,7 @@ func TestWarnings(t *testing.T) {
 		"Expression35": {reason: "an old release", change: all(func(a *spark.Application) { a.SparkVersion = "3.5.7" }, conf("spark.kubernetes.executor.volumes.emptyDir.a.mount.subPathExpr", "$(X)")), want: `spec.sparkConf["spark.kubernetes.executor.volumes.emptyDir.a.mount.subPathExpr"]: subPathExpr has no effect before Spark 4.0, which mounts the whole volume; write a subPath`},
 		"Expression40": {reason: "it knows it", change: all(func(a *spark.Application) { a.SparkVersion = "4.0.1" }, conf("spark.kubernetes.executor.volumes.emptyDir.a.mount.subPathExpr", "$(X)"))},
 		"Ports33":      {reason: "an old release", change: all(func(a *spark.Application) { a.SparkVersion = "3.3" }, executor(ports(corev1.ContainerPort{Name: "a", ContainerPort: 1}))), want: "spec.executor.ports: has no effect before Spark 3.4, which replaces the ports of a template"},
-		"Python41":     {reason: "a new release", change: typed("spark.kubernetes.pyspark.pythonVersion", "3", "spec.pythonVersion"), want: "spec.pythonVersion: has no effect since Spark 4.1: the image decides"},
+		"Python41":     {reason: "a new release", change: typed("spark.kubernetes.pyspark.pythonVersion", "3", "pythonVersion"), want: "spec.pythonVersion: has no effect since Spark 4.1: the image decides"},
 		"Hook":         {reason: "Spark's own hook", change: all(conf("spark.decommission.enabled", "true"), executor(func(o *spark.PodOverlay) { o.Lifecycle = preStop })), want: "spec.executor.lifecycle: preStop has no effect with spark.decommission.enabled: Spark sets a hook of its own"},
 		"HookWithout":  {reason: "nobody replaces it", change: executor(func(o *spark.PodOverlay) { o.Lifecycle = preStop })},
 		"UIType": {reason: "the driver runs without (finding 17)", change: func(a *spark.Application) { a.Exposure.UI.ServiceType = "Loadbalancer" },
@@ -323,7 +313,7 @@ func TestWarnings(t *testing.T) {
 	}
 	app := testutil.Model()
 	for range 50 {
-		app.Warnings = append(app.Warnings, &spark.ConfError{Field: "spec", Problem: "x"})
+		app.Warnings = append(app.Warnings, &spark.ConfError{Field: spark.FieldSpec, Problem: "x"})
 	}
 	if got := Notes(app); strings.Count(got, "; ") != maxNotes {
 		t.Errorf("a condition has room for %d sentences: %q", maxNotes, got)

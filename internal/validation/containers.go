@@ -125,7 +125,7 @@ func (p *podCheck) ports(c *corev1.Container, host map[string]bool) {
 }
 
 // limitFields are the fields that limit Spark's own container.
-var limitFields = map[corev1.ResourceName]string{corev1.ResourceMemory: "memoryLimit", corev1.ResourceCPU: "coreLimit"}
+var limitFields = map[corev1.ResourceName]spark.Field{corev1.ResourceMemory: "memoryLimit", corev1.ResourceCPU: "coreLimit"}
 
 func (p *podCheck) resources(c *corev1.Container) {
 	for name, limit := range c.Resources.Limits {

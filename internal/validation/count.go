@@ -24,7 +24,7 @@ func checkCount(app spark.Application, s spark.Submission) []*spark.ConfError {
 	if all <= MaxObjects {
 		return nil
 	}
-	field := "sparkConf"
+	field := spark.FieldSparkConf
 	switch most := max(exposing, volumes); {
 	case most <= len(s.Resources)+claims:
 	case most == exposing:
@@ -33,7 +33,7 @@ func checkCount(app spark.Application, s spark.Submission) []*spark.ConfError {
 		field = "driver.volumes"
 	}
 	return []*spark.ConfError{{
-		Field: app.Fields.Path(field), Problem: fmt.Sprintf(
+		Field: field, Problem: fmt.Sprintf(
 			"an attempt would have %d objects: %d for its driver, %d that expose it, %d claims of each executor, %d ephemeral volumes; ask for at most %d together",
 			all, len(s.Resources), exposing, claims, volumes, MaxObjects),
 	}}

@@ -24,7 +24,7 @@ func checkVersion(app spark.Application) []*spark.ConfError {
 		problem = "missing; write the version of Spark in the image, such as 4.1.4; supported: "
 	}
 	return []*spark.ConfError{{
-		Field: "SparkVersion", Value: app.SparkVersion, Type: versionError(app), Problem: problem + strings.Join(spark.SupportedVersions(), ", "),
+		Field: spark.FieldSparkVersion, Value: app.SparkVersion, Type: versionError(app), Problem: problem + strings.Join(spark.SupportedVersions(), ", "),
 	}}
 }
 
@@ -45,7 +45,7 @@ func checkDriverName(app spark.Application) []*spark.ConfError {
 	}
 	if problems := utilvalidation.IsDNS1123Subdomain(name); len(problems) > 0 {
 		return []*spark.ConfError{{
-			Field: "DriverName", Value: name,
+			Field: spark.FieldDriverName, Value: name,
 			Problem: "not a pod name; write lower-case letters, digits, '-' and '.', such as \"my-job-driver\"",
 		}}
 	}

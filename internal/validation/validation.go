@@ -7,9 +7,7 @@
 package validation
 
 import (
-	"cmp"
 	"errors"
-	"slices"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -36,10 +34,10 @@ func Check(app spark.Application, built spark.Submission, failed error) []*spark
 	add := func(more []*spark.ConfError) {
 		said := map[string]bool{}
 		for _, f := range found {
-			said[FieldOf(app, f)] = true
+			said[app.PathOf(f)] = true
 		}
 		for _, f := range more {
-			if !said[FieldOf(app, f)] {
+			if !said[app.PathOf(f)] {
 				found = append(found, f)
 			}
 		}
@@ -51,17 +49,11 @@ func Check(app spark.Application, built spark.Submission, failed error) []*spark
 	return found
 }
 
-// Undecodable reports whether the problems of a conversion are those of a spec that could not be decoded. There is nothing
-// else to say of it.
-func Undecodable(problems []*spark.ConfError) bool {
-	return slices.ContainsFunc(problems, func(p *spark.ConfError) bool { return p.Field == "spec" })
-}
-
 // ErrorList names the fields of the user's object in what is wrong with an application.
 func ErrorList(app spark.Application, problems []*spark.ConfError) field.ErrorList {
 	list := make(field.ErrorList, 0, len(problems))
 	for _, p := range problems {
-		list = append(list, p.Invalid(FieldOf(app, p)))
+		list = append(list, p.Invalid(app.PathOf(p)))
 	}
 	return list
 }
@@ -82,7 +74,12 @@ func Sentences(list field.ErrorList) []string {
 }
 
 // Sentence renders one error as text.
-func Sentence(e *field.Error) string { return e.Field + ": " + Problem(e) }
+func Sentence(e *field.Error) string {
+	if e.Field == "" {
+		return Problem(e)
+	}
+	return e.Field + ": " + Problem(e)
+}
 
 // Problem is a sentence without its field.
 func Problem(e *field.Error) string {
@@ -92,27 +89,13 @@ func Problem(e *field.Error) string {
 	return e.Detail
 }
 
-// missing are the fields to write where a property is not set.
-var missing = map[string]string{spark.ConfImage: "image"}
-
 // Explain renders an error for users: with the field of the user's object where the value came from.
 func Explain(app spark.Application, err error) string {
 	var c *spark.ConfError
 	if !errors.As(err, &c) {
 		return err.Error()
 	}
-	return c.About(FieldOf(app, c))
-}
-
-// FieldOf is the field of the user's object that an error is about.
-func FieldOf(app spark.Application, c *spark.ConfError) string {
-	if c.Key == "" {
-		return cmp.Or(app.Origins[c.Field], c.Field)
-	}
-	if typed, ok := missing[c.Key]; ok && app.Conf[c.Key] == "" {
-		return app.Fields.Path(typed)
-	}
-	return app.Field(c.Key)
+	return c.About(app.PathOf(c))
 }
 
 // checkServerImages refuses a server of which a role has no image. Other clients of this API rely on the refusal of the write.

@@ -43,8 +43,8 @@ func conf(key, value string) change {
 }
 
 // typed is a property that a field of the user's object became.
-func typed(key, value, origin string) change {
-	return func(a *spark.Application) { a.Conf[key], a.Origins[key] = value, origin }
+func typed(key, value string, origin spark.Field) change {
+	return func(a *spark.Application) { a.Conf[key], a.Origins[key] = value, spark.Origin{Field: origin} }
 }
 
 func TestCheckAccepts(t *testing.T) {
@@ -55,9 +55,9 @@ func TestCheckAccepts(t *testing.T) {
 		"Nothing":        {reason: "defaults are fine", change: func(*spark.Application) {}},
 		"Minor":          {reason: "the patch number is optional", change: func(a *spark.Application) { a.SparkVersion = "3.5" }},
 		"Vee":            {reason: "users write a v", change: func(a *spark.Application) { a.SparkVersion = "v3.5.1" }},
-		"TypedImage":     {reason: "a denied key is fine when a typed field says it", change: typed(spark.ConfImage, "spark", "spec.image")},
-		"TypedAccount":   {reason: "a denied key is fine when a typed field says it", change: typed(spark.ConfDriverServiceAccount, "spark", "spec.driver.serviceAccount")},
-		"TypedMaster":    {reason: "a denied key is fine when a typed field says it", change: typed("spark.kubernetes.driver.master", "https://x", "spec.driver.kubernetesMaster")},
+		"TypedImage":     {reason: "a denied key is fine when a typed field says it", change: typed(spark.ConfImage, "spark", "image")},
+		"TypedAccount":   {reason: "a denied key is fine when a typed field says it", change: typed(spark.ConfDriverServiceAccount, "spark", "driver.serviceAccount")},
+		"TypedMaster":    {reason: "a denied key is fine when a typed field says it", change: typed("spark.kubernetes.driver.master", "https://x", "driver.kubernetesMaster")},
 		"OwnNamespace":   {reason: "its own namespace takes it nowhere", change: conf(spark.ConfNamespace, "jobs")},
 		"CACert":         {reason: "a certificate of the API server is no credential", change: conf("spark.kubernetes.authenticate.caCertFile", "/ca.crt")},
 		"OtherToken":     {reason: "a token of another owner", change: conf("spark.hadoop.oauthToken", "x")},
@@ -121,17 +121,17 @@ func TestCheckRefuses(t *testing.T) {
 		"ExecutorToken":   {reason: "a credential", change: conf("spark.kubernetes.authenticate.executor.oauthToken", "x"), says: denied("spark.kubernetes.authenticate.executor.oauthToken", "a pod uses its service account")},
 		"ExecTokenFile":   {reason: "a credential", change: conf("spark.kubernetes.authenticate.executor.oauthTokenFile", "x"), says: denied("spark.kubernetes.authenticate.executor.oauthTokenFile", "a pod uses its service account")},
 		"SubmitToken":     {reason: "a credential", change: conf("spark.kubernetes.authenticate.submission.oauthToken", "x"), says: denied("spark.kubernetes.authenticate.submission.oauthToken", "a pod uses its service account")},
-		"HeapGB":          {reason: "Spark reads it, a JVM does not", change: typed(spark.ConfDriverMemory, "2gb", "spec.driver.memory"), says: `spec.driver.memory: "2gb": ` + heapSays},
+		"HeapGB":          {reason: "Spark reads it, a JVM does not", change: typed(spark.ConfDriverMemory, "2gb", "driver.memory"), says: `spec.driver.memory: "2gb": ` + heapSays},
 		"HeapNumber":      {reason: "a JVM would take bytes", change: conf(spark.ConfDriverMemory, "2048"), says: `spec.sparkConf["spark.driver.memory"]: "2048": ` + heapSays},
-		"HeapGi":          {reason: "no Kubernetes quantity", change: typed(spark.ConfDriverMemory, "2Gi", "spec.driver.memory"), says: `spec.driver.memory: "2Gi": ` + heapSays},
-		"HeapFraction":    {reason: "whole numbers", change: typed(spark.ConfDriverMemory, "1.5g", "spec.driver.memory"), says: `spec.driver.memory: "1.5g": ` + heapSays},
-		"HeapBlank":       {reason: "a blank splits the option", change: typed(spark.ConfDriverMemory, "2g ", "spec.driver.memory"), says: `spec.driver.memory: "2g ": ` + heapSays},
-		"HeapLine":        {reason: "the end of a line is no end", change: typed(spark.ConfDriverMemory, "2g\n", "spec.driver.memory"), says: `spec.driver.memory: "2g\n": ` + heapSays},
+		"HeapGi":          {reason: "no Kubernetes quantity", change: typed(spark.ConfDriverMemory, "2Gi", "driver.memory"), says: `spec.driver.memory: "2Gi": ` + heapSays},
+		"HeapFraction":    {reason: "whole numbers", change: typed(spark.ConfDriverMemory, "1.5g", "driver.memory"), says: `spec.driver.memory: "1.5g": ` + heapSays},
+		"HeapBlank":       {reason: "a blank splits the option", change: typed(spark.ConfDriverMemory, "2g ", "driver.memory"), says: `spec.driver.memory: "2g ": ` + heapSays},
+		"HeapLine":        {reason: "the end of a line is no end", change: typed(spark.ConfDriverMemory, "2g\n", "driver.memory"), says: `spec.driver.memory: "2g\n": ` + heapSays},
 		"HeapEmpty":       {reason: "an empty value is a value", change: conf(spark.ConfDriverMemory, ""), says: `spec.sparkConf["spark.driver.memory"]: ` + heapSays},
-		"DriverRequest":   {reason: "no quantity", change: typed(spark.ConfDriverRequestCores, "one", "spec.driver.coreRequest"), says: `spec.driver.coreRequest: "one": ` + coresSays},
-		"DriverLimit":     {reason: "nothing is no limit", change: typed(spark.ConfDriverLimitCores, "0", "spec.driver.coreLimit"), says: `spec.driver.coreLimit: "0": ` + coresSays},
+		"DriverRequest":   {reason: "no quantity", change: typed(spark.ConfDriverRequestCores, "one", "driver.coreRequest"), says: `spec.driver.coreRequest: "one": ` + coresSays},
+		"DriverLimit":     {reason: "nothing is no limit", change: typed(spark.ConfDriverLimitCores, "0", "driver.coreLimit"), says: `spec.driver.coreLimit: "0": ` + coresSays},
 		"ExecutorRequest": {reason: "less than nothing", change: conf(spark.ConfExecutorRequestCores, "-1"), says: `spec.sparkConf["spark.kubernetes.executor.request.cores"]: "-1": ` + coresSays},
-		"ExecutorLimit":   {reason: "no quantity", change: typed(spark.ConfExecutorLimitCores, "2 cores", "spec.executor.coreLimit"), says: `spec.executor.coreLimit: "2 cores": ` + coresSays},
+		"ExecutorLimit":   {reason: "no quantity", change: typed(spark.ConfExecutorLimitCores, "2 cores", "executor.coreLimit"), says: `spec.executor.coreLimit: "2 cores": ` + coresSays},
 		"DriverName":      {reason: "no pod can be called so", change: func(a *spark.Application) { a.OperatorConf[spark.ConfDriverPodName] = "Pi_Driver" }, says: `spec.driver.podName: "Pi_Driver": ` + nameSays},
 		"Finalizers": {
 			reason: "nobody removes them from a pod that is over", change: func(a *spark.Application) { a.Driver.Template = finalized("a.example/keep") },
@@ -196,7 +196,7 @@ func TestCheckDoesNotChangeTheApplication(t *testing.T) {
 
 func TestExplain(t *testing.T) {
 	app := testutil.Model()
-	app.Origins["spark.driver.memory"] = "spec.driver.memory"
+	app.Origins["spark.driver.memory"] = spark.Origin{Field: "driver.memory"}
 	cases := map[string]struct {
 		reason string
 		err    error
@@ -204,9 +204,9 @@ func TestExplain(t *testing.T) {
 	}{
 		"Typed":     {reason: "the field that the user wrote", err: &spark.ConfError{Key: "spark.driver.memory", Value: "x", Problem: "not a size"}, want: `spec.driver.memory: "x": not a size`},
 		"SparkConf": {reason: "the entry that the user wrote", err: &spark.ConfError{Key: "spark.foo", Value: "x", Problem: "not a size"}, want: `spec.sparkConf["spark.foo"]: "x": not a size`},
-		"Model":     {reason: "a field of the model has one of the user's", err: &spark.ConfError{Field: "SparkVersion", Value: "x", Problem: "unknown"}, want: `spec.sparkVersion: "x": unknown`},
-		"Path":      {reason: "a path is one already", err: &spark.ConfError{Field: "spec.mode", Value: "client", Problem: "no"}, want: `spec.mode: "client": no`},
-		"Missing":   {reason: "nothing given, nothing quoted", err: &spark.ConfError{Field: "MainFile", Problem: "is required"}, want: `MainFile: is required`},
+		"Model":     {reason: "a field of the model has one of the user's", err: &spark.ConfError{Field: spark.FieldSparkVersion, Value: "x", Problem: "unknown"}, want: `spec.sparkVersion: "x": unknown`},
+		"Own":       {reason: "a field of one family alone", err: &spark.ConfError{Field: "mode", Value: "client", Problem: "no"}, want: `spec.mode: "client": no`},
+		"Missing":   {reason: "nothing given, nothing quoted", err: &spark.ConfError{Field: spark.FieldMainFile, Problem: "is required"}, want: `spec.mainApplicationFile: is required`},
 		"Wrapped":   {reason: "errors are looked through", err: fmt.Errorf("build: %w", &spark.ConfError{Key: "spark.driver.memory", Value: "x", Problem: "not a size"}), want: `spec.driver.memory: "x": not a size`},
 		"Other":     {reason: "other errors keep their words", err: errors.New("boom"), want: "boom"},
 	}

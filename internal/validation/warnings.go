@@ -67,7 +67,7 @@ func warnRelease(app spark.Application) []*spark.ConfError {
 		}
 	}
 	if len(app.Executor.Overlay.Ports) > 0 && !profile.ServiceLabels {
-		found = append(found, &spark.ConfError{Field: app.Fields.Path("executor.ports"), Problem: "has no effect before Spark 3.4, which replaces the ports of a template"})
+		found = append(found, &spark.ConfError{Field: "executor.ports", Problem: "has no effect before Spark 3.4, which replaces the ports of a template"})
 	}
 	return found
 }
@@ -79,7 +79,7 @@ func warnLifecycle(app spark.Application) []*spark.ConfError {
 		return nil
 	}
 	return []*spark.ConfError{{
-		Field:   app.Fields.Path("executor.lifecycle"),
+		Field:   "executor.lifecycle",
 		Problem: "preStop has no effect with spark.decommission.enabled: Spark sets a hook of its own",
 	}}
 }

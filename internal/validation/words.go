@@ -3,7 +3,6 @@
 package validation
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 
@@ -50,7 +49,7 @@ func checkServices(app spark.Application) []*spark.ConfError {
 	var found []*spark.ConfError
 	for i := range app.Exposure.Services {
 		if t := app.Exposure.Services[i].Spec.Type; !slices.Contains(serviceTypes, t) {
-			found = append(found, &spark.ConfError{Field: app.Fields.Path("services") + ".spec.type", Value: string(t), Problem: notAServiceType})
+			found = append(found, &spark.ConfError{Field: "services.spec.type", Value: string(t), Problem: notAServiceType})
 		}
 	}
 	return found
@@ -58,14 +57,14 @@ func checkServices(app spark.Application) []*spark.ConfError {
 
 // warnExposed warns of ports that will not be exposed as they are written; the driver runs without.
 func warnExposed(app spark.Application) []*spark.ConfError {
-	found := notExposed(app.Fields.Path("ui"), app.Exposure.UI)
+	found := notExposed("ui", app.Exposure.UI)
 	for i := range app.Exposure.Ports {
-		found = append(found, notExposed(fmt.Sprintf("%s[%d]", app.Fields.Path("ports"), i), app.Exposure.Ports[i])...)
+		found = append(found, notExposed(spark.Field("ports").Index(i), app.Exposure.Ports[i])...)
 	}
 	return found
 }
 
-func notExposed(at string, port spark.ExposedPort) []*spark.ConfError {
+func notExposed(at spark.Field, port spark.ExposedPort) []*spark.ConfError {
 	const without = "; nothing leads to the driver's port as it is"
 	var found []*spark.ConfError
 	if !slices.Contains(serviceTypes, port.ServiceType) {

@@ -146,7 +146,7 @@ func (a *admitter) validate(_ context.Context, request admission.Request) admiss
 // findings says what is wrong with an object, and in sentences what is accepted and ignored.
 func (a *admitter) findings(object client.Object) (field.ErrorList, []string) {
 	forecast := a.DryRun(object, kinds.Assumed{SubmitTime: time.Unix(0, 0), Now: a.now(), Local: time.Local}, a.operator())
-	return forecast.Errors, forecast.Warnings
+	return forecast.Errors, validation.Sentences(forecast.Warnings)
 }
 
 // refusals are the findings that refuse an object, and the sentences about the others.

@@ -16,6 +16,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler/kube"
 	"github.com/firesteel-dev/firesteel/internal/scheduler/yunikorn"
 	"github.com/firesteel-dev/firesteel/internal/testutil"
+	"github.com/firesteel-dev/firesteel/internal/validation"
 )
 
 // YuniKorn counts the pods of an application as those of the user that they name, and believes the operator. So they name who created the
@@ -67,7 +68,7 @@ func TestPodsNameNobodyElse(t *testing.T) {
 				a := resolve.Load(kubeflow.SparkApplications{}, o, lifecycle.Record{State: lifecycle.Queued, Submitter: tc.user}, resolve.Operator{Registry: registry}, time.Unix(0, 0))
 				candidate, answer := admission.Validate(a).Candidate(registry, nil)
 				dry := admission.DryRun(a, registry)
-				assumed := strings.Join(dry.Assumptions, "; ")
+				assumed := strings.Join(validation.Sentences(dry.Assumptions), "; ")
 				switch {
 				case tc.want == "" && (candidate == nil || len(dry.Errors) > 0 || strings.Contains(assumed, "user")):
 					t.Errorf("%s: %+v, %v, %s", tc.reason, answer, dry.Errors, assumed)

@@ -79,23 +79,21 @@ func (Jobs) Normalize(j *Job) (spark.Application, []*spark.ConfError) {
 		Scheduling: spark.Scheduling{Scheduler: j.Spec.Runner, Queue: j.Spec.Line},
 		Fields:     family.Fields,
 		Conf:       map[string]string{},
-		Origins: map[string]string{
-			"SparkVersion": "spec.spark", "MainFile": "spec.main", "MainClass": "spec.class", "DriverName": "spec.pod",
-		},
+		Origins:    map[string]spark.Origin{},
 		OperatorConf: map[string]string{
 			spark.ConfMaster: "k8s://https://kubernetes.default.svc:443", spark.ConfDeployMode: "cluster",
 			spark.ConfAppName: j.Name, spark.ConfNamespace: j.Namespace, spark.ConfDriverPodName: DriverName(j),
 			"spark.kubernetes.submission.waitAppCompletion": "false",
 		},
 	}
-	set := func(key, value, field string) {
+	set := func(key, value string, field spark.Field) {
 		if value != "" {
-			app.Conf[key], app.Origins[key] = value, field
+			app.Conf[key], app.Origins[key] = value, spark.Origin{Field: field}
 		}
 	}
-	set(spark.ConfImage, j.Spec.Image, "spec.image")
-	set(spark.ConfDriverMemory, j.Spec.Memory, "spec.memory")
-	set(spark.ConfExecutorInstances, strconv.Itoa(int(j.Spec.Workers)), "spec.workers")
+	set(spark.ConfImage, j.Spec.Image, "image")
+	set(spark.ConfDriverMemory, j.Spec.Memory, "driver.memory")
+	set(spark.ConfExecutorInstances, strconv.Itoa(int(j.Spec.Workers)), "executor.instances")
 	for key, value := range map[string]string{LabelName: j.Name, LabelJob: "true"} {
 		app.OperatorConf[spark.ConfDriverLabelPrefix+key] = value
 		app.OperatorConf[spark.ConfExecutorLabelPrefix+key] = value

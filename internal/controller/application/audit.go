@@ -3,7 +3,6 @@
 package application
 
 import (
-	"cmp"
 	"context"
 	"strings"
 
@@ -21,13 +20,13 @@ func (s *scope[T]) audit(ctx context.Context, to lifecycle.Record) {
 	if edited || s.stored.Exposure.Trouble != to.Exposure.Trouble {
 		for _, o := range s.objections {
 			log.Info("a policy forbids auxiliary objects that a running application asks for", "object", o.Object.String(),
-				"field", o.Field, "value", o.Shown(), "policy", o.Policy, "limit", o.Limit, "problem", o.Problem)
+				"field", s.App.PathOf(o.ConfError), "value", o.Shown(), "policy", o.Policy, "limit", o.Limit, "problem", o.Problem)
 		}
 	}
 	if edited || s.stored.Cause != to.Cause {
 		for _, o := range s.admission.Objections {
 			if o.Policy != "" {
-				log.Info("a policy refuses an application", "field", cmp.Or(o.Field, s.App.Field(o.Key)), "value", o.Shown(),
+				log.Info("a policy refuses an application", "field", s.App.PathOf(o), "value", o.Shown(),
 					"policy", o.Policy, "limit", o.Limit, "problem", strings.TrimSpace(o.Problem))
 			}
 		}

@@ -63,7 +63,7 @@ func (e *Engine[T]) exposed(ctx context.Context, s *scope[T], o *lifecycle.Outco
 	before, wanted := s.Record.Exposure, exposure.Wanted{}
 	applied := o.Auxiliary == lifecycle.AuxiliaryApplied
 	if applied {
-		wanted, s.objections = exposure.Of(attempt, e.Exposure).Without(s.Policies.CheckExposure(s.App, o.Record.SparkAppID))
+		wanted, s.objections = exposure.Of(attempt, e.Exposure).Without(s.App, s.Policies.CheckExposure(s.App, o.Record.SparkAppID))
 	}
 	about := exposure.About(wanted, before)
 	if !applied && s.Record.State.HasDriver() && len(before.Objects) == 0 {

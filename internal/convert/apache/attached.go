@@ -3,7 +3,6 @@
 package apache
 
 import (
-	"fmt"
 	"maps"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,7 +21,7 @@ import (
 func attachedOf(s *v1.SparkApplicationSpec) (all []spark.Attached, problems []*spark.ConfError) {
 	for i := range s.DriverServiceIngressList {
 		entry := &s.DriverServiceIngressList[i]
-		service, path := serviceOf(&entry.ServiceMetadata, &entry.ServiceSpec), fmt.Sprintf("spec.driverServiceIngressList[%d].", i)
+		service, path := serviceOf(&entry.ServiceMetadata, &entry.ServiceSpec), spark.Field("driverServiceIngressList").Index(i)+"."
 		all = append(all,
 			spark.Attached{Object: service, Meta: path + serviceMeta, Spec: path + serviceSpec},
 			spark.Attached{Object: ingressOf(entry, service), Meta: path + "ingressMetadata", Spec: path + "ingressSpec"})
@@ -40,7 +39,7 @@ func attachedOf(s *v1.SparkApplicationSpec) (all []spark.Attached, problems []*s
 	for i := range s.DriverHTTPRouteList {
 		entry := &s.DriverHTTPRouteList[i]
 		add(route{
-			path: fmt.Sprintf("spec.driverHttpRouteList[%d].", i), kind: "HTTPRoute", metaField: "httpRouteMetadata", specField: "httpRouteSpec",
+			path: spark.Field("driverHttpRouteList").Index(i) + ".", kind: "HTTPRoute", metaField: "httpRouteMetadata", specField: "httpRouteSpec",
 			serviceMeta: &entry.ServiceMetadata, serviceSpec: &entry.ServiceSpec, meta: &entry.HTTPRouteMetadata, spec: entry.HTTPRouteSpec,
 			matches: []any{map[string]any{"path": map[string]any{"type": "PathPrefix", "value": "/"}}},
 		})
@@ -48,7 +47,7 @@ func attachedOf(s *v1.SparkApplicationSpec) (all []spark.Attached, problems []*s
 	for i := range s.DriverGRPCRouteList {
 		entry := &s.DriverGRPCRouteList[i]
 		add(route{
-			path: fmt.Sprintf("spec.driverGrpcRouteList[%d].", i), kind: "GRPCRoute", metaField: "grpcRouteMetadata", specField: "grpcRouteSpec",
+			path: spark.Field("driverGrpcRouteList").Index(i) + ".", kind: "GRPCRoute", metaField: "grpcRouteMetadata", specField: "grpcRouteSpec",
 			serviceMeta: &entry.ServiceMetadata, serviceSpec: &entry.ServiceSpec, meta: &entry.GRPCRouteMetadata, spec: entry.GRPCRouteSpec,
 		})
 	}
@@ -95,10 +94,11 @@ func ingressOf(entry *v1.DriverServiceIngress, service *corev1.Service) *network
 // route is an entry of one of the two lists of routes.
 type route struct {
 	// path begins the names of the entry's fields.
-	path, kind, metaField, specField string
-	serviceMeta, meta                *metav1.ObjectMeta
-	serviceSpec                      *corev1.ServiceSpec
-	spec                             *runtime.RawExtension
+	path, metaField, specField spark.Field
+	kind                       string
+	serviceMeta, meta          *metav1.ObjectMeta
+	serviceSpec                *corev1.ServiceSpec
+	spec                       *runtime.RawExtension
 	// matches are those of the rule to the Service that a route without rules gets; nil for none.
 	matches []any
 }
@@ -106,7 +106,7 @@ type route struct {
 // check returns what is missing in the entry.
 func (r *route) check() []*spark.ConfError {
 	var missing []*spark.ConfError
-	need := func(present bool, name, problem string) {
+	need := func(present bool, name spark.Field, problem string) {
 		if !present {
 			missing = append(missing, &spark.ConfError{Field: r.path + name, Type: field.ErrorTypeRequired, Problem: problem})
 		}

@@ -47,7 +47,7 @@ func ClusterProbe(o *v1.SparkCluster) bool {
 func DesiredCluster(o *v1.SparkCluster, defaults map[string]string, objections []*spark.ConfError, plugin scheduler.Descriptor) standalone.Cluster {
 	c := standalone.Cluster{
 		Generation: o.Generation, Suspend: o.Spec.Suspend, Deleting: !o.DeletionTimestamp.IsZero(), Finalizer: slices.Contains(o.Finalizers, v1.ClusterFinalizer),
-		Defaults: defaults, SuspendField: "spec.suspend", Problem: problemOf(objections),
+		Defaults: defaults, SuspendField: clusterFields.Path("suspend"), Problem: problemOf(o, objections),
 		Optional: []standalone.Ref{{Kind: "HorizontalPodAutoscaler", Name: workerName(o.Name) + "-hpa"}, {Kind: "PodDisruptionBudget", Name: workerName(o.Name) + "-pdb"}},
 	}
 	c.Probe = ClusterProbe(o)
@@ -85,10 +85,10 @@ func fixed(plugin scheduler.Descriptor, wanted v1.RoleObjects) standalone.Fixed 
 	return f
 }
 
-func problemOf(objections []*spark.ConfError) lifecycle.Cause {
+func problemOf(o *v1.SparkCluster, objections []*spark.ConfError) lifecycle.Cause {
 	var sentences []string
 	for _, e := range objections {
-		sentences = append(sentences, e.About(e.Field))
+		sentences = append(sentences, e.About(ClusterNames(o).PathOf(e)))
 	}
 	if len(sentences) == 0 {
 		return lifecycle.Cause{}
@@ -108,12 +108,12 @@ func ClusterObjections(o *v1.SparkCluster, defaults map[string]string, check fun
 // clusterProblems are what is wrong with a spec.
 func clusterProblems(o *v1.SparkCluster) []*spark.ConfError {
 	if o.MalformedSpec != "" {
-		return []*spark.ConfError{{Field: "spec", Problem: "cannot be decoded: " + o.MalformedSpec}}
+		return []*spark.ConfError{{Field: spark.FieldSpec, Problem: "cannot be decoded: " + o.MalformedSpec}}
 	}
 	var problems []*spark.ConfError
-	number := func(name string, n int32, wrong bool, problem string) {
+	number := func(name spark.Field, n int32, wrong bool, problem string) {
 		if wrong {
-			problems = append(problems, &spark.ConfError{Field: "spec.clusterTolerations.instanceConfig." + name, Value: strconv.FormatInt(int64(n), 10), Problem: problem})
+			problems = append(problems, &spark.ConfError{Field: "clusterTolerations.instanceConfig." + name, Value: strconv.FormatInt(int64(n), 10), Problem: problem})
 		}
 	}
 	size := o.Spec.ClusterTolerations.InstanceConfig
@@ -121,27 +121,32 @@ func clusterProblems(o *v1.SparkCluster) []*spark.ConfError {
 	number("minWorkers", size.MinWorkers, size.MinWorkers < size.MaxWorkers && size.MinWorkers < 1,
 		"is too small for an autoscaler, which there is because maxWorkers is more; use 1 or more, or the same as maxWorkers")
 	if o.Spec.RuntimeVersions.SparkVersion == "" {
-		problems = append(problems, &spark.ConfError{Field: "spec.runtimeVersions.sparkVersion", Type: field.ErrorTypeRequired, Problem: `is missing; write the version in the image, e.g. "4.1.4"`})
+		problems = append(problems, &spark.ConfError{Field: "runtimeVersions.sparkVersion", Type: field.ErrorTypeRequired, Problem: `is missing; write the version in the image, e.g. "4.1.4"`})
 	}
 	if service := masterService(o.Name); len(validation.IsDNS1035Label(service)) > 0 {
-		problems = append(problems, &spark.ConfError{Field: "metadata.name", Value: o.Name, Problem: fmt.Sprintf(
+		problems = append(problems, &spark.ConfError{Field: spark.FieldName, Value: o.Name, Problem: fmt.Sprintf(
 			"does not make the name of a Service, %s; use lower case letters, digits and -, begin with a letter, and at most %d characters",
 			service, validation.DNS1035LabelMaxLength-len(service)+len(o.Name))})
 	}
 	return problems
 }
 
+// ClusterNames is what names the fields of a cluster in objections.
+func ClusterNames(o *v1.SparkCluster) spark.Application {
+	return spark.Application{Conf: o.Spec.SparkConf, Fields: clusterFields}
+}
+
 // clusterFields name the fields of both roles in messages.
 var clusterFields = fieldsOfRoles()
 
 func fieldsOfRoles() spark.Fields {
-	fields := spark.Fields{"": "spec", scheduler.FieldScheduler: confField(spark.ConfSchedulerName), scheduler.FieldQueue: queueField, scheduler.FieldParameters: parametersField,
+	fields := spark.Fields{"": "spec", "metadata": "metadata", scheduler.FieldScheduler: confField(spark.ConfSchedulerName), scheduler.FieldQueue: queueField, scheduler.FieldParameters: parametersField,
 		spark.RoleDriver + ".schedulerName": confField(spark.ConfSchedulerName), spark.RoleExecutor + ".schedulerName": confField(spark.ConfSchedulerName),
 		spark.RoleDriver + ".coreLimit": "spec.masterSpec.statefulSetSpec.template.spec.containers", spark.RoleExecutor + ".coreLimit": "spec.workerSpec.statefulSetSpec.template.spec.containers",
 		RoleWorker + ".most": "spec.clusterTolerations.instanceConfig.maxWorkers"}
-	for name, spec := range map[string]string{RoleMaster: "spec.masterSpec.", RoleWorker: "spec.workerSpec."} {
+	for name, spec := range map[spark.Field]string{RoleMaster: "spec.masterSpec.", RoleWorker: "spec.workerSpec."} {
 		template := spec + "statefulSetSpec.template"
-		for part, path := range map[string]string{
+		for part, path := range map[spark.Field]string{
 			"": template, ".labels": template + ".metadata.labels", ".annotations": template + ".metadata.annotations", ".setMetadata": spec + "statefulSetMetadata",
 			".service": spec + "serviceSpec", ".serviceMetadata": spec + "serviceMetadata", ".claims": spec + "statefulSetSpec.volumeClaimTemplates",
 			".serviceAccount": template + ".spec.serviceAccountName", ".podSecurityContext": template + ".spec.securityContext",
@@ -149,8 +154,8 @@ func fieldsOfRoles() spark.Fields {
 		} {
 			fields[name+part] = path
 		}
-		for _, part := range []string{"volumes", "tolerations", "nodeSelector", "affinity", "priorityClassName", "schedulerName", "hostNetwork"} {
-			fields[name+"."+part] = template + ".spec." + part
+		for _, part := range []spark.Field{"volumes", "tolerations", "nodeSelector", "affinity", "priorityClassName", "schedulerName", "hostNetwork"} {
+			fields[name+"."+part] = template + ".spec." + string(part)
 		}
 	}
 	return fields

@@ -21,7 +21,8 @@ import (
 const OperatorName = "spark-kubernetes-operator"
 
 // fields names the fields of an application in messages.
-var fields = fieldsOf(map[string]string{
+var fields = fieldsOf(spark.Fields{
+	"metadata":                   "metadata",
 	"":                           "spec",
 	"sparkVersion":               "spec.runtimeVersions.sparkVersion",
 	"image":                      confField(spark.ConfImage),
@@ -44,26 +45,35 @@ var fields = fieldsOf(map[string]string{
 	"deadlines.firstExecutors":   executorsField,
 })
 
+// fieldsByMain are the fields by the one of them that names the main file.
+var fieldsByMain = map[spark.Field]spark.Fields{"jars": fieldsOfMain("jars"), "pyFiles": fieldsOfMain("pyFiles"), "sparkRFiles": fieldsOfMain("sparkRFiles")}
+
+func fieldsOfMain(name spark.Field) spark.Fields {
+	all := maps.Clone(fields)
+	all[spark.FieldMainFile] = fields.Path(name)
+	return all
+}
+
 const (
 	timeoutField   = "spec.applicationTolerations.applicationTimeoutConfig."
 	executorsField = timeoutField + "executorStartTimeoutMillis"
 )
 
 // fieldsOf adds the fields of both pods, which are those of their templates and Spark's properties.
-func fieldsOf(names map[string]string) spark.Fields {
-	for role, conf := range map[string][2]string{"driver": {spark.ConfDriverMemory, spark.ConfDriverCores}, "executor": {spark.ConfExecutorMemory, spark.ConfExecutorCores}} {
-		template := "spec." + role + "Spec.podTemplateSpec"
+func fieldsOf(names spark.Fields) spark.Fields {
+	for role, conf := range map[spark.Field][2]string{"driver": {spark.ConfDriverMemory, spark.ConfDriverCores}, "executor": {spark.ConfExecutorMemory, spark.ConfExecutorCores}} {
+		template := "spec." + string(role) + "Spec.podTemplateSpec"
 		names[role], names[role+".template"] = template, template
 		names[role+".memory"], names[role+".cores"] = confField(conf[0]), confField(conf[1])
 		names[role+".serviceAccount"] = template + ".spec.serviceAccountName"
 		names[role+".podSecurityContext"] = template + ".spec.securityContext"
-		for _, name := range []string{"labels", "annotations"} {
-			names[role+"."+name] = template + ".metadata." + name
+		for _, name := range []spark.Field{"labels", "annotations"} {
+			names[role+"."+name] = template + ".metadata." + string(name)
 		}
-		for _, name := range []string{"volumes", "tolerations", "nodeSelector", "affinity", "priorityClassName", "schedulerName", "hostNetwork"} {
-			names[role+"."+name] = template + ".spec." + name
+		for _, name := range []spark.Field{"volumes", "tolerations", "nodeSelector", "affinity", "priorityClassName", "schedulerName", "hostNetwork"} {
+			names[role+"."+name] = template + ".spec." + string(name)
 		}
-		for _, name := range []string{"image", "ports", "lifecycle", "securityContext"} {
+		for _, name := range []spark.Field{"image", "ports", "lifecycle", "securityContext"} {
 			names[role+"."+name] = template + ".spec.containers"
 		}
 	}
@@ -78,15 +88,6 @@ const (
 
 func confField(key string) string { return "spec.sparkConf[" + strconv.Quote(key) + "]" }
 
-// fieldNames says where the fields of the model that are no Spark property come from. That of the main file depends on the application.
-var fieldNames = map[string]string{
-	"SparkVersion": "spec.runtimeVersions.sparkVersion",
-	"MainClass":    "spec.mainClass",
-	"ProxyUser":    "spec.proxyUser",
-	"Template":     "spec.driverSpec.podTemplateSpec",
-	"DriverName":   confField(spark.ConfDriverPodName),
-}
-
 // sparkUser is the user that runs Spark in the official images (uid 185).
 const sparkUser = "spark"
 
@@ -96,16 +97,16 @@ func Normalize(o *v1.SparkApplication) (spark.Application, []*spark.ConfError) {
 	app := spark.Application{
 		Namespace: o.Namespace, Name: o.Name, UID: o.UID, Generation: o.Generation, Labels: maps.Clone(o.Labels),
 		SparkVersion: s.RuntimeVersions.SparkVersion, MainClass: s.MainClass, Arguments: s.DriverArgs, ProxyUser: s.ProxyUser,
-		Conf: maps.Clone(s.SparkConf), OperatorConf: operatorConf(o), Origins: maps.Clone(fieldNames), Fields: fields,
+		Conf: maps.Clone(s.SparkConf), OperatorConf: operatorConf(o), Origins: map[string]spark.Origin{},
 		Submitter: spark.Submitter{User: sparkUser, Env: map[string]string{"SPARK_USER": sparkUser}}, Suspend: s.Suspend,
 	}
 	if app.Conf == nil {
 		app.Conf = map[string]string{}
 	}
 	main := mainOf(s)
-	app.MainFile, app.Direct, app.Origins["MainFile"] = main.file, &spark.Direct{Language: main.language}, main.field
+	app.MainFile, app.Direct, app.Fields = main.file, &spark.Direct{Language: main.language}, fieldsByMain[main.field]
 	if o.MalformedSpec != "" {
-		return app, []*spark.ConfError{{Field: "spec", Problem: "cannot be decoded: " + o.MalformedSpec}}
+		return app.Undecoded(o.MalformedSpec)
 	}
 	imageVersions(app.Conf, s.RuntimeVersions.SparkVersion)
 	c := conf{app.Conf, app.Origins}
@@ -151,22 +152,25 @@ func modeProblems(s *v1.SparkApplicationSpec) []*spark.ConfError {
 		return nil
 	}
 	return []*spark.ConfError{{
-		Field: "spec.deploymentMode", Value: string(s.DeploymentMode), Type: field.ErrorTypeNotSupported,
+		Field: "deploymentMode", Value: string(s.DeploymentMode), Type: field.ErrorTypeNotSupported,
 		Problem: `the operator runs drivers in pods only; use "ClusterMode"`,
 	}}
 }
 
 // conf is the user's Spark configuration, and where it came from.
-type conf struct{ values, origins map[string]string }
+type conf struct {
+	values  map[string]string
+	origins map[string]spark.Origin
+}
 
 // setDefault takes a value that the user's configuration may override.
-func (c conf) setDefault(key, value, origin string) {
+func (c conf) setDefault(key, value string, origin spark.Field) {
 	if _, ok := c.values[key]; ok {
 		return
 	}
 	c.values[key] = value
 	if origin != "" {
-		c.origins[key] = origin
+		c.origins[key] = spark.Origin{Field: origin}
 	}
 }
 
@@ -239,7 +243,7 @@ type mainResource struct {
 	file     string
 	language spark.Language
 	// field is the field that names it.
-	field string
+	field spark.Field
 	// conf are properties that it sets where the user does not.
 	conf     map[string]string
 	problems []*spark.ConfError
@@ -247,15 +251,15 @@ type mainResource struct {
 
 // mainOf returns what an application runs: of several fields the first that is set, in this order.
 func mainOf(s *v1.SparkApplicationSpec) mainResource {
-	python := mainResource{language: spark.LanguagePython, field: "spec.pyFiles"}
+	python := mainResource{language: spark.LanguagePython, field: "pyFiles"}
 	switch {
 	case s.Jars != "":
-		return mainResource{file: s.Jars, language: spark.LanguageJava, field: "spec.jars", conf: map[string]string{spark.ConfJars: s.Jars}}
+		return mainResource{file: s.Jars, language: spark.LanguageJava, field: "jars", conf: map[string]string{spark.ConfJars: s.Jars}}
 	case s.MainClass == pythonRunner:
 		first, others, more := strings.Cut(s.PyFiles, ",")
 		if python.file = first; first == "" {
 			python.problems = []*spark.ConfError{{
-				Field: "spec.pyFiles", Type: field.ErrorTypeRequired, Problem: "is missing; write the .py file that " + pythonRunner + " is to run",
+				Field: "pyFiles", Type: field.ErrorTypeRequired, Problem: "is missing; write the .py file that " + pythonRunner + " is to run",
 			}}
 		}
 		if more {
@@ -266,7 +270,7 @@ func mainOf(s *v1.SparkApplicationSpec) mainResource {
 		python.file, python.conf = s.PyFiles, map[string]string{spark.ConfPyFiles: s.PyFiles}
 		return python
 	case s.SparkRFiles != "":
-		return mainResource{file: s.SparkRFiles, language: spark.LanguageR, field: "spec.sparkRFiles"}
+		return mainResource{file: s.SparkRFiles, language: spark.LanguageR, field: "sparkRFiles"}
 	}
-	return mainResource{file: spark.NoResource, language: spark.LanguageJava, field: "spec.jars"}
+	return mainResource{file: spark.NoResource, language: spark.LanguageJava, field: "jars"}
 }

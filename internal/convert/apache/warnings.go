@@ -27,7 +27,7 @@ func warnings(o *v1.SparkApplication, app *spark.Application) []*spark.ConfError
 		spec := s.DriverServiceIngressList[i].IngressSpec
 		if spec != nil && len(spec.Rules) == 0 && (spec.IngressClassName != nil || len(spec.TLS) > 0 || spec.DefaultBackend != nil) {
 			all = append(all, &spark.ConfError{
-				Field:   fmt.Sprintf("spec.driverServiceIngressList[%d].ingressSpec", i),
+				Field:   spark.Field("driverServiceIngressList").Index(i) + ".ingressSpec",
 				Problem: "has no rules, so that its class, TLS and default backend are ignored; write the rule to the Service, too",
 			})
 		}
@@ -39,19 +39,22 @@ func warnings(o *v1.SparkApplication, app *spark.Application) []*spark.ConfError
 func unread(o *v1.SparkApplication) []*spark.ConfError {
 	s := &o.Spec
 	var all []*spark.ConfError
-	ignored := func(path, value, problem string) {
+	ignored := func(at spark.Field, value, problem string) {
 		if value != "" {
-			all = append(all, &spark.ConfError{Field: path, Value: value, Problem: problem})
+			all = append(all, &spark.ConfError{Field: at, Value: value, Problem: problem})
 		}
 	}
-	ignored("spec.files", s.Files, `is accepted and ignored; write spec.sparkConf["spark.files"]`)
-	ignored("spec.runtimeVersions.scalaVersion", s.RuntimeVersions.ScalaVersion, "is accepted and ignored: the image decides")
-	ignored("spec.runtimeVersions.jdkVersion", s.RuntimeVersions.JDKVersion, "is accepted and ignored: the image decides")
-	ignored("metadata.labels["+strconv.Quote(labelQueue)+"]", o.Labels[labelQueue], "is not read by this operator: the application does not wait for Kueue")
+	ignored("files", s.Files, `is accepted and ignored; write spec.sparkConf["spark.files"]`)
+	ignored("runtimeVersions.scalaVersion", s.RuntimeVersions.ScalaVersion, "is accepted and ignored: the image decides")
+	ignored("runtimeVersions.jdkVersion", s.RuntimeVersions.JDKVersion, "is accepted and ignored: the image decides")
+	ignored(spark.Field("metadata.labels").Key(labelQueue), o.Labels[labelQueue], "is not read by this operator: the application does not wait for Kueue")
 	main := mainOf(s).field
-	for _, other := range [][2]string{{"spec.pyFiles", s.PyFiles}, {"spec.sparkRFiles", s.SparkRFiles}} {
-		if path, value := other[0], other[1]; path != main {
-			ignored(path, value, "is ignored: the application runs what "+main+" names")
+	for _, other := range []struct {
+		at    spark.Field
+		value string
+	}{{"pyFiles", s.PyFiles}, {"sparkRFiles", s.SparkRFiles}} {
+		if other.at != main {
+			ignored(other.at, other.value, "is ignored: the application runs what "+fields.Path(main)+" names")
 		}
 	}
 	return all
@@ -60,13 +63,13 @@ func unread(o *v1.SparkApplication) []*spark.ConfError {
 // restartWarnings are about limits of restarts and about what is kept after an end, which exclude each other.
 func restartWarnings(s *v1.SparkApplicationSpec) []*spark.ConfError {
 	var all []*spark.ConfError
-	warn := func(name, value, problem string) {
-		all = append(all, &spark.ConfError{Field: "spec.applicationTolerations." + name, Value: value, Problem: problem})
+	warn := func(name spark.Field, value, problem string) {
+		all = append(all, &spark.ConfError{Field: "applicationTolerations." + name, Value: value, Problem: problem})
 	}
 	t, policy := tolerations(s), restartPolicy(s)
 	if policy == v1.RestartNever {
 		c := ptr.Deref(t.RestartConfig, v1.RestartConfig{})
-		limit := func(name string, n *int64) {
+		limit := func(name spark.Field, n *int64) {
 			if n != nil && *n > 0 {
 				warn("restartConfig."+name, strconv.FormatInt(*n, 10), "has no effect with restartPolicy Never, which is the default; write OnFailure, OnInfrastructureFailure or Always")
 			}
@@ -97,7 +100,7 @@ func graceWarnings(s *v1.SparkApplicationSpec, app *spark.Application) []*spark.
 	}
 	seconds := strconv.FormatInt(*t.Spec.TerminationGracePeriodSeconds, 10)
 	return []*spark.ConfError{{
-		Field: "spec.executorSpec.podTemplateSpec.spec.terminationGracePeriodSeconds", Value: seconds,
+		Field: "executorSpec.podTemplateSpec.spec.terminationGracePeriodSeconds", Value: seconds,
 		Problem: "is overwritten by Spark when it creates the executors; write spec.sparkConf[" + strconv.Quote(spark.ConfExecutorGrace) + `]: "` + seconds + `s"`,
 	}}
 }
@@ -109,8 +112,8 @@ func thresholdWarnings(s *v1.SparkApplicationSpec, instances int32) []*spark.Con
 	if c == nil {
 		return nil
 	}
-	warn := func(name string, value int32, problem string) []*spark.ConfError {
-		return []*spark.ConfError{{Field: "spec.applicationTolerations.instanceConfig." + name, Value: strconv.Itoa(int(value)), Problem: problem}}
+	warn := func(name spark.Field, value int32, problem string) []*spark.ConfError {
+		return []*spark.ConfError{{Field: "applicationTolerations.instanceConfig." + name, Value: strconv.Itoa(int(value)), Problem: problem}}
 	}
 	elastic := strings.EqualFold(s.SparkConf[spark.ConfDynamicAllocation], "true")
 	switch {

@@ -62,7 +62,7 @@ func TestWarnings(t *testing.T) {
 			model, _ := Normalize(o)
 			var got []string
 			for _, w := range model.Warnings {
-				got = append(got, w.Field+`: "`+w.Value+`"`)
+				got = append(got, model.PathOf(w)+`: "`+w.Value+`"`)
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)

@@ -23,17 +23,17 @@ import (
 )
 
 // conflicts are refusals that the model cannot show: it has no room for what contradicts itself.
-func conflicts(o *v1beta2.SparkApplication) []*spark.ConfError {
+func conflicts(o *v1beta2.SparkApplication, fields spark.Fields) []*spark.ConfError {
 	var found []*spark.ConfError
 	if problems := utilvalidation.IsDNS1035Label(o.Name); len(problems) > 0 {
 		found = append(found, &spark.ConfError{
-			Field: "metadata.name", Problem: fmt.Sprintf("invalid SparkApplication name %q: %s", o.Name, strings.Join(problems, ", ")),
+			Field: spark.FieldName, Problem: fmt.Sprintf("invalid SparkApplication name %q: %s", o.Name, strings.Join(problems, ", ")),
 		})
 	}
 	s := &o.Spec
 	if len(s.NodeSelector) > 0 && len(s.Driver.NodeSelector)+len(s.Executor.NodeSelector) > 0 {
 		found = append(found, &spark.ConfError{
-			Field:   "spec.nodeSelector",
+			Field:   "nodeSelector",
 			Problem: "node selector cannot be defined at both SparkApplication and Driver/Executor; keep one of them",
 		})
 	}
@@ -45,7 +45,7 @@ func conflicts(o *v1beta2.SparkApplication) []*spark.ConfError {
 			if v := volumeNamed(s, mount.Name); v == nil {
 				found = append(found, &spark.ConfError{
 					Field: r.field + ".volumeMounts", Value: mount.Name, Type: field.ErrorTypeNotFound,
-					Problem: "volume not found; add it to spec.volumes, or remove the mount",
+					Problem: fields.Text("volume not found; add it to {volumes}, or remove the mount"),
 				})
 			}
 		}
@@ -56,9 +56,9 @@ func conflicts(o *v1beta2.SparkApplication) []*spark.ConfError {
 // ingresses checks what would collide once the driver is exposed.
 func ingresses(options []v1beta2.DriverIngressConfiguration) []*spark.ConfError {
 	var found []*spark.ConfError
-	refuse := func(i int, name, value, problem string) {
+	refuse := func(i int, name spark.Field, value, problem string) {
 		found = append(found, &spark.ConfError{
-			Field: fmt.Sprintf("spec.driverIngressOptions[%d].%s", i, name), Value: value,
+			Field: spark.Field("driverIngressOptions").Index(i) + "." + name, Value: value,
 			Problem: "DriverIngressOptions has " + problem,
 		})
 	}
@@ -86,31 +86,34 @@ func ingresses(options []v1beta2.DriverIngressConfiguration) []*spark.ConfError 
 
 // role is one of the two, by its field.
 type role struct {
-	field string
+	field spark.Field
 	pod   *v1beta2.SparkPodSpec
 }
 
 func roles(s *v1beta2.SparkApplicationSpec) []role {
-	return []role{{"spec.driver", &s.Driver.SparkPodSpec}, {"spec.executor", &s.Executor.SparkPodSpec}}
+	return []role{{driverKeys.field, &s.Driver.SparkPodSpec}, {executorKeys.field, &s.Executor.SparkPodSpec}}
 }
 
 // warner collects what will be ignored.
-type warner struct{ found []*spark.ConfError }
+type warner struct {
+	fields spark.Fields
+	found  []*spark.ConfError
+}
 
-func (w *warner) warn(path, value, problem string) {
-	w.found = append(w.found, &spark.ConfError{Field: path, Value: value, Problem: problem})
+func (w *warner) warn(at spark.Field, value, problem string) {
+	w.found = append(w.found, &spark.ConfError{Field: at, Value: value, Problem: problem})
 }
 
 // warnings are for what is accepted, as it always was, and has no effect or another one than it seems.
-func warnings(o *v1beta2.SparkApplication) []*spark.ConfError {
-	s, w := &o.Spec, &warner{}
+func warnings(o *v1beta2.SparkApplication, fields spark.Fields) []*spark.ConfError {
+	s, w := &o.Spec, &warner{fields: fields}
 	w.unknown(o.UnknownFields, reflect.TypeOf(o))
 	w.language(s)
 	seen := map[string]bool{}
 	for i := range s.Volumes {
 		name := s.Volumes[i].Name
 		if seen[name] {
-			w.warn("spec.volumes", name, "there are several volumes of this name; the last one is used")
+			w.warn("volumes", name, "there are several volumes of this name; the last one is used")
 		}
 		seen[name] = true
 	}
@@ -122,10 +125,10 @@ func warnings(o *v1beta2.SparkApplication) []*spark.ConfError {
 	w.retries(&s.RestartPolicy)
 	w.metrics(s.Monitoring)
 	if s.FailureRetries != nil {
-		w.warn("spec.failureRetries", "", "has no effect; use spec.restartPolicy.onFailureRetries")
+		w.warn("failureRetries", "", fields.Text("has no effect; use {restartPolicy.onFailureRetries}"))
 	}
 	if s.RetryInterval != nil {
-		w.warn("spec.retryInterval", "", "has no effect; use spec.restartPolicy.onFailureRetryInterval")
+		w.warn("retryInterval", "", fields.Text("has no effect; use {restartPolicy.onFailureRetryInterval}"))
 	}
 	if m := metricsOf(o); m != nil && m.agent == "" && strings.EqualFold(s.SparkConf["spark.ui.enabled"], "false") {
 		w.warn(monitoringField, "", "without prometheus the metrics are shown by Spark's UI, which spark.ui.enabled turns off")
@@ -137,10 +140,10 @@ func warnings(o *v1beta2.SparkApplication) []*spark.ConfError {
 func (w *warner) unknown(fields []string, t reflect.Type) {
 	for _, path := range fields {
 		if path == "..." {
-			w.warn("spec", "", "has more unknown fields")
+			w.warn(spark.FieldSpec, "", "has more unknown fields")
 			continue
 		}
-		w.warn(path, "", "unknown field, which has no effect; "+cmp.Or(text.DidYouMean(path, lenient.NamesAt(t, path)), "check its spelling"))
+		w.warn(spark.Field(strings.TrimPrefix(path, "spec")), "", "unknown field, which has no effect; "+cmp.Or(text.DidYouMean(path, lenient.NamesAt(t, path)), "check its spelling"))
 	}
 }
 
@@ -151,7 +154,7 @@ func (w *warner) language(s *v1beta2.SparkApplicationSpec) {
 		return
 	}
 	file := ptr.Deref(s.MainApplicationFile, "")
-	w.warn("spec.type", string(s.Type), fmt.Sprintf("by its suffix %q runs as %s; write that type", file, runs[0]))
+	w.warn("type", string(s.Type), fmt.Sprintf("by its suffix %q runs as %s; write that type", file, runs[0]))
 }
 
 // languages are the types that fit the suffix of the main file, by which alone Spark decides; the preferred one first.
@@ -168,7 +171,7 @@ func languages(s *v1beta2.SparkApplicationSpec) []v1beta2.ApplicationType {
 func (w *warner) role(s *v1beta2.SparkApplicationSpec, r role) {
 	for _, mount := range r.pod.VolumeMounts {
 		if volumeNamed(s, mount.Name) == nil && !strings.HasPrefix(mount.Name, localDirPrefix) {
-			w.warn(r.field+".volumeMounts", mount.Name, "no volume of spec.volumes has this name; nothing is mounted")
+			w.warn(r.field+".volumeMounts", mount.Name, w.fields.Text("no volume of {volumes} has this name; nothing is mounted"))
 		}
 	}
 	for _, secret := range r.pod.Secrets {
@@ -212,16 +215,16 @@ func sameLimit(limit, memory string) string {
 	q, problems := memoryLimit(&limit, "")
 	heap, ok := spark.ParseSize(memory, 1<<20)
 	if len(problems) == 0 && ok && q.Value()>>20 > heap {
-		return fmt.Sprintf(`spec.executor.memoryOverhead: "%dm" gives the same limit`, q.Value()>>20-heap)
+		return fmt.Sprintf(`{executor.memoryOverhead}: "%dm" gives the same limit`, q.Value()>>20-heap)
 	}
-	return "raise spec.executor.memoryOverhead"
+	return "raise {executor.memoryOverhead}"
 }
 
 // executor warns of what the driver overwrites in the template that it makes executors from.
 func (w *warner) executor(e *v1beta2.ExecutorSpec) {
 	if limit := ptr.Deref(e.MemoryLimit, ""); limit != "" {
-		w.warn("spec.executor.memoryLimit", limit, "has no effect without the admission policy for executors' memory: Spark limits each of them to its memory and memoryOverhead; "+
-			sameLimit(limit, ptr.Deref(e.Memory, "1g"))+", or ask for the policy")
+		w.warn("executor.memoryLimit", limit, "has no effect without the admission policy for executors' memory: Spark limits each of them to its memory and memoryOverhead; "+
+			w.fields.Text(sameLimit(limit, ptr.Deref(e.Memory, "1g")))+", or ask for the policy")
 	}
 	for i := range e.Env {
 		v := &e.Env[i]
@@ -229,11 +232,11 @@ func (w *warner) executor(e *v1beta2.ExecutorSpec) {
 		switch {
 		case !known, replaces(v):
 		case late:
-			w.warn("spec.executor.env", v.Name, "has no effect: Spark sets this variable after those that have no value of their own; write a value")
+			w.warn("executor.env", v.Name, "has no effect: Spark sets this variable after those that have no value of their own; write a value")
 		case v.Name == "SPARK_LOCAL_DIRS":
-			w.warn("spec.executor.env", v.Name, "has no effect: Spark sets this variable last; mount scratch space as volumes named "+localDirPrefix+"...")
+			w.warn("executor.env", v.Name, "has no effect: Spark sets this variable last; mount scratch space as volumes named "+localDirPrefix+"...")
 		default:
-			w.warn("spec.executor.env", v.Name, "has no effect: Spark sets this variable last; use another name")
+			w.warn("executor.env", v.Name, "has no effect: Spark sets this variable last; use another name")
 		}
 	}
 }
@@ -254,9 +257,9 @@ func (w *warner) properties(s *v1beta2.SparkApplicationSpec) {
 	for _, key := range slices.Sorted(maps.Keys(s.HadoopConf)) {
 		switch name, prefixed := strings.CutPrefix(key, hadoopPrefix); {
 		case prefixed:
-			w.warn("spec.hadoopConf", key, fmt.Sprintf("becomes %s%s, which nothing reads; write %s", hadoopPrefix, key, name))
+			w.warn("hadoopConf", key, fmt.Sprintf("becomes %s%s, which nothing reads; write %s", hadoopPrefix, key, name))
 		case strings.HasPrefix(key, sparkPrefix):
-			w.warn("spec.hadoopConf", key, fmt.Sprintf("becomes %s%s, which Spark does not read; write it to spec.sparkConf", hadoopPrefix, key))
+			w.warn("hadoopConf", key, fmt.Sprintf("becomes %s%s, which Spark does not read; write it to %s", hadoopPrefix, key, w.fields.Path(spark.FieldSparkConf)))
 		}
 	}
 }
@@ -264,8 +267,8 @@ func (w *warner) properties(s *v1beta2.SparkApplicationSpec) {
 func (w *warner) sparkConf(values map[string]string) {
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		if !strings.HasPrefix(key, sparkPrefix) {
-			w.warn("spec.sparkConf", key, "has no effect: Spark reads properties that begin with \"spark.\" and no others; "+
-				"one of Hadoop belongs in spec.hadoopConf")
+			w.warn("sparkConf", key, "has no effect: Spark reads properties that begin with \"spark.\" and no others; "+
+				w.fields.Text("one of Hadoop belongs in {hadoopConf}"))
 		}
 	}
 }
@@ -277,7 +280,7 @@ func (w *warner) retries(p *v1beta2.RestartPolicy) {
 		return
 	}
 	for _, number := range []struct {
-		field string
+		field spark.Field
 		value *int32
 	}{{"onFailureRetries", p.OnFailureRetries}, {"onSubmissionFailureRetries", p.OnSubmissionFailureRetries}} {
 		if n := ptr.Deref(number.value, 0); n > 0 {

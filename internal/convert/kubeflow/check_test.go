@@ -17,7 +17,7 @@ import (
 func texts(findings []*spark.ConfError) []string {
 	var out []string
 	for _, f := range findings {
-		out = append(out, f.Error())
+		out = append(out, f.About(sparkApplications.Fields.Path(f.Field)))
 	}
 	return out
 }

@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -51,6 +50,7 @@ var sparkConnects = lifecycle.Family{
 		"batchScheduler.resources":     "spec.batchSchedulerOptions.resources",
 		"batchScheduler.parameters":    "spec.batchSchedulerOptions.parameters",
 		"driver":                       serverField,
+		"metadata":                     "metadata",
 		"driver.podName":               "metadata.name",
 		"driver.image":                 serverField + ".template",
 		"driver.serviceAccount":        serverField + ".template",
@@ -59,14 +59,14 @@ var sparkConnects = lifecycle.Family{
 		"driver.nodeSelector":          serverField + ".template",
 		"driver.tolerations":           serverField + ".template.spec.tolerations",
 		"driver.priorityClassName":     serverField + ".template.spec.priorityClassName",
-		"executor.image":               executorKeys.field + ".template",
-		"executor.serviceAccount":      executorKeys.field + ".template",
-		"executor.hostNetwork":         executorKeys.field + ".template",
-		"executor.volumes":             executorKeys.field + ".template",
-		"executor.nodeSelector":        executorKeys.field + ".template",
-		"executor.tolerations":         executorKeys.field + ".template.spec.tolerations",
-		"executor.priorityClassName":   executorKeys.field + ".template.spec.priorityClassName",
-		"services":                     serviceField,
+		"executor.image":               "spec.executor.template",
+		"executor.serviceAccount":      "spec.executor.template",
+		"executor.hostNetwork":         "spec.executor.template",
+		"executor.volumes":             "spec.executor.template",
+		"executor.nodeSelector":        "spec.executor.template",
+		"executor.tolerations":         "spec.executor.template.spec.tolerations",
+		"executor.priorityClassName":   "spec.executor.template.spec.priorityClassName",
+		"services":                     serverField + ".service",
 		"labels":                       "metadata.labels",
 		"rerunAt":                      "annotation " + v1beta2.AnnotationRerunAt,
 		"wakeAt":                       "annotation " + v1alpha1.AnnotationWakeAt,
@@ -74,10 +74,7 @@ var sparkConnects = lifecycle.Family{
 	States: connectStateNames(),
 }
 
-const (
-	serverField  = "spec.server"
-	serviceField = serverField + ".service"
-)
+const serverField = "spec.server"
 
 // connectLabels are those of applications; but the server's name has a key of its own.
 func connectLabels() lifecycle.Labels {
@@ -144,12 +141,8 @@ func (SparkConnects) Normalize(o *v1alpha1.SparkConnect) (spark.Application, []*
 	}
 	c := connectConf(o)
 	app.Conf, app.Origins, app.OperatorConf = c.user, c.origins, c.operator
-	maps.Copy(app.Origins, map[string]string{
-		"SparkVersion": "spec.sparkVersion", "Template": serverField + ".template", "DriverName": "metadata.name",
-		"Server.TokenSecret": "spec.authentication.token",
-	})
 	if o.MalformedSpec != "" {
-		return app, []*spark.ConfError{{Field: "spec", Problem: "cannot be decoded: " + o.MalformedSpec}}
+		return app.Undecoded(o.MalformedSpec)
 	}
 	app.Driver.Template, app.Executor.Template = o.Spec.Server.Template, o.Spec.Executor.Template
 	app.Exposure.Services = []corev1.Service{connectService(o, spark.ServerPortsOf(app))}
@@ -171,25 +164,18 @@ func tokenSecretName(o *v1alpha1.SparkConnect) string {
 	return o.Name + "-token-" + hex.EncodeToString(sum[:4])
 }
 
-// serverKeys are the properties of the server, which is a driver.
-var serverKeys = func() roleKeys {
-	k := driverKeys
-	k.field = serverField
-	return k
-}()
-
 // connectConf lays the typed fields over sparkConf, and what the operator owns over both.
 func connectConf(o *v1alpha1.SparkConnect) conf {
 	s := &o.Spec
-	c := conf{user: map[string]string{}, operator: map[string]string{}, origins: map[string]string{}}
+	c := conf{user: map[string]string{}, operator: map[string]string{}, origins: map[string]spark.Origin{}}
 	maps.Copy(c.user, s.SparkConf)
 	for _, name := range slices.Sorted(maps.Keys(s.HadoopConf)) { // with and without the prefix it is the same property
-		c.set(hadoopPrefix+strings.TrimPrefix(name, hadoopPrefix), s.HadoopConf[name], "spec.hadoopConf["+strconv.Quote(name)+"]")
+		c.set(hadoopPrefix+strings.TrimPrefix(name, hadoopPrefix), s.HadoopConf[name], spark.Field("hadoopConf").Key(name))
 	}
-	c.setString(spark.ConfImage, s.Image, "spec.image")
-	connectRole(c, serverKeys, o, &s.Server.SparkPodSpec)
+	c.setString(spark.ConfImage, s.Image, "image")
+	connectRole(c, driverKeys, o, &s.Server.SparkPodSpec)
 	connectRole(c, executorKeys, o, &s.Executor.SparkPodSpec)
-	c.setInt(spark.ConfExecutorInstances, s.Executor.Instances, "spec.executor.instances")
+	c.setInt(spark.ConfExecutorInstances, s.Executor.Instances, "executor.instances")
 	dynamicAllocation(c, s.DynamicAllocation)
 	maps.Copy(c.operator, map[string]string{
 		spark.ConfMaster:        master,
@@ -206,12 +192,12 @@ func connectConf(o *v1alpha1.SparkConnect) conf {
 func connectRole(c conf, k roleKeys, o *v1alpha1.SparkConnect, p *v1alpha1.SparkPodSpec) {
 	c.setInt(k.cores, p.Cores, k.field+".cores")
 	c.setString(k.memory, p.Memory, k.field+".memory")
-	c.setAll(k.label, propagated(o.Labels), "metadata.labels")
+	c.setAll(k.label, propagated(o.Labels), "labels")
 	templateContainer(c, k, p.Template)
 	if container := sparkContainer(p.Template, k.container); container != nil && container.Image != "" {
 		c.set(k.image, container.Image, k.field+".template")
 	} else if _, set := c.user[k.image]; set {
-		c.setString(k.image, o.Spec.Image, "spec.image")
+		c.setString(k.image, o.Spec.Image, "image")
 	}
 }
 

@@ -53,7 +53,7 @@ type connectDurations struct{ drain, idle time.Duration }
 func connectTimes(s *v1alpha1.SparkConnectSpec) (connectDurations, []*spark.ConfError) {
 	var r policyReader
 	times := connectDurations{
-		drain: r.duration("spec.drainTimeout", s.DrainTimeout, defaultDrain), idle: r.duration("spec.idleTimeout", s.IdleTimeout, 0),
+		drain: r.duration("drainTimeout", s.DrainTimeout, defaultDrain), idle: r.duration("idleTimeout", s.IdleTimeout, 0),
 	}
 	if hidesStreams(s) {
 		times.idle = 0
@@ -69,53 +69,53 @@ func hidesStreams(s *v1alpha1.SparkConnectSpec) bool {
 // connectConflicts are refusals that the model cannot show.
 func connectConflicts(o *v1alpha1.SparkConnect) []*spark.ConfError {
 	_, found := connectTimes(&o.Spec)
-	refuse := func(at, value, problem string) {
+	refuse := func(at spark.Field, value, problem string) {
 		found = append(found, &spark.ConfError{Field: at, Value: value, Problem: problem})
 	}
 	if problems := utilvalidation.IsDNS1035Label(o.Name); len(problems) > 0 {
-		refuse("metadata.name", "", fmt.Sprintf("invalid SparkConnect name %q: %s", o.Name, strings.Join(problems, ", ")))
+		refuse(spark.FieldName, "", fmt.Sprintf("invalid SparkConnect name %q: %s", o.Name, strings.Join(problems, ", ")))
 	} else if len(o.Name) > maxConnectName {
-		refuse("metadata.name", "", fmt.Sprintf("invalid SparkConnect name %q: must be no more than %d characters", o.Name, maxConnectName))
+		refuse(spark.FieldName, "", fmt.Sprintf("invalid SparkConnect name %q: must be no more than %d characters", o.Name, maxConnectName))
 	}
 	if strings.TrimSpace(o.Spec.SparkVersion) == "" {
-		refuse("spec.sparkVersion", "", `missing; write the version of Spark in the image, such as "4.1.4"`)
+		refuse(spark.FieldSparkVersion, "", `missing; write the version of Spark in the image, such as "4.1.4"`)
 	}
 	if s := o.Spec.Server.Service; s != nil && s.Name != "" && len(utilvalidation.IsDNS1035Label(s.Name)) > 0 {
-		refuse(serviceField+".metadata.name", s.Name, `not the name of a Service; write at most 63 lower-case letters, digits and '-', such as "notebooks"`)
+		refuse("services.metadata.name", s.Name, `not the name of a Service; write at most 63 lower-case letters, digits and '-', such as "notebooks"`)
 	}
 	return found
 }
 
 // connectWarnings are for what is accepted and has no effect or another one than it seems.
 func connectWarnings(o *v1alpha1.SparkConnect) []*spark.ConfError {
-	s, w := &o.Spec, &warner{}
+	s, w := &o.Spec, &warner{fields: sparkConnects.Fields}
 	w.unknown(o.UnknownFields, reflect.TypeOf(o))
-	w.template(serverKeys, s.Server.Template)
+	w.template(driverKeys, s.Server.Template)
 	w.template(executorKeys, s.Executor.Template)
 	w.sparkConf(s.SparkConf)
 	for _, key := range slices.Sorted(maps.Keys(s.HadoopConf)) {
 		if strings.HasPrefix(key, sparkPrefix) && !strings.HasPrefix(key, hadoopPrefix) {
-			w.warn("spec.hadoopConf", key, fmt.Sprintf("becomes %s%s, which Spark does not read; write it to spec.sparkConf", hadoopPrefix, key))
+			w.warn("hadoopConf", key, fmt.Sprintf("becomes %s%s, which Spark does not read; write it to %s", hadoopPrefix, key, w.fields.Path(spark.FieldSparkConf)))
 		}
 	}
 	if service := s.Server.Service; service != nil {
 		if len(service.Spec.Ports) > 0 {
-			w.warn(serviceField+".spec.ports", "", "has no effect: the ports are those that the server listens on")
+			w.warn("services.spec.ports", "", "has no effect: the ports are those that the server listens on")
 		}
 		if len(service.Spec.Selector) > 0 {
-			w.warn(serviceField+".spec.selector", "", "has no effect: the Service leads to the server")
+			w.warn("services.spec.selector", "", "has no effect: the Service leads to the server")
 		}
 	}
 	if s.IdleTimeout != nil && s.IdleTimeout.Duration > 0 {
 		idle := s.IdleTimeout.Duration.String()
 		if strings.EqualFold(s.SparkConf[spark.ConfUIEnabled], "false") {
-			w.warn("spec.idleTimeout", idle, "has no effect without Spark's UI, which spark.ui.enabled turns off: it alone says whether the server executes something")
+			w.warn("idleTimeout", idle, "has no effect without Spark's UI, which spark.ui.enabled turns off: it alone says whether the server executes something")
 		}
 		if profile, err := spark.ProfileFor(s.SparkVersion); err == nil && !profile.ConnectPage {
-			w.warn("spec.idleTimeout", idle, "has no effect before Spark 3.5, whose UI is the first to say whether the server executes something")
+			w.warn("idleTimeout", idle, "has no effect before Spark 3.5, whose UI is the first to say whether the server executes something")
 		}
 		if hidesStreams(s) {
-			w.warn("spec.idleTimeout", idle, "has no effect without the page of streaming queries, which spark.sql.streaming.ui.enabled turns off: a server that runs one would be stopped")
+			w.warn("idleTimeout", idle, "has no effect without the page of streaming queries, which spark.sql.streaming.ui.enabled turns off: a server that runs one would be stopped")
 		}
 	}
 	return w.found

@@ -22,7 +22,10 @@ import (
 )
 
 // SparkApplications translates sparkoperator.k8s.io SparkApplications (resolve.Kind).
-type SparkApplications struct{}
+type SparkApplications struct {
+	// Template is whether the applications are made from the template of a schedule, whose fields messages name.
+	Template bool
+}
 
 // New returns an empty object.
 func (SparkApplications) New() *v1beta2.SparkApplication { return &v1beta2.SparkApplication{} }
@@ -37,22 +40,31 @@ var sparkApplications = lifecycle.Family{
 	},
 	RerunAt:   v1beta2.AnnotationRerunAt,
 	Submitter: submitterKeys,
-	Fields: spark.Fields{
-		"":                             "spec", // the others are named as they are here
-		"batchScheduler.queue":         "spec.batchSchedulerOptions.queue",
-		"batchScheduler.priorityClass": "spec.batchSchedulerOptions.priorityClassName",
-		"batchScheduler.resources":     "spec.batchSchedulerOptions.resources",
-		"batchScheduler.parameters":    "spec.batchSchedulerOptions.parameters",
-		"ui":                           "spec.sparkUIOptions",
-		"ports":                        "spec.driverIngressOptions",
-		"driver.volumes":               "spec.volumes",
-		"executor.volumes":             "spec.volumes",
+	Fields:    fieldsBelow("spec"),
+	States:    stateNames(),
+}
+
+// fieldsBelow are the fields of an application whose spec is at a path.
+func fieldsBelow(spec string) spark.Fields {
+	return spark.Fields{
+		"":                             spec, // the others are named as they are here
+		"metadata":                     "metadata",
 		"labels":                       "metadata.labels",
+		"batchScheduler.queue":         spec + ".batchSchedulerOptions.queue",
+		"batchScheduler.priorityClass": spec + ".batchSchedulerOptions.priorityClassName",
+		"batchScheduler.resources":     spec + ".batchSchedulerOptions.resources",
+		"batchScheduler.parameters":    spec + ".batchSchedulerOptions.parameters",
+		"ui":                           spec + ".sparkUIOptions",
+		"ports":                        spec + ".driverIngressOptions",
+		"driver.volumes":               spec + ".volumes",
+		"executor.volumes":             spec + ".volumes",
 		"rerunAt":                      "annotation " + v1beta2.AnnotationRerunAt,
 		"adopts":                       "annotation " + v1beta2.AnnotationAdopts,
-	},
-	States: stateNames(),
+	}
 }
+
+// templateFields are those of the application in a schedule.
+var templateFields = fieldsBelow("spec.template")
 
 // Family returns what the core knows of the kind.
 func (SparkApplications) Family() lifecycle.Family { return sparkApplications }
@@ -76,7 +88,10 @@ func (SparkApplications) FromStatus(o *v1beta2.SparkApplication) lifecycle.Recor
 }
 
 // Normalize returns the model, and the fields with an invalid value.
-func (SparkApplications) Normalize(o *v1beta2.SparkApplication) (spark.Application, []*spark.ConfError) {
+func (k SparkApplications) Normalize(o *v1beta2.SparkApplication) (spark.Application, []*spark.ConfError) {
+	if k.Template {
+		return normalized(o, templateFields)
+	}
 	return Normalize(o)
 }
 

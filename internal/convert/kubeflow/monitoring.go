@@ -29,7 +29,7 @@ const (
 	metricsMapTail  = "-prom-conf"
 	exporterPort    = 8090
 	exporterName    = "jmx-exporter"
-	monitoringField = "spec.monitoring"
+	monitoringField = "monitoring"
 )
 
 // Spark's own way to show metrics to Prometheus, on the port of the UI.

@@ -26,6 +26,11 @@ const kueuePrefix = "kueue.x-k8s.io/"
 // Normalize returns the model of an application, complete with defaults. Problems are fields with an invalid value;
 // the model leaves them out.
 func Normalize(o *v1beta2.SparkApplication) (spark.Application, []*spark.ConfError) {
+	return normalized(o, sparkApplications.Fields)
+}
+
+// normalized names the fields of the object as given.
+func normalized(o *v1beta2.SparkApplication, fields spark.Fields) (spark.Application, []*spark.ConfError) {
 	o = withoutDefaults(o)
 	app := spark.Application{
 		Namespace:    o.Namespace,
@@ -46,18 +51,17 @@ func Normalize(o *v1beta2.SparkApplication) (spark.Application, []*spark.ConfErr
 		Suspend:    ptr.Deref(o.Spec.Suspend, false),
 		Scheduling: scheduling(o.Spec.BatchScheduler, o.Spec.BatchSchedulerOptions),
 		Exposure:   exposure(&o.Spec),
-		Fields:     sparkApplications.Fields,
+		Fields:     fields,
 	}
 	c := confOf(o)
 	app.Conf, app.Origins, app.OperatorConf = c.user, c.origins, c.operator
-	maps.Copy(app.Origins, fieldNames)
 	var problems []*spark.ConfError
 	if o.MalformedSpec != "" {
-		return app, []*spark.ConfError{{Field: "spec", Problem: "cannot be decoded: " + o.MalformedSpec}}
+		return app.Undecoded(o.MalformedSpec)
 	}
 	if o.Spec.Mode == v1beta2.DeployModeClient {
 		problems = append(problems, &spark.ConfError{
-			Field: "spec.mode", Value: string(o.Spec.Mode), Type: field.ErrorTypeNotSupported,
+			Field: "mode", Value: string(o.Spec.Mode), Type: field.ErrorTypeNotSupported,
 			Problem: `the operator runs drivers in pods only; use "cluster"`,
 		})
 	}
@@ -66,19 +70,9 @@ func Normalize(o *v1beta2.SparkApplication) (spark.Application, []*spark.ConfErr
 	executor, p := executorRole(o)
 	app.Driver, app.Executor = driver, executor
 	app.ConfigMaps = metricsOf(o).configMaps()
-	app.Warnings = warnings(o)
+	app.Warnings = warnings(o, fields)
 	_, policyProblems := Policies(o)
-	return app, slices.Concat(problems, p, policyProblems, conflicts(o))
-}
-
-// fieldNames says where the fields of the model that are no Spark property come from.
-var fieldNames = map[string]string{
-	"SparkVersion": "spec.sparkVersion",
-	"MainFile":     "spec.mainApplicationFile",
-	"MainClass":    "spec.mainClass",
-	"ProxyUser":    "spec.proxyUser",
-	"Template":     "spec.driver.template",
-	"DriverName":   "spec.driver.podName",
+	return app, slices.Concat(problems, p, policyProblems, conflicts(o, fields))
 }
 
 // sparkUser is the user that runs Spark in the official images (uid 185).
@@ -112,59 +106,59 @@ func scheduling(name *string, opts *v1beta2.BatchSchedulerConfiguration) spark.S
 type conf struct {
 	user     map[string]string
 	operator map[string]string
-	origins  map[string]string
+	origins  map[string]spark.Origin
 }
 
 // set takes a value of the user's from a typed field; it overrides sparkConf.
-func (c conf) set(key, value, origin string) {
+func (c conf) set(key, value string, origin spark.Field) {
 	c.user[key] = value
-	c.origins[key] = origin
+	c.origins[key] = spark.Origin{Field: origin}
 }
 
 // setDefault takes a value that sparkConf and other fields may override.
-func (c conf) setDefault(key, value, origin string) {
+func (c conf) setDefault(key, value string, origin spark.Field) {
 	if _, ok := c.user[key]; !ok {
 		c.set(key, value, origin)
 	}
 }
 
 // originOf returns where a property came from, or preset if it is not known.
-func (c conf) originOf(key, preset string) string {
+func (c conf) originOf(key string, preset spark.Field) spark.Field {
 	if origin, ok := c.origins[key]; ok {
-		return origin
+		return origin.Field
 	}
 	return preset
 }
 
-func (c conf) setString(key string, value *string, origin string) {
+func (c conf) setString(key string, value *string, origin spark.Field) {
 	if v := ptr.Deref(value, ""); v != "" {
 		c.set(key, v, origin)
 	}
 }
 
-func (c conf) setInt(key string, value *int32, origin string) {
+func (c conf) setInt(key string, value *int32, origin spark.Field) {
 	if value != nil {
 		c.set(key, strconv.FormatInt(int64(*value), 10), origin)
 	}
 }
 
-func (c conf) setAll(prefix string, values map[string]string, origin string) {
+func (c conf) setAll(prefix string, values map[string]string, origin spark.Field) {
 	for k, v := range values {
-		c.set(prefix+k, v, origin+"["+strconv.Quote(k)+"]")
+		c.set(prefix+k, v, origin.Key(k))
 	}
 }
 
 // confOf lays the typed fields over sparkConf, and what the operator owns over both.
 func confOf(o *v1beta2.SparkApplication) conf {
 	s := &o.Spec
-	c := conf{user: map[string]string{}, operator: map[string]string{}, origins: map[string]string{}}
+	c := conf{user: map[string]string{}, operator: map[string]string{}, origins: map[string]spark.Origin{}}
 	maps.Copy(c.user, s.SparkConf)
-	c.setAll("spark.hadoop.", s.HadoopConf, "spec.hadoopConf")
-	c.setString(spark.ConfImage, s.Image, "spec.image")
+	c.setAll("spark.hadoop.", s.HadoopConf, "hadoopConf")
+	c.setString(spark.ConfImage, s.Image, "image")
 	for _, f := range belowSparkConf(s) {
 		c.setDefault(f.key, f.value, f.name)
 	}
-	c.setAll("spark.kubernetes.node.selector.", s.NodeSelector, "spec.nodeSelector")
+	c.setAll("spark.kubernetes.node.selector.", s.NodeSelector, "nodeSelector")
 	driverConf(c, o)
 	executorConf(c, o)
 	dynamicAllocation(c, s.DynamicAllocation)
@@ -175,24 +169,27 @@ func confOf(o *v1beta2.SparkApplication) conf {
 }
 
 // lowField is a field that sparkConf overrules.
-type lowField struct{ name, key, value string }
+type lowField struct {
+	name       spark.Field
+	key, value string
+}
 
 // belowSparkConf are the typed fields, as far as they are set, that the Kubeflow operator gives to spark-submit before sparkConf: of equal properties the
 // last one counts. All other fields come after it.
 func belowSparkConf(s *v1beta2.SparkApplicationSpec) []lowField {
 	var set []lowField
-	add := func(name, key, value string, given bool) {
+	add := func(name spark.Field, key, value string, given bool) {
 		if given {
 			set = append(set, lowField{name, key, value})
 		}
 	}
-	text := func(name, key string, value *string) {
+	text := func(name spark.Field, key string, value *string) {
 		add(name, key, ptr.Deref(value, ""), ptr.Deref(value, "") != "")
 	}
-	text("spec.imagePullPolicy", spark.ConfImagePullPolicy, s.ImagePullPolicy)
-	add("spec.imagePullSecrets", spark.ConfImagePullSecrets, strings.Join(s.ImagePullSecrets, ","), len(s.ImagePullSecrets) > 0)
-	text("spec.pythonVersion", "spark.kubernetes.pyspark.pythonVersion", s.PythonVersion)
-	text("spec.memoryOverheadFactor", spark.ConfMemoryOverheadFactor, s.MemoryOverheadFactor)
+	text("imagePullPolicy", spark.ConfImagePullPolicy, s.ImagePullPolicy)
+	add("imagePullSecrets", spark.ConfImagePullSecrets, strings.Join(s.ImagePullSecrets, ","), len(s.ImagePullSecrets) > 0)
+	text("pythonVersion", "spark.kubernetes.pyspark.pythonVersion", s.PythonVersion)
+	text("memoryOverheadFactor", spark.ConfMemoryOverheadFactor, s.MemoryOverheadFactor)
 	return set
 }
 
@@ -200,7 +197,7 @@ func dynamicAllocation(c conf, d *v1beta2.DynamicAllocation) {
 	if d == nil || !d.Enabled {
 		return
 	}
-	const p, name = "spark.dynamicAllocation.", "spec.dynamicAllocation."
+	const p, name = "spark.dynamicAllocation.", "dynamicAllocation."
 	c.set(p+"enabled", "true", name+"enabled")
 	c.setInt(p+"initialExecutors", d.InitialExecutors, name+"initialExecutors")
 	c.setInt(p+"minExecutors", d.MinExecutors, name+"minExecutors")

@@ -16,7 +16,7 @@ import (
 
 func driverRole(o *v1beta2.SparkApplication) (spark.Role, []*spark.ConfError) {
 	d := &o.Spec.Driver
-	overlay, problems := overlayOf(&o.Spec, &d.SparkPodSpec, "spec.driver")
+	overlay, problems := overlayOf(&o.Spec, &d.SparkPodSpec, "driver")
 	overlay.Lifecycle = d.Lifecycle
 	overlay.Ports = ports(d.Ports)
 	overlay.PriorityClassName = ptr.Deref(d.PriorityClassName, "")
@@ -28,7 +28,7 @@ func driverRole(o *v1beta2.SparkApplication) (spark.Role, []*spark.ConfError) {
 
 func executorRole(o *v1beta2.SparkApplication) (spark.Role, []*spark.ConfError) {
 	e := &o.Spec.Executor
-	overlay, problems := overlayOf(&o.Spec, &e.SparkPodSpec, "spec.executor")
+	overlay, problems := overlayOf(&o.Spec, &e.SparkPodSpec, "executor")
 	overlay.Lifecycle = e.Lifecycle
 	overlay.Ports = ports(e.Ports)
 	overlay.PriorityClassName = ptr.Deref(e.PriorityClassName, "")
@@ -42,7 +42,7 @@ func executorRole(o *v1beta2.SparkApplication) (spark.Role, []*spark.ConfError) 
 }
 
 // overlayOf gathers what a role requests and no Spark property can express.
-func overlayOf(s *v1beta2.SparkApplicationSpec, p *v1beta2.SparkPodSpec, field string) (spark.PodOverlay, []*spark.ConfError) {
+func overlayOf(s *v1beta2.SparkApplicationSpec, p *v1beta2.SparkPodSpec, field spark.Field) (spark.PodOverlay, []*spark.ConfError) {
 	m := mountsOf(s, p)
 	limit, problems := memoryLimit(p.MemoryLimit, field+".memoryLimit")
 	return spark.PodOverlay{
@@ -87,7 +87,7 @@ func gpuLimits(gpu *v1beta2.GPUSpec) corev1.ResourceList {
 var javaMemory = regexp.MustCompile(`^([0-9]+)([kmgtp])b?$`)
 
 // memoryLimit reads a size in Java's units or a Kubernetes quantity: "2g" and "2Gi" are the same.
-func memoryLimit(text *string, field string) (*resource.Quantity, []*spark.ConfError) {
+func memoryLimit(text *string, field spark.Field) (*resource.Quantity, []*spark.ConfError) {
 	value := ptr.Deref(text, "")
 	if value == "" {
 		return nil, nil

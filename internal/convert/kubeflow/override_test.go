@@ -182,7 +182,7 @@ func TestSparkConfWinsOverFourFields(t *testing.T) {
 		if got := app.Conf[key]; got != want {
 			t.Errorf("%s=%s, want %s of sparkConf", key, got, want)
 		}
-		if field := fields.Origins[key]; !strings.Contains(text, field+": ") || !strings.Contains(text, key) {
+		if field := fields.Field(key); !strings.Contains(text, field+": ") || !strings.Contains(text, key) {
 			t.Errorf("%s is overruled by %s, and nobody is told:\n%s", field, key, text)
 		}
 	}

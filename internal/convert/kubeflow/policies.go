@@ -24,7 +24,7 @@ const (
 	defaultBackoff        = 10 * time.Second
 	defaultMaxBackoff     = 10 * time.Minute
 	defaultEvictions      = 3
-	restartField          = "spec.restartPolicy"
+	restartField          = "restartPolicy"
 	outOfMemoryField      = restartField + ".outOfMemory"
 	applicationField      = restartField + ".application"
 	durationHint          = `must not be negative; write e.g. "30m"`
@@ -46,12 +46,12 @@ func Policies(o *v1beta2.SparkApplication) (lifecycle.Policies, []*spark.ConfErr
 // policyReader collects what is wrong.
 type policyReader struct{ problems []*spark.ConfError }
 
-func (r *policyReader) fail(field, value, problem string) {
+func (r *policyReader) fail(field spark.Field, value, problem string) {
 	r.problems = append(r.problems, &spark.ConfError{Field: field, Value: value, Problem: problem})
 }
 
 // duration reads an optional duration.
-func (r *policyReader) duration(field string, d *metav1.Duration, preset time.Duration) time.Duration {
+func (r *policyReader) duration(field spark.Field, d *metav1.Duration, preset time.Duration) time.Duration {
 	switch {
 	case d == nil:
 		return preset
@@ -70,7 +70,7 @@ func (r *policyReader) restart(p *v1beta2.RestartPolicy) lifecycle.Restart {
 		Classes:     map[lifecycle.FailureClass]lifecycle.RetryPolicy{},
 		ResetAfter:  r.duration(restartField+".resetAfter", p.ResetAfter, 0),
 	}
-	add := func(class lifecycle.FailureClass, field string, rule *v1beta2.RetryRule) {
+	add := func(class lifecycle.FailureClass, field spark.Field, rule *v1beta2.RetryRule) {
 		out.Classes[class] = r.rule(restartField+"."+field, rule)
 		if p.Type == v1beta2.RestartPolicyNever && class != lifecycle.Infrastructure {
 			r.fail(restartField+"."+field, "", `has no effect with restartPolicy.type "Never"; write OnFailure, or take the rule away`)
@@ -132,7 +132,7 @@ func secondsOf(n int64) time.Duration {
 	return time.Duration(min(max(0, n), int64(century/time.Second))) * time.Second
 }
 
-func (r *policyReader) rule(field string, rule *v1beta2.RetryRule) lifecycle.RetryPolicy {
+func (r *policyReader) rule(field spark.Field, rule *v1beta2.RetryRule) lifecycle.RetryPolicy {
 	out := lifecycle.RetryPolicy{Retries: rule.Retries, Initial: defaultBackoff, Max: defaultMaxBackoff}
 	if b := rule.Backoff; b != nil {
 		out.Initial = r.duration(field+".backoff.initial", b.Initial, defaultBackoff)
@@ -144,7 +144,7 @@ func (r *policyReader) rule(field string, rule *v1beta2.RetryRule) lifecycle.Ret
 	return out
 }
 
-func (r *policyReader) exitCodes(field string, codes []int32) []int32 {
+func (r *policyReader) exitCodes(field spark.Field, codes []int32) []int32 {
 	for _, code := range codes {
 		if code < 1 || code > maxRetryableExit {
 			r.fail(applicationField+"."+field, strconv.Itoa(int(code)), "is not a failure exit code; those are 1 to 255")
@@ -177,7 +177,7 @@ func (r *policyReader) deadlines(d *v1beta2.Deadlines) lifecycle.Deadlines {
 	if d == nil {
 		d = &v1beta2.Deadlines{}
 	}
-	const field = "spec.deadlines."
+	const field = "deadlines."
 	return lifecycle.Deadlines{
 		Queued:          r.deadline(field+"queued", d.Queued),
 		DriverScheduled: r.deadline(field+"driverScheduled", d.DriverScheduled),
@@ -188,7 +188,7 @@ func (r *policyReader) deadlines(d *v1beta2.Deadlines) lifecycle.Deadlines {
 }
 
 // deadline reads a bound. "0s" is the user's word for none, which no policy replaces.
-func (r *policyReader) deadline(field string, d *metav1.Duration) time.Duration {
+func (r *policyReader) deadline(field spark.Field, d *metav1.Duration) time.Duration {
 	if d != nil && d.Duration == 0 {
 		return lifecycle.Unbounded
 	}
@@ -202,17 +202,17 @@ func (r *policyReader) retention(s *v1beta2.SparkApplicationSpec) lifecycle.Rete
 	}
 	out := lifecycle.Retention{OnSuccess: lifecycle.TTLs{Application: ttl}, OnFailure: lifecycle.TTLs{Application: ttl}}
 	if s.Retention != nil {
-		out.OnSuccess = r.keep("spec.retention.onSuccess.", s.Retention.OnSuccess, ttl)
-		out.OnFailure = r.keep("spec.retention.onFailure.", s.Retention.OnFailure, ttl)
+		out.OnSuccess = r.keep("retention.onSuccess.", s.Retention.OnSuccess, ttl)
+		out.OnFailure = r.keep("retention.onFailure.", s.Retention.OnFailure, ttl)
 	}
 	return out
 }
 
-func (r *policyReader) keep(field string, t *v1beta2.RetentionTimes, ttl *time.Duration) lifecycle.TTLs {
+func (r *policyReader) keep(field spark.Field, t *v1beta2.RetentionTimes, ttl *time.Duration) lifecycle.TTLs {
 	if t == nil {
 		return lifecycle.TTLs{Application: ttl}
 	}
-	read := func(name string, d *metav1.Duration, preset *time.Duration) *time.Duration {
+	read := func(name spark.Field, d *metav1.Duration, preset *time.Duration) *time.Duration {
 		if d == nil {
 			return preset
 		}

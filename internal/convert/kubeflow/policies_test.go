@@ -251,7 +251,7 @@ func TestPolicyProblems(t *testing.T) {
 			if len(problems) != 1 {
 				t.Fatalf("%s: %d problems %v, want one", tc.reason, len(problems), problems)
 			}
-			if p := problems[0]; p.Field != tc.field || p.Value != tc.value || p.Problem != tc.problem {
+			if p := problems[0]; sparkApplications.Fields.Path(p.Field) != tc.field || p.Value != tc.value || p.Problem != tc.problem {
 				t.Errorf("%s: %+v, want field %s, value %s: %s", tc.reason, p, tc.field, tc.value, tc.problem)
 			}
 			if _, all := Normalize(o); len(all) != 1 {

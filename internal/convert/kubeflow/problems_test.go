@@ -35,7 +35,7 @@ func TestNormalizeProblems(t *testing.T) {
 				t.Fatalf("%s: %d problems, want one: %v", tc.reason, len(problems), problems)
 			}
 			p := problems[0]
-			if p.Field != tc.field || p.Value != tc.value || !strings.Contains(p.Problem, tc.says) {
+			if sparkApplications.Fields.Path(p.Field) != tc.field || p.Value != tc.value || !strings.Contains(p.Problem, tc.says) {
 				t.Errorf("%s: got field %q, value %q, problem %q; want %q, %q and a problem with %q", tc.reason, p.Field, p.Value, p.Problem, tc.field, tc.value, tc.says)
 			}
 		})
@@ -86,15 +86,36 @@ func TestIdentity(t *testing.T) {
 }
 
 // Messages name fields of the user's object, also for what is no property.
-func TestOriginsOfModelFields(t *testing.T) {
-	app := normalize(t, testutil.Pi())
-	want := map[string]string{
-		"SparkVersion": "spec.sparkVersion", "MainFile": "spec.mainApplicationFile", "MainClass": "spec.mainClass",
-		"ProxyUser": "spec.proxyUser", "Template": "spec.driver.template", "DriverName": "spec.driver.podName",
+func TestPathsOfModelFields(t *testing.T) {
+	want := map[spark.Field]string{
+		spark.FieldSparkVersion: "spec.sparkVersion", spark.FieldMainFile: "spec.mainApplicationFile", spark.FieldMainClass: "spec.mainClass",
+		spark.FieldDriverName: "spec.driver.podName", spark.FieldName: "metadata.name", spark.FieldSpec: "spec",
 	}
-	for field, origin := range want {
-		if app.Origins[field] != origin {
-			t.Errorf("%s is said to come from %q, want %q", field, app.Origins[field], origin)
+	for field, path := range want {
+		for _, schedule := range []bool{false, true} {
+			app, _ := SparkApplications{Template: schedule}.Normalize(testutil.Pi())
+			if schedule && path != "metadata.name" {
+				path = strings.Replace(path, "spec", "spec.template", 1)
+			}
+			if got := app.Fields.Path(field); got != path {
+				t.Errorf("%s is said to come from %q, want %q", field, got, path)
+			}
+		}
+	}
+}
+
+// An unknown field may have the name of a field that all families share, and is still the user's.
+func TestUnknownFieldsKeepTheirPaths(t *testing.T) {
+	o := testutil.Pi()
+	o.UnknownFields = []string{"spec.ports", "spec.driver.volumes[0].nam"}
+	for schedule, want := range map[bool]string{false: "spec.ports spec.driver.volumes[0].nam", true: "spec.template.ports spec.template.driver.volumes[0].nam"} {
+		app, _ := SparkApplications{Template: schedule}.Normalize(o)
+		var paths []string
+		for _, w := range app.Warnings {
+			paths = append(paths, app.PathOf(w))
+		}
+		if got := strings.Join(paths, " "); got != want {
+			t.Errorf("%s, want %s", got, want)
 		}
 	}
 }

@@ -17,14 +17,14 @@ import (
 
 // roleKeys are the Spark properties of one role.
 type roleKeys struct {
-	field                                                                   string
+	field                                                                   spark.Field
 	cores, memory, overhead, request, limit, image, serviceAccount, options string
 	label, annotation, env, secret, secretKeyRef, volume                    string
 	container, templateContainer                                            string
 }
 
 var driverKeys = roleKeys{
-	field: "spec.driver", cores: spark.ConfDriverCores, memory: spark.ConfDriverMemory, overhead: spark.ConfDriverMemoryOverhead,
+	field: "driver", cores: spark.ConfDriverCores, memory: spark.ConfDriverMemory, overhead: spark.ConfDriverMemoryOverhead,
 	request: spark.ConfDriverRequestCores, limit: spark.ConfDriverLimitCores, image: spark.ConfDriverImage,
 	serviceAccount: spark.ConfDriverServiceAccount, options: "spark.driver.extraJavaOptions",
 	label: spark.ConfDriverLabelPrefix, annotation: "spark.kubernetes.driver.annotation.", env: "spark.kubernetes.driverEnv.",
@@ -33,7 +33,7 @@ var driverKeys = roleKeys{
 }
 
 var executorKeys = roleKeys{
-	field: "spec.executor", cores: spark.ConfExecutorCores, memory: spark.ConfExecutorMemory, overhead: spark.ConfExecutorMemoryOverhead,
+	field: "executor", cores: spark.ConfExecutorCores, memory: spark.ConfExecutorMemory, overhead: spark.ConfExecutorMemoryOverhead,
 	request: spark.ConfExecutorRequestCores, limit: spark.ConfExecutorLimitCores, image: spark.ConfExecutorImage,
 	serviceAccount: spark.ConfExecutorServiceAccount, options: "spark.executor.extraJavaOptions",
 	label: spark.ConfExecutorLabelPrefix, annotation: "spark.kubernetes.executor.annotation.", env: "spark.executorEnv.",
@@ -44,31 +44,31 @@ var executorKeys = roleKeys{
 func driverConf(c conf, o *v1beta2.SparkApplication) {
 	d := &o.Spec.Driver
 	roleConf(c, driverKeys, o, &d.SparkPodSpec)
-	c.setString(driverKeys.request, d.CoreRequest, "spec.driver.coreRequest")
-	c.setString(driverKeys.options, d.JavaOptions, "spec.driver.javaOptions")
-	c.setString("spark.kubernetes.driver.master", d.KubernetesMaster, "spec.driver.kubernetesMaster")
-	c.setAll("spark.kubernetes.driver.service.annotation.", d.ServiceAnnotations, "spec.driver.serviceAnnotations")
-	c.setAll("spark.kubernetes.driver.service.label.", d.ServiceLabels, "spec.driver.serviceLabels")
+	c.setString(driverKeys.request, d.CoreRequest, "driver.coreRequest")
+	c.setString(driverKeys.options, d.JavaOptions, "driver.javaOptions")
+	c.setString("spark.kubernetes.driver.master", d.KubernetesMaster, "driver.kubernetesMaster")
+	c.setAll("spark.kubernetes.driver.service.annotation.", d.ServiceAnnotations, "driver.serviceAnnotations")
+	c.setAll("spark.kubernetes.driver.service.label.", d.ServiceLabels, "driver.serviceLabels")
 }
 
 func executorConf(c conf, o *v1beta2.SparkApplication) {
 	e := &o.Spec.Executor
 	roleConf(c, executorKeys, o, &e.SparkPodSpec)
-	c.setString(executorKeys.request, e.CoreRequest, "spec.executor.coreRequest")
-	c.setString(executorKeys.options, e.JavaOptions, "spec.executor.javaOptions")
-	c.setInt(spark.ConfExecutorInstances, e.Instances, "spec.executor.instances")
+	c.setString(executorKeys.request, e.CoreRequest, "executor.coreRequest")
+	c.setString(executorKeys.options, e.JavaOptions, "executor.javaOptions")
+	c.setInt(spark.ConfExecutorInstances, e.Instances, "executor.instances")
 	if _, set := c.user[spark.ConfExecutorInstances]; !set && !allocatesDynamically(&o.Spec) {
 		// Spark's own default is 2; users of this API rely on 1.
-		c.set(spark.ConfExecutorInstances, "1", "spec.executor.instances")
+		c.set(spark.ConfExecutorInstances, "1", "executor.instances")
 	}
 	for i := range e.Env {
 		if v := &e.Env[i]; replaces(v) { // Spark's come after the template's, and a property's after Spark's
-			c.set(executorKeys.env+v.Name, v.Value, "spec.executor.env")
+			c.set(executorKeys.env+v.Name, v.Value, "executor.env")
 		}
 	}
 	executorOverrides(c, o)
 	if e.DeleteOnTermination != nil {
-		c.set("spark.kubernetes.executor.deleteOnTermination", strconv.FormatBool(*e.DeleteOnTermination), "spec.executor.deleteOnTermination")
+		c.set("spark.kubernetes.executor.deleteOnTermination", strconv.FormatBool(*e.DeleteOnTermination), "executor.deleteOnTermination")
 	}
 }
 
@@ -76,15 +76,15 @@ func executorConf(c conf, o *v1beta2.SparkApplication) {
 func executorOverrides(c conf, o *v1beta2.SparkApplication) {
 	e := &o.Spec.Executor
 	if seconds := e.TerminationGracePeriodSeconds; seconds != nil { // since Spark 4.1
-		c.set(spark.ConfExecutorGrace, strconv.FormatInt(*seconds, 10)+"s", "spec.executor.terminationGracePeriodSeconds")
+		c.set(spark.ConfExecutorGrace, strconv.FormatInt(*seconds, 10)+"s", "executor.terminationGracePeriodSeconds")
 	}
 	if context := e.SecurityContext; context != nil { // since Spark 4.3
 		if allow := cmp.Or(context.AllowPrivilegeEscalation, context.Privileged); allow != nil {
-			c.set("spark.kubernetes.executor.securityContext.allowPrivilegeEscalation", strconv.FormatBool(*allow), "spec.executor.securityContext")
+			c.set("spark.kubernetes.executor.securityContext.allowPrivilegeEscalation", strconv.FormatBool(*allow), "executor.securityContext")
 		}
 	}
 	if ptr.Deref(o.Spec.SparkConfigMap, "") != "" {
-		c.setDefault(executorKeys.env+"SPARK_CONF_DIR", sparkConfDir, "spec.sparkConfigMap")
+		c.setDefault(executorKeys.env+"SPARK_CONF_DIR", sparkConfDir, "sparkConfigMap")
 	}
 }
 
@@ -97,12 +97,12 @@ func roleConf(c conf, k roleKeys, o *v1beta2.SparkApplication, p *v1beta2.SparkP
 	c.setString(k.image, p.Image, k.field+".image")
 	templateContainer(c, k, p.Template)
 	c.setString(k.serviceAccount, p.ServiceAccount, k.field+".serviceAccount")
-	c.setAll(k.label, propagated(o.Labels), "metadata.labels")
+	c.setAll(k.label, propagated(o.Labels), "labels")
 	c.setAll(k.label, p.Labels, k.field+".labels")
 	c.setAll(k.annotation, p.Annotations, k.field+".annotations")
 	c.setAll(k.env, p.EnvVars, k.field+".envVars")
 	for name, ref := range p.EnvSecretKeyRefs {
-		c.set(k.secretKeyRef+name, ref.Name+":"+ref.Key, k.field+".envSecretKeyRefs["+strconv.Quote(name)+"]")
+		c.set(k.secretKeyRef+name, ref.Name+":"+ref.Key, (k.field + ".envSecretKeyRefs").Key(name))
 	}
 	for _, secret := range p.Secrets {
 		c.set(k.secret+secret.Name, secret.Path, k.field+".secrets")

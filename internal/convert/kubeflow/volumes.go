@@ -34,7 +34,7 @@ func localDir(c conf, k roleKeys, v *corev1.Volume, m *corev1.VolumeMount) {
 	}
 	for name, value := range options {
 		if value != "" {
-			c.set(prefix+"options."+name, value, "spec.volumes")
+			c.set(prefix+"options."+name, value, "volumes")
 		}
 	}
 }

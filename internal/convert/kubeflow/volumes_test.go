@@ -177,7 +177,7 @@ func TestMemoryLimit(t *testing.T) {
 			}
 			if tc.wrong {
 				p := problems[0]
-				if p.Field != "spec.driver.memoryLimit" || p.Value != tc.text || !strings.Contains(p.Problem, `"2g"`) {
+				if p.Field != "driver.memoryLimit" || p.Value != tc.text || !strings.Contains(p.Problem, `"2g"`) {
 					t.Errorf("%s: names field, value and what would be right: %v", tc.reason, p)
 				}
 			}

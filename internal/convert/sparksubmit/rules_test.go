@@ -10,7 +10,6 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/convert/sparksubmit/commandline"
-	"github.com/firesteel-dev/firesteel/internal/manifest"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 	"github.com/firesteel-dev/firesteel/test/golden"
 )
@@ -41,11 +40,11 @@ var refusals = []struct {
 }{
 	{"the API server would not even decode the driver", func(t *testing.T, r *run, err error) bool {
 		t.Helper()
-		return manifest.FieldOf(err.Error()) != "" && r.undecodable(t)
+		return strings.HasPrefix(err.Error(), "spec.") && r.undecodable(t)
 	}},
 	{"the API server would refuse the driver or its executors", func(t *testing.T, r *run, err error) bool {
 		t.Helper()
-		return manifest.FieldOf(err.Error()) != "" && r.invalid(t)
+		return strings.HasPrefix(err.Error(), "spec.") && r.invalid(t)
 	}},
 }
 

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package spark
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Field names a field of an application by the name that all API families share, such as "driver.memory". A field of one family alone is
+// named by its path below the spec, with a dot before it where it may have the name of a shared one. Messages show its path in the user's
+// object, which Fields has.
+type Field string
+
+// Fields that more than one package names. All others are named where they are used.
+const (
+	// FieldSpec is the spec as a whole.
+	FieldSpec         Field = ""
+	FieldName         Field = "metadata.name"
+	FieldSparkVersion Field = "sparkVersion"
+	FieldMainFile     Field = "mainApplicationFile"
+	FieldMainClass    Field = "mainClass"
+	FieldSparkConf    Field = "sparkConf"
+	FieldDriverName   Field = "driver.podName"
+)
+
+// Key is an entry of a map, and Index one of a list.
+func (f Field) Key(key string) Field { return f + Field("["+strconv.Quote(key)+"]") }
+
+// Index is an entry of a list.
+func (f Field) Index(i int) Field { return f + Field("["+strconv.Itoa(i)+"]") }
+
+// Fields has the paths that an API family's users write for fields, such as "spec.driver.memory". A field that is not listed has the path
+// of the longest listed part before one of its dots or brackets, and "" is part of all. "labels" is listed by families whose pods inherit those of
+// the application.
+type Fields map[Field]string
+
+// Path is what the family's users write for a field.
+func (f Fields) Path(name Field) string {
+	head := name
+	for head != "" && f[head] == "" {
+		head = head[:max(0, strings.LastIndexAny(string(head), ".["))]
+	}
+	rest := string(name[len(head):])
+	if head == "" && f[head] != "" && rest != "" && rest[0] != '.' {
+		rest = "." + rest
+	}
+	return f[head] + rest
+}
+
+var fieldName = regexp.MustCompile(`\{([a-zA-Z][a-zA-Z.]*)\}`)
+
+// Text is a message in which fields are named in braces, with their paths: "raise {driver.memory}".
+func (f Fields) Text(message string) string {
+	return fieldName.ReplaceAllStringFunc(message, func(name string) string { return f.Path(Field(name[1 : len(name)-1])) })
+}
+
+// Origin is the field that a property came from.
+type Origin struct {
+	Field Field
+	// Policy is the operator's policy of whose defaults the field is one; "" for a field of the application.
+	Policy string
+}
+
+// Path is what messages call the field.
+func (o Origin) Path(f Fields) string {
+	if o.Policy != "" {
+		return fmt.Sprintf("defaults.%s of the operator's policy %q", o.Field, o.Policy)
+	}
+	return f.Path(o.Field)
+}
+
+// Field returns where the user set the Spark property key: the typed field that it came from, or its entry of
+// sparkConf.
+func (a Application) Field(key string) string {
+	if origin, typed := a.Origins[key]; typed {
+		return origin.Path(a.Fields)
+	}
+	return a.Fields.Path(FieldSparkConf.Key(key))
+}
+
+// missing are the fields to write where a property is not set.
+var missing = map[string]Field{ConfImage: "image"}
+
+// PathOf is the path in the user's object that an error is about.
+func (a Application) PathOf(e *ConfError) string {
+	if e.Key == "" {
+		return a.Fields.Path(e.Field)
+	}
+	if typed, ok := missing[e.Key]; ok && a.Conf[e.Key] == "" {
+		return a.Fields.Path(typed)
+	}
+	return a.Field(e.Key)
+}
+
+// Undecoded is an application whose spec could not be decoded, and the problem that says why.
+func (a Application) Undecoded(why string) (Application, []*ConfError) {
+	a.Malformed = why
+	return a, []*ConfError{{Field: FieldSpec, Problem: "cannot be decoded: " + why}}
+}
