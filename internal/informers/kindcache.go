@@ -34,7 +34,7 @@ type kindCacheOptions struct {
 	Live  client.WithWatch
 	// Handler handles the changes of a kind that is watched.
 	Handler func(schema.GroupVersionKind) toolscache.ResourceEventHandler
-	// Listed is told of which kind objects are listed, and in which namespace.
+	// Listed is called for each list, with the kind and the namespace of its objects.
 	Listed func(kind schema.GroupVersionKind, namespace string)
 	Clock  clock.PassiveClock
 }
