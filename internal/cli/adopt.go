@@ -14,6 +14,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -86,7 +88,7 @@ func (a *adoption) run(ctx context.Context, c *connection, name string, streams 
 	}
 	created := app.UID == ""
 	if created {
-		if err := c.createApplication(ctx, app, a.dry); err != nil {
+		if app, err = c.createApplication(ctx, app, a.dry); err != nil {
 			return err
 		}
 	}
@@ -109,6 +111,25 @@ func (a *adoption) run(ctx context.Context, c *connection, name string, streams 
 		}
 	}
 	return nil
+}
+
+// createApplication creates an application, which has no status yet, and returns what the API server has stored.
+func (c *connection) createApplication(ctx context.Context, app *v1beta2.SparkApplication, dry dryRun) (*v1beta2.SparkApplication, error) {
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(app)
+	if err != nil || dry == dryRunClient {
+		return app, err
+	}
+	delete(fields, "status")
+	o := &unstructured.Unstructured{Object: fields}
+	if err := c.create(ctx, o, dry); err != nil {
+		return nil, err
+	}
+	text, err := o.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	stored := &v1beta2.SparkApplication{}
+	return stored, stored.UnmarshalJSON(text)
 }
 
 // report prints what kubectl would print of the objects that have changed.

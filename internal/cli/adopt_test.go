@@ -74,7 +74,7 @@ func look(t *testing.T, name string) (lifecycle.Observation, lifecycle.Plan) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen, err := observe.Reader{Labels: s.Family.Labels, Cache: c, Live: c}.Observe(t.Context(), observe.Target{
+	seen, err := observe.Reader{Labels: s.Type.Family.Labels, Cache: c, Live: c}.Observe(t.Context(), observe.Target{
 		Namespace: s.GetNamespace(), App: s.GetName(), UID: s.GetUID(), DriverName: s.DriverName(), SubmissionID: s.Desired.SubmissionID, Now: time.Now(),
 	}, s.Record)
 	if err != nil {

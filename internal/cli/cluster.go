@@ -21,10 +21,9 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
-	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/cmd/plugins"
 	"github.com/firesteel-dev/firesteel/internal/inspect"
+	"github.com/firesteel-dev/firesteel/internal/kinds"
 	harmless "github.com/firesteel-dev/firesteel/internal/text"
 )
 
@@ -69,8 +68,9 @@ func (c cluster) connect() (*connection, error) {
 	scheme := runtime.NewScheme()
 	utilruntime.Must(corev1.AddToScheme(scheme))
 	utilruntime.Must(appsv1.AddToScheme(scheme))
-	utilruntime.Must(v1beta2.AddToScheme(scheme))
-	utilruntime.Must(v1alpha1.AddToScheme(scheme))
+	for _, row := range kinds.All() {
+		utilruntime.Must(row.AddToScheme(scheme))
+	}
 	all, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
 	if err != nil {
 		return nil, err

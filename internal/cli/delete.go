@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/inspect"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
@@ -83,10 +83,11 @@ func clusterGoes(o inspect.Object) []string {
 
 // scheduleGoes says what becomes of the runs of a schedule.
 func (c *connection) scheduleGoes(ctx context.Context, o inspect.Object, keep bool) []string {
-	all, err := c.Select(ctx, inspect.Applications, labels.SelectorFromSet(labels.Set{v1beta2.LabelScheduledAppName: o.GetName()}))
+	all, err := c.Select(ctx, inspect.Applications, labels.SelectorFromSet(kubeflow.RunLabels(o.GetName())))
 	if err != nil {
 		return []string{"which runs belong to it is not known: " + inspect.ForPeople(err).Error()}
 	}
+	final := []string{o.Family.States[lifecycle.Succeeded], o.Family.States[lifecycle.Failed]}
 	var runs, active []string
 	for _, run := range all {
 		owned := slices.ContainsFunc(run.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == o.GetUID() })
@@ -94,7 +95,7 @@ func (c *connection) scheduleGoes(ctx context.Context, o inspect.Object, keep bo
 			continue
 		}
 		runs = append(runs, run.GetName())
-		if state := v1beta2.ApplicationStateType(stateOf(run)); state != v1beta2.ApplicationStateCompleted && state != v1beta2.ApplicationStateFailed {
+		if !slices.Contains(final, stateOf(run)) {
 			active = append(active, run.GetName())
 		}
 	}

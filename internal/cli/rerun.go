@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/inspect"
 )
 
@@ -19,11 +18,11 @@ func newRerun(streams genericiooptions.IOStreams) *cobra.Command {
 		Short: "Run applications again, or replace servers",
 		Long: "Run applications again, as a changed spec does: what runs is stopped, and a new attempt begins with a full budget of retries.\n" +
 			"A Spark Connect server is replaced at once, without waiting for its sessions; one that was stopped because it was idle starts.\n\n" +
-			"The annotation " + v1beta2.AnnotationRerunAt + " is set to the present time. A later time than the one before runs it again,\n" +
+			"The annotation " + inspect.Applications.Family.RerunAt + " is set to the present time. A later time than the one before runs it again,\n" +
 			"so the annotation can be written by kubectl, too, or in Git.\n\n" + withoutType,
 		Example: "  kubectl spark rerun spark-pi && kubectl spark wait spark-pi\n\n" +
 			"  # the same without this program\n" +
-			"  kubectl annotate sparkapplications.sparkoperator.k8s.io spark-pi --overwrite " + v1beta2.AnnotationRerunAt + "=$(date -u +%Y-%m-%dT%H:%M:%SZ)",
+			"  kubectl annotate sparkapplications.sparkoperator.k8s.io spark-pi --overwrite " + inspect.Applications.Family.RerunAt + "=$(date -u +%Y-%m-%dT%H:%M:%SZ)",
 	}, verb{
 		past: "rerun", kinds: []inspect.Type{inspect.Applications, inspect.Servers},
 		wrong: func(k inspect.Type) string {
@@ -40,7 +39,7 @@ func newRerun(streams genericiooptions.IOStreams) *cobra.Command {
 			if suspended(o.Unstructured) {
 				notes = append(notes, "it is suspended, and runs after kubectl spark resume "+o.Plain())
 			}
-			return true, notes, c.setTime(ctx, o, v1beta2.AnnotationRerunAt, laterThan(o, v1beta2.AnnotationRerunAt, now), dry)
+			return true, notes, c.setTime(ctx, o, o.Family.RerunAt, laterThan(o, o.Family.RerunAt, now), dry)
 		},
 	}, streams)
 }

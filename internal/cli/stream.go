@@ -152,7 +152,7 @@ func (l *logging) progress(o inspect.Application, pod, said string) string {
 
 // executors prints the log of one executor of the current attempt, or of all, each line with its executor.
 func (l *logging) executors(ctx context.Context, c *connection, o inspect.Application) error {
-	wanted := labels.Set{o.Family.Labels.Submission: o.Identity.SubmissionID, spark.LabelRole: spark.RoleExecutor}
+	wanted := labels.Set{o.Type.Family.Labels.Submission: o.Identity.SubmissionID, spark.LabelRole: spark.RoleExecutor}
 	var list corev1.PodList
 	if err := c.List(ctx, &list, client.InNamespace(o.GetNamespace()), client.MatchingLabels(wanted)); err != nil {
 		return err

@@ -13,13 +13,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
-	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/inspect"
 )
 
@@ -84,13 +81,13 @@ func (c *connection) setTime(ctx context.Context, o inspect.Object, annotation s
 
 // setWake writes the annotation that wakes a server. It counts from the second after the stop, which is in the past also
 // for an operator whose clock is behind this machine's.
-func (c *connection) setWake(ctx context.Context, o *v1alpha1.SparkConnect, stopped time.Time) error {
+func (c *connection) setWake(ctx context.Context, o client.Object, stopped time.Time) error {
 	which := &unstructured.Unstructured{}
 	which.SetGroupVersionKind(inspect.Servers.ObjectKind(""))
-	which.SetNamespace(o.Namespace)
-	which.SetName(o.Name)
-	which.SetUID(o.UID)
-	return c.setTime(ctx, inspect.Object{Type: inspect.Servers, Unstructured: which}, v1alpha1.AnnotationWakeAt, stopped.Truncate(time.Second).Add(time.Second), dryRunNone)
+	which.SetNamespace(o.GetNamespace())
+	which.SetName(o.GetName())
+	which.SetUID(o.GetUID())
+	return c.setTime(ctx, inspect.Object{Type: inspect.Servers, Unstructured: which}, inspect.Servers.Family.WakeAt, stopped.Truncate(time.Second).Add(time.Second), dryRunNone)
 }
 
 // setBackfill writes spec.backfill of a schedule.
@@ -98,30 +95,16 @@ func (c *connection) setBackfill(ctx context.Context, o inspect.Object, b backfi
 	return c.patch(ctx, o, dry, map[string]any{"spec": map[string]any{"backfill": b.fields()}})
 }
 
-// createApplication creates an application, which becomes what the API server has stored. It has no status yet.
-func (c *connection) createApplication(ctx context.Context, app *v1beta2.SparkApplication, dry dryRun) error {
+// create creates an object, which becomes what the API server has stored.
+func (c *connection) create(ctx context.Context, o *unstructured.Unstructured, dry dryRun) error {
 	if dry == dryRunClient {
 		return nil
 	}
-	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(app)
-	if err != nil {
-		return err
-	}
-	delete(fields, "status")
-	o := &unstructured.Unstructured{Object: fields}
 	options := []client.CreateOption{fieldOwner}
 	if dry == dryRunServer {
 		options = append(options, client.DryRunAll)
 	}
-	if err := c.writes.Create(ctx, o, options...); err != nil {
-		return err
-	}
-	text, err := json.Marshal(o)
-	if err != nil {
-		return err
-	}
-	*app = v1beta2.SparkApplication{}
-	return json.Unmarshal(text, app)
+	return c.writes.Create(ctx, o, options...)
 }
 
 // mark gives a pod labels, and an owner if there is one. It is certain to be the pod that was read, at the version that it has.

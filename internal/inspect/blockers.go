@@ -13,9 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	family "github.com/firesteel-dev/firesteel/internal/convert/apache"
 	"github.com/firesteel-dev/firesteel/internal/explain"
-	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
@@ -95,17 +93,9 @@ func nameOf(app scheduler.App, namespace string) string {
 func holders(items []Object, pods []corev1.Pod, of corev1.ResourceName) []explain.Holder {
 	var all []explain.Holder
 	for _, o := range items {
-		label := family.ClusterFamily.Labels.App
-		if o.Type != Clusters {
-			a, err := o.Load(o.Object, resolve.Operator{}, time.Time{})
-			if err != nil {
-				continue
-			}
-			label = a.Family.Labels.App
-		}
 		var uses resource.Quantity
 		for i := range pods {
-			if pods[i].Labels[label] == o.GetName() && pods[i].Status.Phase != corev1.PodSucceeded && pods[i].Status.Phase != corev1.PodFailed {
+			if pods[i].Labels[o.Family.Labels.App] == o.GetName() && pods[i].Status.Phase != corev1.PodSucceeded && pods[i].Status.Phase != corev1.PodFailed {
 				uses.Add(usedBy(&pods[i], of))
 			}
 		}

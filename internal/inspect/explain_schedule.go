@@ -58,8 +58,7 @@ func (c *Cluster) explainSchedule(ctx context.Context, o *v1beta2.ScheduledSpark
 // runs reads the runs of a schedule, and which of those that are gone still have a driver.
 func (c *Cluster) runs(ctx context.Context, o *v1beta2.ScheduledSparkApplication, in *explain.ScheduleInput) error {
 	var list v1beta2.SparkApplicationList
-	labels := client.MatchingLabels{v1beta2.LabelScheduledAppName: o.Name}
-	if err := c.List(ctx, &list, client.InNamespace(o.Namespace), labels); err != nil {
+	if err := c.List(ctx, &list, client.InNamespace(o.Namespace), client.MatchingLabels(kubeflow.RunLabels(o.Name))); err != nil {
 		return err
 	}
 	for i := range list.Items {

@@ -16,8 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
-
-	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 )
 
 // denied matches what the API server's authorizer says.
@@ -48,24 +46,24 @@ func missingKind(err error) error {
 	none, ofKind := errors.AsType[*meta.NoKindMatchError](err)
 	failed, ofGroup := errors.AsType[*apiutil.ErrResourceDiscoveryFailed](err)
 	var names []string
-	version := v1beta2.GroupVersion
+	of := Applications
 	for _, k := range Types() {
 		missing := ofKind && k.GroupKind() == none.GroupKind
 		if ofGroup {
 			_, missing = (*failed)[k.GroupVersion()]
 		}
 		if missing {
-			names, version = append(names, k.Kind+"s"), k.GroupVersion()
+			names, of = append(names, k.Kind+"s"), k
 		}
 	}
 	if len(names) == 0 {
-		names = []string{Applications.Kind + "s"}
+		names = []string{of.Kind + "s"}
 	}
 	hint := "install the operator or at least its definitions, see README.md, Install: kubectl apply --server-side -k config/crd"
-	if version.Group != v1beta2.GroupVersion.Group {
+	if of.Optional {
 		hint = "the operator has these kinds only if they are turned on, see docs/migrate-from-apache.md"
 	}
-	return fmt.Errorf("the cluster does not know %s (%s): %s", strings.Join(names, " and "), version, hint)
+	return fmt.Errorf("the cluster does not know %s (%s): %s", strings.Join(names, " and "), of.GroupVersion(), hint)
 }
 
 func hostOf(address string) string {

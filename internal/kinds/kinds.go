@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/firesteel-dev/firesteel/internal/admission"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
@@ -36,6 +37,10 @@ type Row struct {
 	Plural, Short string
 	// One and Many are what messages call an object of the kind, with its article, and several.
 	One, Many string
+	// Family is what the core knows of the kind; of a schedule, that of its runs.
+	Family lifecycle.Family
+	// Optional says that the kind is served only if the operator's configuration turns it on, and then for the objects that it selects.
+	Optional bool
 	// AddToScheme adds the types of the kind's version.
 	AddToScheme func(*runtime.Scheme) error
 	// New returns an empty object, and Fields a pointer to an empty struct of the same fields without the lenient decoder.

@@ -38,7 +38,7 @@ type (
 var (
 	SparkApplication = &Row{
 		GroupVersionKind: v1beta2.SchemeGroupVersion.WithKind("SparkApplication"), Plural: "sparkapplications", Short: "sparkapp",
-		One: "an application", Many: "applications", AddToScheme: v1beta2.AddToScheme,
+		One: "an application", Many: "applications", Family: kubeflow.SparkApplications{}.Family(), AddToScheme: v1beta2.AddToScheme,
 		New:    func() Object { return &v1beta2.SparkApplication{} },
 		Fields: func() any { return &sparkApplication{} },
 		Decode: func(content []byte) (Object, string, error) {
@@ -56,7 +56,7 @@ var (
 	}
 	ScheduledSparkApplication = &Row{
 		GroupVersionKind: v1beta2.SchemeGroupVersion.WithKind(kubeflow.ScheduleKind), Plural: "scheduledsparkapplications", Short: "scheduledsparkapp",
-		One: "a schedule", Many: "schedules", AddToScheme: v1beta2.AddToScheme,
+		One: "a schedule", Many: "schedules", Family: kubeflow.SparkApplications{}.Family(), AddToScheme: v1beta2.AddToScheme,
 		New:    func() Object { return &v1beta2.ScheduledSparkApplication{} },
 		Fields: func() any { return &scheduledSparkApplication{} },
 		Decode: func(content []byte) (Object, string, error) {
@@ -71,7 +71,7 @@ var (
 	}
 	SparkConnect = &Row{
 		GroupVersionKind: v1alpha1.SchemeGroupVersion.WithKind(kubeflow.ConnectKind), Plural: "sparkconnects", Short: "sparkconn",
-		One: "a server", Many: "servers", AddToScheme: v1alpha1.AddToScheme,
+		One: "a server", Many: "servers", Family: kubeflow.SparkConnects{}.Family(), AddToScheme: v1alpha1.AddToScheme,
 		New:    func() Object { return &v1alpha1.SparkConnect{} },
 		Fields: func() any { return &sparkConnect{} },
 		Decode: func(content []byte) (Object, string, error) {
@@ -90,7 +90,8 @@ var (
 // ApacheSparkCluster is the row of standalone clusters.
 var ApacheSparkCluster = &Row{
 	GroupVersionKind: apache.ClusterFamily.GroupVersionKind(), Older: []string{"v1beta1"},
-	Plural: "sparkclusters", Short: "sparkcluster", One: "a cluster", Many: "clusters", AddToScheme: v1.AddToScheme,
+	Plural: "sparkclusters", Short: "sparkcluster", One: "a cluster", Many: "clusters",
+	Family: apache.ClusterFamily, Optional: true, AddToScheme: v1.AddToScheme,
 	New:    func() Object { return &v1.SparkCluster{} },
 	Fields: func() any { return &apacheSparkCluster{} },
 	Decode: func(content []byte) (Object, string, error) {
@@ -121,7 +122,8 @@ var ApacheSparkCluster = &Row{
 // ApacheSparkApplication is the row of applications of spark.apache.org.
 var ApacheSparkApplication = &Row{
 	GroupVersionKind: v1.SchemeGroupVersion.WithKind("SparkApplication"), Older: []string{"v1beta1"},
-	Plural: "sparkapplications", Short: "sparkapp", One: "an application", Many: "applications of spark.apache.org", AddToScheme: v1.AddToScheme,
+	Plural: "sparkapplications", Short: "sparkapp", One: "an application", Many: "applications of spark.apache.org",
+	Family: apache.SparkApplications{}.Family(), Optional: true, AddToScheme: v1.AddToScheme,
 	New:    func() Object { return &v1.SparkApplication{} },
 	Fields: func() any { return &apacheSparkApplication{} },
 	Decode: func(content []byte) (Object, string, error) {

@@ -26,7 +26,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
-	apachev1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/kinds"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
@@ -38,7 +37,7 @@ import (
 func register(server webhook.Server, scheme *runtime.Scheme, operator func() resolve.Operator, c config.OperatorConfiguration) {
 	for _, row := range kinds.All() {
 		a := &admitter{Row: row, decoder: admission.NewDecoder(scheme), operator: operator, now: time.Now, submitter: c.Submitter, selector: labels.Everything()}
-		if row.Group == apachev1.SchemeGroupVersion.Group {
+		if row.Optional {
 			a.selector = c.Apache.Selector()
 		}
 		path := strings.ReplaceAll(row.Group, ".", "-") + "-" + row.Version + "-" + row.Singular()

@@ -11,7 +11,6 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
-	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
@@ -70,7 +69,7 @@ func (a *admitter) submitted(document []byte, request admission.Request) ([]byte
 		return nil, err
 	}
 	wanted := map[string]string{
-		v1beta2.AnnotationSubmitter: request.UserInfo.Username, v1beta2.AnnotationSubmitterGroups: strings.Join(request.UserInfo.Groups, "\n"),
+		a.Family.Submitter.User: request.UserInfo.Username, a.Family.Submitter.Groups: strings.Join(request.UserInfo.Groups, "\n"),
 	}
 	if request.Operation == admissionv1.Update {
 		if wanted, err = submitterOf(request.OldObject.Raw); err != nil {
@@ -78,7 +77,7 @@ func (a *admitter) submitted(document []byte, request admission.Request) ([]byte
 		}
 	}
 	change := map[string]any{}
-	for _, key := range []string{v1beta2.AnnotationSubmitter, v1beta2.AnnotationSubmitterGroups} {
+	for _, key := range []string{a.Family.Submitter.User, a.Family.Submitter.Groups} {
 		was, is := annotations[key]
 		switch value, has := wanted[key]; {
 		case has && (!is || was != value):

@@ -124,7 +124,7 @@ func (e *Engine) scope(obj *object) *scope {
 func (e *Engine) decide(ctx context.Context, s *scope, live bool) (schedule.Plan, error) {
 	which := observe.Runs{
 		Namespace: s.obj.Namespace, UID: string(s.obj.UID), Named: s.record.Active, Live: live,
-		Label: client.MatchingLabels{v1beta2.LabelScheduledAppName: s.obj.Name},
+		Label: kubeflow.RunLabels(s.obj.Name),
 	}
 	empty := func() *v1beta2.SparkApplication { return &v1beta2.SparkApplication{} }
 	owned := func(app *v1beta2.SparkApplication) bool { return isRunOf(app, s.obj) }

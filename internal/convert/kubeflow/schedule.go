@@ -67,13 +67,18 @@ func textsOf(t *v1beta2.SparkApplicationSpec) []schedule.Text {
 	return all
 }
 
+// RunLabels are those by which the runs of a schedule are found.
+func RunLabels(name string) map[string]string {
+	return map[string]string{v1beta2.LabelScheduledAppName: name}
+}
+
 // NewRun returns the application of a run.
 func NewRun(o *v1beta2.ScheduledSparkApplication, s schedule.Start) *v1beta2.SparkApplication {
 	labels := maps.Clone(o.Labels)
 	if labels == nil {
 		labels = map[string]string{}
 	}
-	labels[v1beta2.LabelScheduledAppName] = o.Name
+	maps.Copy(labels, RunLabels(o.Name))
 	run := &v1beta2.SparkApplication{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: o.Namespace, Name: s.Name, Labels: labels,
