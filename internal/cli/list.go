@@ -19,7 +19,6 @@ import (
 
 	"github.com/firesteel-dev/firesteel/internal/explain"
 	"github.com/firesteel-dev/firesteel/internal/inspect"
-	"github.com/firesteel-dev/firesteel/internal/kinds"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 )
@@ -180,24 +179,13 @@ var (
 var tables = map[inspect.Type]table{
 	inspect.Applications:       {header: header, more: more, states: statesOf(inspect.Applications), state: stateAt("status", "applicationState", "state"), row: row},
 	inspect.ApacheApplications: {header: header, more: more, states: statesOf(inspect.ApacheApplications), state: stateAt("status", "currentState", "currentStateSummary"), row: row},
-	inspect.Schedules:          {header: scheduleHeader, more: scheduleMore, states: scheduleStates, state: scheduleState, row: rowOf(scheduleRow)},
-	inspect.Servers:            {header: serverHeader, more: serverMore, states: serverStates, state: stateAt("status", "state"), row: serverRow},
-	inspect.Clusters:           {header: clusterHeader, more: clusterMore, states: clusterStates, state: clusterState, row: rowOf(clusterRow)},
+	inspect.Schedules:          {header: scheduleHeader, more: scheduleMore, states: scheduleStates, state: scheduleState, row: scheduleRow},
+	inspect.Servers:            {header: serverHeader, more: serverMore, states: append([]string{"NEW"}, inspect.Servers.States...), state: stateAt("status", "state"), row: serverRow},
+	inspect.Clusters:           {header: clusterHeader, more: clusterMore, states: append([]string{"NEW"}, inspect.Clusters.States...), state: clusterState, row: clusterRow},
 }
 
 func stateAt(path ...string) func(*unstructured.Unstructured) string {
 	return func(o *unstructured.Unstructured) string { return inspect.StateName(nested(o.Object, path...)) }
-}
-
-// rowOf is the line of an object by its type.
-func rowOf[T kinds.Object](row func(T, time.Time, bool) []string) func(inspect.Object, time.Time, bool) ([]string, error) {
-	return func(o inspect.Object, now time.Time, wide bool) ([]string, error) {
-		decoded, err := o.Decoded(o.Object)
-		if err != nil {
-			return nil, err
-		}
-		return row(decoded.(T), now, wide), nil
-	}
 }
 
 func nested(o map[string]any, path ...string) string {

@@ -9,18 +9,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/duration"
 
-	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
-	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/internal/explain"
 	"github.com/firesteel-dev/firesteel/internal/inspect"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 )
-
-// clusterStates are the states of clusters.
-var clusterStates = []string{
-	"NEW", string(v1.ClusterSubmitted), string(v1.ClusterRunningHealthy), string(v1.ClusterSuspended), string(v1.ClusterSchedulingFailure),
-	string(v1.ClusterFailed), string(v1.ClusterResourceReleased),
-}
 
 // clusterState is the state of a cluster as it is stored.
 var clusterState = stateAt("status", "currentState", "currentStateSummary")
@@ -31,33 +23,24 @@ var (
 )
 
 // clusterRow is the line of a cluster. The numbers of pods are those of its status: no right to read pods is needed.
-func clusterRow(o *v1.SparkCluster, now time.Time, wide bool) []string {
-	state := v1.ClusterStateSummary("")
-	if s := o.Status.CurrentState; s != nil {
-		state = s.CurrentStateSummary
+func clusterRow(o inspect.Object, now time.Time, wide bool) ([]string, error) {
+	c, err := o.LoadCluster(o.Object, resolve.Operator{}, now)
+	if err != nil {
+		return nil, err
 	}
-	cause := explain.ClusterCause(o.Status.Conditions)
+	cause, chosen := explain.ClusterCause(c.Conditions), c.Record.Scheduling
 	var master, workers string
-	if p := o.Status.Pods; p != nil {
-		master, workers = fmt.Sprintf("%d/%d", p.Master.Ready, p.Master.Desired), fmt.Sprintf("%d/%d", p.Workers.Ready, p.Workers.Desired)
+	if p := c.Pods; p != nil {
+		master, workers = fmt.Sprintf("%d/%d", p.Master.Ready, p.Master.Wanted), fmt.Sprintf("%d/%d", p.Workers.Ready, p.Workers.Wanted)
 	}
 	cells := []string{
-		o.Name, inspect.StateName(string(state)), dash(master), dash(workers), dash(string(cause.Reason)), duration.HumanDuration(now.Sub(o.CreationTimestamp.Time)),
+		o.GetName(), inspect.StateName(c.State), dash(master), dash(workers), dash(string(cause.Reason)), duration.HumanDuration(now.Sub(o.GetCreationTimestamp().Time)),
 	}
 	if !wide {
-		return cells
+		return cells, nil
 	}
-	var chosen v1.ClusterScheduling
-	if s := o.Status.Scheduling; s != nil {
-		chosen = *s
-	}
-	return append(cells, dash(o.Spec.RuntimeVersions.SparkVersion), dash(chosen.Scheduler), dash(chosen.Queue), dash(firstLine(cause.Message)))
-}
-
-// serverStates are the states of servers.
-var serverStates = []string{
-	"NEW", string(v1alpha1.SparkConnectStateProvisioning), string(v1alpha1.SparkConnectStateReady),
-	string(v1alpha1.SparkConnectStateNotReady), string(v1alpha1.SparkConnectStateFailed),
+	version := nested(o.Object, "spec", "runtimeVersions", "sparkVersion")
+	return append(cells, dash(version), dash(chosen.Scheduler), dash(chosen.Queue), dash(firstLine(cause.Message))), nil
 }
 
 var (
@@ -71,10 +54,9 @@ func serverRow(o inspect.Object, now time.Time, wide bool) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	server := a.Object.(*v1alpha1.SparkConnect)
 	record := a.Record
 	cause := explain.Cause(record, a.Conditions)
-	pod, executors := server.Status.Server.PodName, fmt.Sprintf("%d/%d", record.Counts.Running, a.Desired.Executors)
+	pod, executors := nested(o.Object, "status", "server", "podName"), fmt.Sprintf("%d/%d", record.Counts.Running, a.Desired.Executors)
 	if !record.State.HasDriver() {
 		pod, executors = "", "-"
 	}
@@ -85,5 +67,5 @@ func serverRow(o inspect.Object, now time.Time, wide bool) ([]string, error) {
 	if !wide {
 		return cells, nil
 	}
-	return append(cells, dash(server.Status.Server.ServiceName), dash(a.App.SparkVersion), dash(a.App.Scheduling.Scheduler), dash(a.App.Scheduling.Queue), dash(firstLine(cause.Message))), nil
+	return append(cells, dash(nested(o.Object, "status", "server", "serviceName")), dash(a.App.SparkVersion), dash(a.App.Scheduling.Scheduler), dash(a.App.Scheduling.Queue), dash(firstLine(cause.Message))), nil
 }

@@ -35,7 +35,12 @@ func scheduleState(o *unstructured.Unstructured) string {
 }
 
 // scheduleRow is the line of a schedule.
-func scheduleRow(o *v1beta2.ScheduledSparkApplication, now time.Time, wide bool) []string {
+func scheduleRow(stored inspect.Object, now time.Time, wide bool) ([]string, error) {
+	decoded, err := stored.Decoded(stored.Object)
+	if err != nil {
+		return nil, err
+	}
+	o := decoded.(*v1beta2.ScheduledSparkApplication)
 	state := inspect.StateName(string(o.Status.ScheduleState))
 	stopped := o.Spec.Suspend != nil && *o.Spec.Suspend
 	if stopped && o.Status.ScheduleState == v1beta2.ScheduleStateScheduled {
@@ -54,9 +59,9 @@ func scheduleRow(o *v1beta2.ScheduledSparkApplication, now time.Time, wide bool)
 		duration.HumanDuration(now.Sub(o.CreationTimestamp.Time)),
 	}
 	if !wide {
-		return cells
+		return cells, nil
 	}
-	return append(cells, dash(o.Status.LastRunName), strconv.FormatInt(o.Status.SkippedRuns, 10), dash(firstLine(cmp.Or(message, o.Status.Reason))))
+	return append(cells, dash(o.Status.LastRunName), strconv.FormatInt(o.Status.SkippedRuns, 10), dash(firstLine(cmp.Or(message, o.Status.Reason)))), nil
 }
 
 // scheduleCause is why no run starts that should, from the conditions; empty if all is well.

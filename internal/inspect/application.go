@@ -33,6 +33,15 @@ func (k Type) Load(item map[string]any, operator resolve.Operator, now time.Time
 	return Application{k, o, k.Read(o, operator, now)}, nil
 }
 
+// LoadCluster resolves a stored cluster, also one whose spec cannot be decoded.
+func (k Type) LoadCluster(item map[string]any, operator resolve.Operator, now time.Time) (kinds.ClusterReading, error) {
+	o, err := k.Decoded(item)
+	if err != nil {
+		return kinds.ClusterReading{}, err
+	}
+	return k.ReadCluster(o, operator, now), nil
+}
+
 // Decoded is a stored object in its type.
 func (k Type) Decoded(item map[string]any) (kinds.Object, error) {
 	text, err := (&unstructured.Unstructured{Object: item}).MarshalJSON()

@@ -4,7 +4,6 @@ package inspect
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -16,46 +15,33 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 	family "github.com/firesteel-dev/firesteel/internal/convert/apache"
 	"github.com/firesteel-dev/firesteel/internal/explain"
-	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/observe"
-	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/standalone"
 )
 
 // explainCluster reads what the operator would read of a cluster, and decides as it would.
-func (c *Cluster) explainCluster(ctx context.Context, stored Object, operators Installation, now time.Time) (Explanation, error) {
-	decoded, err := stored.Decoded(stored.Object)
-	if err != nil {
-		return nil, err
-	}
-	o, ok := decoded.(*v1.SparkCluster)
-	if !ok {
-		return nil, fmt.Errorf("%s is a %T", stored.GetName(), decoded)
-	}
+func (c *Cluster) explainCluster(ctx context.Context, o Object, operators Installation, now time.Time) (Explanation, error) {
 	operator, unread, err := operators.operator(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	policies := operator.Policies.For(o.Namespace)
-	defaults := family.ClusterDefaults(o, policies.Apply)
-	in := explain.ClusterInput{
-		Object: o, Family: family.ClusterFamily, Word: family.ClusterState, Record: family.ClusterRecord(o), Conditions: o.Status.Conditions,
-		Since: family.ClusterSince(o), QueuedAt: family.ClusterQueuedAt(o), Submitter: lifecycle.SubmitterOf(o.Annotations, family.ClusterFamily.Submitter, operator.Submitters), Now: now,
-		// what its scheduler lays over the pods is not compared
-		Desired: family.DesiredCluster(o, defaults, family.ClusterObjections(o, defaults, policies.CheckCluster), scheduler.Descriptor{}),
+	cluster, err := o.LoadCluster(o.Object, operator, now)
+	if err != nil {
+		return nil, err
 	}
-	if s := o.Status.CurrentState; s != nil {
-		in.State, in.StateMessage = string(s.CurrentStateSummary), s.Message
+	in := explain.ClusterInput{
+		Object: o, Family: o.Family, Word: family.ClusterState, Record: cluster.Record, Conditions: cluster.Conditions,
+		State: cluster.State, StateMessage: cluster.Message, Since: cluster.Since, QueuedAt: cluster.Start.QueuedAt, Submitter: cluster.Start.Submitter, Now: now,
+		Desired: cluster.Desired, // what its scheduler lays over the pods is not compared
 	}
 	if unread != "" {
 		in.Unreadable = append(in.Unreadable, unread)
 	}
 	c.observeCluster(ctx, o, &in)
 	if in.Record.State.Starts() && unread == "" { // without its configuration there are no lines
-		lines, missed := c.blockers(ctx, operators, stored, explain.ClusterCause(o.Status.Conditions).Reason, now)
+		lines, missed := c.blockers(ctx, operators, o, explain.ClusterCause(cluster.Conditions).Reason, now)
 		in.Lines, in.Unreadable = lines, append(in.Unreadable, missed...)
 	}
 	return explain.Cluster(in), nil
@@ -68,21 +54,21 @@ var partKinds = map[string]schema.GroupVersion{
 }
 
 // observeCluster reads the objects and the pods of a cluster. What cannot be read is reported.
-func (c *Cluster) observeCluster(ctx context.Context, o *v1.SparkCluster, in *explain.ClusterInput) {
+func (c *Cluster) observeCluster(ctx context.Context, o Object, in *explain.ClusterInput) {
 	unreadable := func(what string, err error) { in.Unreadable = append(in.Unreadable, what+": "+ForPeople(err).Error()) }
 	target := observe.ClusterTarget{
-		Owner: family.ClusterFamily.Owner(o, ""), Namespace: o.Namespace, Name: o.Name, Parts: in.Desired.Parts, Optional: in.Desired.Optional,
+		Owner: o.Family.Owner(o, ""), Namespace: o.GetNamespace(), Name: o.GetName(), Parts: in.Desired.Parts, Optional: in.Desired.Optional,
 		Empty: func(kind string) client.Object {
 			object := &unstructured.Unstructured{}
 			object.SetGroupVersionKind(partKinds[kind].WithKind(kind))
 			return object
 		},
 	}
-	target.Master, target.Workers = family.ClusterSets(o.Name)
+	target.Master, target.Workers = family.ClusterSets(o.GetName())
 	for range target.Parts {
 		target.Wanted = append(target.Wanted, &unstructured.Unstructured{Object: map[string]any{}})
 	}
-	reader := observe.Reader{Labels: family.ClusterFamily.Labels, Cache: c, Live: c}
+	reader := observe.Reader{Labels: o.Family.Labels, Cache: c, Live: c}
 	var err error
 	if in.Observed, err = reader.Cluster(ctx, target); err != nil {
 		in.Observed = standalone.Observation{Unknown: true}
@@ -90,7 +76,7 @@ func (c *Cluster) observeCluster(ctx context.Context, o *v1.SparkCluster, in *ex
 	}
 	// what they say is not compared here: the operator has made them from the spec that it recorded
 	for ref, seen := range in.Observed.Found {
-		seen.Same = seen.Marked && in.Record.Generation == o.Generation
+		seen.Same = seen.Marked && in.Record.Generation == o.GetGeneration()
 		in.Observed.Found[ref] = seen
 	}
 	if in.Pods, err = reader.ClusterPods(ctx, target); err != nil {

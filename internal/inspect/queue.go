@@ -9,9 +9,8 @@ import (
 	"strconv"
 	"time"
 
-	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
-	family "github.com/firesteel-dev/firesteel/internal/convert/apache"
 	"github.com/firesteel-dev/firesteel/internal/explain"
+	"github.com/firesteel-dev/firesteel/internal/kinds"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
@@ -84,12 +83,12 @@ func (c *Cluster) Queue(ctx context.Context, operators Installation, all bool, n
 
 // inLineOf says since when an object waits and why; waits is false if it does not.
 func inLineOf(o Object) (w Waiting, waits bool, err error) {
-	if o.Type == Clusters {
-		decoded, err := o.Decoded(o.Object)
+	if o.ReadCluster != nil {
+		cluster, err := o.LoadCluster(o.Object, resolve.Operator{}, time.Time{})
 		if err != nil {
 			return w, false, err
 		}
-		w, waits = waitingCluster(decoded.(*v1.SparkCluster))
+		w, waits = waitingCluster(o, cluster)
 		return w, waits, nil
 	}
 	a, err := o.Load(o.Object, resolve.Operator{}, time.Time{})
@@ -101,21 +100,20 @@ func inLineOf(o Object) (w Waiting, waits bool, err error) {
 }
 
 // waitingCluster says since when a cluster waits and why: for its start, or for its master to run.
-func waitingCluster(o *v1.SparkCluster) (Waiting, bool) {
-	r := family.ClusterRecord(o)
+func waitingCluster(o Object, c kinds.ClusterReading) (Waiting, bool) {
+	r := c.Record
 	w := Waiting{
-		Namespace: o.Namespace, Name: Clusters.Typed(o.Name), Since: family.ClusterQueuedAt(o), Why: explain.ClusterCause(o.Status.Conditions),
+		Namespace: o.GetNamespace(), Name: o.Typed(o.GetName()), Since: c.Start.QueuedAt, Why: explain.ClusterCause(c.Conditions),
 		Scheduler: r.Scheduling.Scheduler, Queue: r.Scheduling.Queue,
 	}
-	pods := o.Status.Pods
 	switch {
-	case family.ClusterProbe(o) || o.Spec.Suspend:
+	case c.Desired.Probe || c.Desired.Suspend:
 		return w, false
-	case r.State == standalone.New && len(o.Status.Conditions) == 0:
+	case r.State == standalone.New && len(c.Conditions) == 0:
 		w.Why.Message = "the operator has not reconciled it yet"
 	case r.State.Starts():
-	case r.State == standalone.Running && pods != nil && pods.Master.Ready == 0 && w.Why.Reason != standalone.ReasonPodsNotReady:
-		w.Since = family.ClusterSince(o)
+	case r.State == standalone.Running && c.Pods != nil && c.Pods.Master.Ready == 0 && w.Why.Reason != standalone.ReasonPodsNotReady:
+		w.Since = c.Since
 	default:
 		return w, false
 	}

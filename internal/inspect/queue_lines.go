@@ -10,9 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/internal/admission"
-	family "github.com/firesteel-dev/firesteel/internal/convert/apache"
 	"github.com/firesteel-dev/firesteel/internal/explain"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/observe"
@@ -180,7 +178,7 @@ func (s *standings) contender(o Object) (w contender, ok bool, err error) {
 
 // candidate is what waits of an object for its start; nil if nothing does.
 func (s *standings) candidate(o Object) (*admission.Candidate, scheduler.Reason, error) {
-	if o.Type == Clusters {
+	if o.ReadCluster != nil {
 		return s.cluster(o)
 	}
 	return s.application(o)
@@ -203,27 +201,15 @@ func (s *standings) application(o Object) (*admission.Candidate, scheduler.Reaso
 
 // cluster is what waits of a standalone cluster; nil if it does not, or if the answer to it is final.
 func (s *standings) cluster(o Object) (*admission.Candidate, scheduler.Reason, error) {
-	decoded, err := o.Decoded(o.Object)
+	c, err := o.LoadCluster(o.Object, s.operator, s.now)
 	if err != nil {
 		return nil, "", err
 	}
-	cluster, is := decoded.(*v1.SparkCluster)
-	if !is {
-		return nil, "", fmt.Errorf("%s is a %T", o.GetName(), decoded)
-	}
-	r := family.ClusterRecord(cluster)
-	if !r.State.Starts() || cluster.Spec.Suspend || family.ClusterProbe(cluster) || len(cluster.Status.Conditions) == 0 {
+	if !c.Record.State.Starts() || c.Desired.Suspend || c.Desired.Probe || len(c.Conditions) == 0 {
 		return nil, "", nil
 	}
-	defaults := family.ClusterDefaults(cluster, s.operator.Policies.For(cluster.Namespace).Apply)
-	start := admission.Cluster{
-		Built: family.ClusterBuilt(cluster, defaults), App: admission.ClusterApp(family.ClusterFamily.GroupKind(), cluster), Start: r.Scheduling.Start, QueuedAt: family.ClusterQueuedAt(cluster), Now: s.now,
-	}
-	if r.Generation == cluster.Generation {
-		start.Recorded = r.Scheduling.Choice
-	}
-	candidate, _ := start.Candidate(s.operator, nil)
-	return candidate, explain.ClusterCause(cluster.Status.Conditions).Reason, nil
+	candidate, _ := c.Start.Candidate(s.operator, nil)
+	return candidate, explain.ClusterCause(c.Conditions).Reason, nil
 }
 
 // drop takes lines out.

@@ -20,6 +20,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/internal/standalone"
 )
 
 // Object is an object of any kind.
@@ -51,10 +52,12 @@ type Row struct {
 	Decode func(content []byte) (o Object, malformed string, err error)
 	// Default writes down what admission assumes of a spec; nil if it assumes nothing.
 	Default func(Object)
-	// States are the words that Read has for states, in their order; nil where they are not listed.
+	// States are the words that statuses have for states, in their order; nil where they are not listed.
 	States []string
 	// Read says what an application and its status mean, under the operator's configuration; nil for a kind whose objects are no applications.
 	Read func(o Object, operator resolve.Operator, now time.Time) Reading
+	// ReadCluster does so for a standalone cluster; nil for other kinds.
+	ReadCluster func(o Object, operator resolve.Operator, now time.Time) ClusterReading
 	// DryRun judges an object as the operator would. It completes the object with what the API server would fill in.
 	DryRun func(Object, Assumed, resolve.Operator) Forecast
 }
@@ -67,6 +70,21 @@ type Reading struct {
 	State string
 	// ObservedGeneration is that of the spec that the status is about; 0 if it does not say.
 	ObservedGeneration int64
+}
+
+// ClusterReading is a standalone cluster as it is stored.
+type ClusterReading struct {
+	Record standalone.Record
+	// Desired is without what its scheduler lays over the pods.
+	Desired standalone.Cluster
+	// Start is its start as its scheduler sees it.
+	Start      admission.Cluster
+	Conditions []metav1.Condition
+	// State is the word of the family, with its message and since when it is; all are empty for an object that has no status yet.
+	State, Message string
+	Since          time.Time
+	// Pods are the numbers of its pods; nil if its status has none.
+	Pods *standalone.Pods
 }
 
 // Singular is the kind in lower case, as kubectl prints objects.

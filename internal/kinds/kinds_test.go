@@ -61,6 +61,15 @@ func TestRowsFitTogether(t *testing.T) {
 			if kinds, _, err := scheme.ObjectKinds(row.New()); err != nil || !slices.Contains(kinds, row.GroupVersionKind) {
 				t.Errorf("New returns a %v (%v)", kinds, err)
 			}
+			if of := row.Family.GroupVersionKind(); of != row.GroupVersionKind && row != ScheduledSparkApplication {
+				t.Errorf("Family is that of %s", of)
+			}
+			if slices.ContainsFunc(All(), func(other *Row) bool { return other.Group == row.Group && other.Optional != row.Optional }) {
+				t.Errorf("Optional is that of only some kinds of %s", row.Group)
+			}
+			if s := row.Family.Submitter; s.User == "" || s.Groups == "" {
+				t.Errorf("admission has no annotations for the submitter: %+v", s)
+			}
 			fields, object := reflect.TypeOf(row.Fields()).Elem(), reflect.TypeOf(row.New()).Elem()
 			if !fields.ConvertibleTo(object) {
 				t.Errorf("Fields has not the fields of %s", object)

@@ -23,6 +23,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/schedule"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
 // The fields of each kind, without its lenient decoder.
@@ -81,6 +82,10 @@ var (
 			return o, o.MalformedSpec, err
 		},
 		DryRun: dryRun(kubeflow.SparkConnects{}),
+		States: []string{
+			string(v1alpha1.SparkConnectStateProvisioning), string(v1alpha1.SparkConnectStateReady), string(v1alpha1.SparkConnectStateNotReady),
+			string(v1alpha1.SparkConnectStateFailed),
+		},
 		Read: reading(kubeflow.SparkConnects{}, func(o *v1alpha1.SparkConnect) Reading {
 			return Reading{Conditions: o.Status.Conditions, State: string(o.Status.State), ObservedGeneration: o.Status.ObservedGeneration}
 		}),
@@ -117,6 +122,11 @@ var ApacheSparkCluster = &Row{
 		f.Makes = apache.ClusterObjects(cluster, defaults, f.Decoration())
 		return f
 	},
+	States: []string{
+		string(v1.ClusterSubmitted), string(v1.ClusterRunningHealthy), string(v1.ClusterSuspended), string(v1.ClusterSchedulingFailure),
+		string(v1.ClusterFailed), string(v1.ClusterResourceReleased),
+	},
+	ReadCluster: readCluster,
 }
 
 // ApacheSparkApplication is the row of applications of spark.apache.org.
@@ -151,6 +161,29 @@ func reading[T Object](k resolve.Kind[T], of func(T) Reading) func(Object, resol
 		r.Application = resolve.Load(k, typed, k.FromStatus(typed), operator, now)
 		return r
 	}
+}
+
+// readCluster resolves a cluster.
+func readCluster(o Object, operator resolve.Operator, now time.Time) ClusterReading {
+	cluster := o.(*v1.SparkCluster)
+	policies := operator.Policies.For(o.GetNamespace())
+	defaults := apache.ClusterDefaults(cluster, policies.Apply)
+	r := ClusterReading{
+		Record: apache.ClusterRecord(cluster), Conditions: cluster.Status.Conditions, Since: apache.ClusterSince(cluster), Pods: apache.ClusterPods(cluster),
+		Desired: apache.DesiredCluster(cluster, defaults, apache.ClusterObjections(cluster, defaults, policies.CheckCluster), scheduler.Descriptor{}),
+	}
+	r.Start = admission.Cluster{
+		Built: apache.ClusterBuilt(cluster, defaults), App: admission.ClusterApp(apache.ClusterFamily.GroupKind(), cluster),
+		Start: r.Record.Scheduling.Start, QueuedAt: apache.ClusterQueuedAt(cluster), Now: now,
+		Submitter: lifecycle.SubmitterOf(cluster.Annotations, apache.ClusterFamily.Submitter, operator.Submitters),
+	}
+	if r.Record.Generation == cluster.Generation {
+		r.Start.Recorded = r.Record.Scheduling.Choice
+	}
+	if s := cluster.Status.CurrentState; s != nil {
+		r.State, r.Message = string(s.CurrentStateSummary), s.Message
+	}
+	return r
 }
 
 // dryRun judges the objects of a kind of applications.

@@ -92,6 +92,17 @@ func clusterPods(p *standalone.Pods) *v1.ClusterPods {
 	return &v1.ClusterPods{Master: count(p.Master), Workers: count(p.Workers)}
 }
 
+// ClusterPods are the numbers of pods that ClusterStatus stored; nil if it stored none.
+func ClusterPods(o *v1.SparkCluster) *standalone.Pods {
+	if o.Status.Pods == nil {
+		return nil
+	}
+	count := func(c v1.ClusterPodCount) standalone.Count {
+		return standalone.Count{Ready: c.Ready, Wanted: c.Desired}
+	}
+	return &standalone.Pods{Master: count(o.Status.Pods.Master), Workers: count(o.Status.Pods.Workers)}
+}
+
 // ClusterQueuedAt is since when a cluster waits for its start: the first since it was created, and those after it since they began.
 func ClusterQueuedAt(o *v1.SparkCluster) time.Time {
 	if s := o.Status.Scheduling; s == nil || s.Start <= 1 {
