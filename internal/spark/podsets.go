@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/component-helpers/resource"
 )
 
 // defaultInstances is how many executors Spark starts by default.
@@ -125,72 +126,39 @@ func maxPending(c *conf) int32 {
 	return int32(limit)
 }
 
-// resourcesOf adds up a pod as the kube-scheduler does: all containers and the init containers that keep running, or the
-// largest of the other init containers if that is more.
+// resourcesOf adds up a pod as the kube-scheduler and quotas do, once the API server has filled in requests where there are limits alone.
 func resourcesOf(spec *corev1.PodSpec) PodResources {
-	running := PodResources{Requests: corev1.ResourceList{}, Limits: corev1.ResourceList{}}
-	for i := range spec.Containers {
-		running.add(&spec.Containers[i])
+	var options resource.PodResourcesOptions
+	pod := &corev1.Pod{Spec: corev1.PodSpec{
+		Containers: requesting(spec.Containers), InitContainers: requesting(spec.InitContainers), Resources: spec.Resources.DeepCopy(), Overhead: spec.Overhead,
+	}}
+	if whole := pod.Spec.Resources; whole != nil {
+		fillRequests(whole, resource.AggregateContainerRequests(pod, options))
 	}
-	largest := PodResources{Requests: corev1.ResourceList{}, Limits: corev1.ResourceList{}}
-	sidecars := PodResources{Requests: corev1.ResourceList{}, Limits: corev1.ResourceList{}}
-	for i := range spec.InitContainers {
-		c := &spec.InitContainers[i]
-		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
-			running.add(c)
-			sidecars.add(c)
+	return PodResources{Requests: resource.PodRequests(pod, options), Limits: resource.PodLimits(pod, options)}
+}
+
+// requesting are containers with their requests filled in.
+func requesting(containers []corev1.Container) []corev1.Container {
+	filled := make([]corev1.Container, len(containers))
+	for i := range containers {
+		filled[i] = corev1.Container{RestartPolicy: containers[i].RestartPolicy, Resources: *containers[i].Resources.DeepCopy()}
+		fillRequests(&filled[i].Resources, nil)
+	}
+	return filled
+}
+
+// fillRequests requests what is limited, and neither requested here nor already.
+func fillRequests(r *corev1.ResourceRequirements, already corev1.ResourceList) {
+	for name, quantity := range r.Limits {
+		_, here := r.Requests[name]
+		if _, there := already[name]; here || there {
 			continue
 		}
-		alone := PodResources{Requests: sidecars.Requests.DeepCopy(), Limits: sidecars.Limits.DeepCopy()}
-		alone.add(c)
-		raise(largest.Requests, alone.Requests)
-		raise(largest.Limits, alone.Limits)
-	}
-	raise(running.Requests, largest.Requests)
-	raise(running.Limits, largest.Limits)
-	running.raiseTo(spec.Resources)
-	sum(running.Requests, spec.Overhead)
-	return running
-}
-
-// raiseTo lays over a sum what is said of the pod as a whole, which is no less than its containers request.
-func (s *PodResources) raiseTo(whole *corev1.ResourceRequirements) {
-	if whole == nil {
-		return
-	}
-	raise(s.Limits, whole.Limits)
-	raise(s.Requests, whole.Requests)
-	for name, quantity := range whole.Limits {
-		if _, ok := s.Requests[name]; !ok { // the API server fills that in
-			s.Requests[name] = quantity.DeepCopy()
+		if r.Requests == nil {
+			r.Requests = corev1.ResourceList{}
 		}
-	}
-}
-
-// add adds a container. What it limits without requesting it is requested, too: the API server fills that in.
-func (s *PodResources) add(c *corev1.Container) {
-	sum(s.Limits, c.Resources.Limits)
-	sum(s.Requests, c.Resources.Requests)
-	for name, quantity := range c.Resources.Limits {
-		if _, ok := c.Resources.Requests[name]; !ok {
-			sum(s.Requests, corev1.ResourceList{name: quantity})
-		}
-	}
-}
-
-func sum(target, addend corev1.ResourceList) {
-	for name, quantity := range addend {
-		total := target[name].DeepCopy()
-		total.Add(quantity)
-		target[name] = total
-	}
-}
-
-func raise(target, other corev1.ResourceList) {
-	for name, quantity := range other {
-		if current, ok := target[name]; !ok || current.Cmp(quantity) < 0 {
-			target[name] = quantity.DeepCopy()
-		}
+		r.Requests[name] = quantity
 	}
 }
 

@@ -193,6 +193,32 @@ func TestShapeOfInitContainers(t *testing.T) {
 	}
 }
 
+// A quota counts the overhead of a pod's runtime with its limits, and what is said of the pod as a whole instead of its containers'.
+func TestShapeOfWholePods(t *testing.T) {
+	limited := func(cpu string) corev1.ResourceRequirements {
+		return corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)}}
+	}
+	overhead := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("1Mi")}
+	for name, tc := range map[string]struct {
+		reason           string
+		whole            *corev1.ResourceRequirements
+		requests, limits int64
+	}{
+		"Containers": {"limits are requests, and overhead is added to both", nil, 2100, 2100},
+		"Whole":      {"a limit of the pod leaves what its containers request", new(limited("5")), 2100, 5100},
+		"Requests":   {"the pod requests more", &corev1.ResourceRequirements{Requests: limited("3").Limits, Limits: limited("5").Limits}, 3100, 5100},
+	} {
+		got := resourcesOf(&corev1.PodSpec{Containers: []corev1.Container{{Resources: limited("2")}}, Resources: tc.whole, Overhead: overhead})
+		requests, limits := got.Requests[corev1.ResourceCPU], got.Limits[corev1.ResourceCPU]
+		if requests.MilliValue() != tc.requests || limits.MilliValue() != tc.limits {
+			t.Errorf("%s: %s: requests %s and limits %s", name, tc.reason, requests.String(), limits.String())
+		}
+		if memory, limited := got.Limits[corev1.ResourceMemory]; limited {
+			t.Errorf("%s: a limit of %s of memory that was not written", name, memory.String())
+		}
+	}
+}
+
 // The driver overwrites an executor template's CPU request and memory, and keeps everything else.
 func TestExecutorShapeFromTemplate(t *testing.T) {
 	app := with(map[string]string{ConfExecTemplateContainer: "ex"})
