@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"time"
 
+	"golang.org/x/sync/semaphore"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 )
 
@@ -35,25 +36,24 @@ type boundedHandler struct {
 
 // slots are shared by the handlers of a server.
 type slots struct {
-	reading, answering chan struct{}
+	reading, answering *semaphore.Weighted
 	// readTime and answerTime are the bounds of the same names.
 	readTime, answerTime time.Duration
 }
 
 func newSlots() *slots {
-	return &slots{make(chan struct{}, maxReading), make(chan struct{}, maxAnswering), readTime, answerTime}
+	return &slots{semaphore.NewWeighted(maxReading), semaphore.NewWeighted(maxAnswering), readTime, answerTime}
 }
 
 // ServeHTTP reads the request before it takes a place among those that are answered: a slow sender blocks no other request.
 func (b boundedHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), b.answerTime)
 	defer cancel()
-	release, ok := occupy(ctx, b.reading)
-	if !ok {
+	if b.reading.Acquire(ctx, 1) != nil {
 		http.Error(w, "too many requests are being read; try again", http.StatusServiceUnavailable)
 		return
 	}
-	defer release()
+	defer b.reading.Release(1)
 	deadlines := http.NewResponseController(w)
 	now := time.Now()
 	if err := errors.Join(deadlines.SetReadDeadline(now.Add(b.readTime)), deadlines.SetWriteDeadline(now.Add(b.readTime+b.answerTime))); err != nil {
@@ -65,25 +65,14 @@ func (b boundedHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, problem, code)
 		return
 	}
-	done, ok := occupy(ctx, b.answering)
-	if !ok {
+	if b.answering.Acquire(ctx, 1) != nil {
 		http.Error(w, "too many requests are being answered; try again", http.StatusServiceUnavailable)
 		return
 	}
-	defer done()
+	defer b.answering.Release(1)
 	r = r.WithContext(ctx)
 	r.Body = io.NopCloser(bytes.NewReader(text))
 	b.Handler.ServeHTTP(w, r)
-}
-
-// occupy takes a place until it is released. ok is false if there was none until the context ended.
-func occupy(ctx context.Context, places chan struct{}) (release func(), ok bool) {
-	select {
-	case places <- struct{}{}:
-		return func() { <-places }, true
-	case <-ctx.Done():
-		return nil, false
-	}
 }
 
 // read returns the body, of which length is known unless it is negative, or what is wrong with it.
