@@ -7,8 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path"
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -160,7 +160,7 @@ func patterns(field string, list []string) []error {
 	}
 	var errs []error
 	for i, pattern := range list {
-		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
+		if pattern == "" || strings.ContainsAny(pattern, `?[]\`) { // of other languages of patterns: they are in no name
 			errs = append(errs, fmt.Errorf("%s[%d]: %q is not a pattern: write a name, in which * matches any text", field, i, pattern))
 		}
 	}

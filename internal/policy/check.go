@@ -13,6 +13,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/internal/text"
 )
 
 // Check returns what the application asks for beyond the limits of the policies: of each field the first that objects to
@@ -136,7 +137,7 @@ func (c *checker) refuse(e *spark.ConfError, allows string, args ...any) {
 
 // allow refuses a name that is not on a list of patterns. An empty list allows all names.
 func (c *checker) allow(e *spark.ConfError, patterns []string, name, what string) {
-	if len(patterns) > 0 && !matchesAny(patterns, name) {
+	if len(patterns) > 0 && !text.MatchesAny(patterns, name) {
 		c.refuse(e, "the %s %s", what, strings.Join(patterns, ", "))
 	}
 }
@@ -176,8 +177,8 @@ func (c *checker) naming(value string, field spark.Field, keys ...string) *spark
 }
 
 // splitList splits a list of Spark's.
-func splitList(text string) []string {
-	parts := strings.Split(text, ",")
+func splitList(list string) []string {
+	parts := strings.Split(list, ",")
 	for i := range parts {
 		parts[i] = strings.TrimSpace(parts[i])
 	}
@@ -190,7 +191,7 @@ func (c *checker) conf() {
 		if origin, typed := c.app.Origins[key]; typed && !strings.HasPrefix(string(origin.Field), "hadoopConf") {
 			continue
 		}
-		if matchesAny(c.limits.ForbiddenConf, key) {
+		if text.MatchesAny(c.limits.ForbiddenConf, key) {
 			c.refuse(&spark.ConfError{Key: key}, "no such property")
 		}
 	}

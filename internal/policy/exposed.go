@@ -13,6 +13,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/internal/exposure"
 	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/internal/text"
 )
 
 // serviceTypes are those that there are.
@@ -66,14 +67,14 @@ func (c *exposureChecker) judge(claim exposure.Claim) {
 		c.object(claim, limitServiceTypes, e, "Services of type %s", strings.Join(c.limits.ServiceTypes, ", "))
 	}
 	for _, name := range slices.Sorted(maps.Keys(claim.Annotations)) {
-		if matchesAny(c.limits.ForbiddenAnnotations, name) {
+		if text.MatchesAny(c.limits.ForbiddenAnnotations, name) {
 			field := (cmp.Or(claim.MetaField, claim.Field) + "." + claim.AnnotationsField).Key(name)
 			c.object(claim, limitForbiddenAnnotations, &spark.ConfError{Field: field}, "no such annotation")
 		}
 	}
 	hosts := filled(c.limits.Hosts, c.app.Namespace)
 	for _, host := range claim.TLSHosts {
-		if len(hosts) > 0 && !matchesAny(hosts, host) {
+		if len(hosts) > 0 && !text.MatchesAny(hosts, host) {
 			c.object(claim, limitHosts, &spark.ConfError{Field: claim.Field + ".ingressTLS", Value: host}, "the hosts %s", strings.Join(hosts, ", "))
 		}
 	}
@@ -88,7 +89,7 @@ func (c *exposureChecker) judge(claim exposure.Claim) {
 		}
 		return e
 	}
-	if len(hosts) > 0 && (claim.Err != nil || !matchesAny(hosts, claim.Host)) {
+	if len(hosts) > 0 && (claim.Err != nil || !text.MatchesAny(hosts, claim.Host)) {
 		c.object(claim, limitHosts, asked(), "the hosts %s", strings.Join(hosts, ", "))
 	}
 	paths := filled(c.limits.Paths, c.app.Namespace)
@@ -101,7 +102,7 @@ func (c *exposureChecker) judge(claim exposure.Claim) {
 func (c *exposureChecker) reach(claim exposure.Claim, hosts []string) {
 	paths := filled(c.limits.Paths, c.app.Namespace)
 	for _, r := range claim.Reach {
-		if r.Host != exposure.AnyHost && len(hosts) > 0 && (r.Host == "" || !matchesAny(hosts, r.Host)) {
+		if r.Host != exposure.AnyHost && len(hosts) > 0 && (r.Host == "" || !text.MatchesAny(hosts, r.Host)) {
 			c.object(claim, limitHosts, &spark.ConfError{Field: r.Field, Value: cmp.Or(r.Host, "all hosts")}, "the hosts %s", strings.Join(hosts, ", "))
 		}
 		if r.Path != nil && len(paths) > 0 && !belowAny(paths, strings.TrimRight(*r.Path, "/")) {
@@ -134,33 +135,33 @@ func filled(patterns []string, namespace string) []string {
 func belowAny(patterns []string, path string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool {
 		p = strings.TrimRight(p, "/")
-		return matches(p, path) || matches(p+"/*", path)
+		return text.Matches(p, path) || text.Matches(p+"/*", path)
 	})
 }
 
 // urlPatterns checks patterns of hosts or paths.
 func (v *validator) urlPatterns(field string, patterns []string, check func(string) error) {
 	v.patterns(field, patterns)
-	for i, text := range filled(patterns, "x") {
-		if err := check(strings.ReplaceAll(text, "*", "x")); patterns[i] != "" && err != nil {
+	for i, pattern := range filled(patterns, "x") {
+		if err := check(strings.ReplaceAll(pattern, "*", "x")); patterns[i] != "" && err != nil {
 			v.fail(fmt.Sprintf("%s[%d]", field, i), patterns[i], err.Error())
 		}
 	}
 }
 
-func checkHostPattern(text string) error {
-	if strings.ContainsAny(text, "{}") {
+func checkHostPattern(pattern string) error {
+	if strings.ContainsAny(pattern, "{}") {
 		return fmt.Errorf("unmatched brace; the placeholder is %s", namespacePlaceholder)
 	}
 	return nil
 }
 
-func checkPathPattern(text string) error {
-	if err := checkHostPattern(text); err != nil {
+func checkPathPattern(pattern string) error {
+	if err := checkHostPattern(pattern); err != nil {
 		return err
 	}
-	if !strings.HasPrefix(text, "/") {
+	if !strings.HasPrefix(pattern, "/") {
 		return fmt.Errorf("paths begin with /; write e.g. /%s", namespacePlaceholder)
 	}
-	return exposure.CheckPath(text)
+	return exposure.CheckPath(pattern)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/internal/text"
 )
 
 // preset is what the defaults of policies say: limits do not bind those who set them.
@@ -95,7 +96,7 @@ func (c *checker) annotations(s subject) {
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.object.GetAnnotations())) {
-		if matchesAny(c.limits.ForbiddenAnnotations, name) {
+		if text.MatchesAny(c.limits.ForbiddenAnnotations, name) {
 			c.refuse(c.annotation(s, name), "no such annotation")
 		}
 	}

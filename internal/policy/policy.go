@@ -11,12 +11,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/internal/text"
 )
 
 // Set are the policies of an operator, in their order. All that match a namespace hold in it: of several defaults for the
@@ -149,15 +149,15 @@ type RoleLimits struct {
 type Amount string
 
 // UnmarshalJSON takes numbers, too.
-func (a *Amount) UnmarshalJSON(text []byte) error {
+func (a *Amount) UnmarshalJSON(encoded []byte) error {
 	var number json.Number
-	if err := json.Unmarshal(text, &number); err == nil {
+	if err := json.Unmarshal(encoded, &number); err == nil {
 		*a = Amount(number)
 		return nil
 	}
 	var s string
-	if err := json.Unmarshal(text, &s); err != nil {
-		return fmt.Errorf(`%s: write a Kubernetes quantity such as "500m" or "16Gi"`, text)
+	if err := json.Unmarshal(encoded, &s); err != nil {
+		return fmt.Errorf(`%s: write a Kubernetes quantity such as "500m" or "16Gi"`, encoded)
 	}
 	*a = Amount(s)
 	return nil
@@ -173,42 +173,11 @@ func (a Amount) quantity() (resource.Quantity, bool) {
 func (s Set) For(namespace string) Set {
 	var matching Set
 	for _, p := range s {
-		if matchesAny(p.Namespaces, namespace) {
+		if text.MatchesAny(p.Namespaces, namespace) {
 			matching = append(matching, p)
 		}
 	}
 	return matching
-}
-
-// matchesAny reports whether a text matches one of the patterns.
-func matchesAny(patterns []string, text string) bool {
-	for _, p := range patterns {
-		if matches(p, text) {
-			return true
-		}
-	}
-	return false
-}
-
-// matches reports whether a text is like a pattern, in which * matches any text, slashes included.
-func matches(pattern, text string) bool {
-	parts := strings.Split(pattern, "*")
-	first, last := parts[0], parts[len(parts)-1]
-	if len(parts) == 1 {
-		return text == pattern
-	}
-	if !strings.HasPrefix(text, first) || len(text) < len(first)+len(last) || !strings.HasSuffix(text, last) {
-		return false
-	}
-	text = text[len(first) : len(text)-len(last)]
-	for _, part := range parts[1 : len(parts)-1] {
-		i := strings.Index(text, part)
-		if i < 0 {
-			return false
-		}
-		text = text[i+len(part):]
-	}
-	return true
 }
 
 // ForbidLogTails reports whether a policy keeps what drivers print out of what the operator stores. The set must be the one for the

@@ -99,34 +99,6 @@ func TestFor(t *testing.T) {
 	}
 }
 
-func TestMatches(t *testing.T) {
-	cases := []struct {
-		pattern, text string
-		want          bool
-	}{
-		{"a", "a", true},
-		{"a", "ab", false},
-		{"", "", true},
-		{"*", "", true},
-		{"*", "registry.example/a/b:1", true},
-		{"registry.example/*", "registry.example/a/b:1", true},
-		{"registry.example/*", "registry.example.evil/a", false},
-		{"*.dkr.*.example/*:1.*", "1.dkr.eu.example/spark:1.2", true},
-		{"*.dkr.*.example/*:1.*", "1.dkr.eu.example/spark:2.1", false},
-		{"a*a", "a", false},
-		{"a*a", "aa", true},
-		{"a*b*a", "aba", true},
-		{"a*b*a", "aa", false},
-		{"[ab]", "a", false},
-		{"a?", "ab", false},
-	}
-	for _, tc := range cases {
-		if got := matches(tc.pattern, tc.text); got != tc.want {
-			t.Errorf("matches(%q, %q) = %v", tc.pattern, tc.text, got)
-		}
-	}
-}
-
 func TestValidate(t *testing.T) {
 	cases := map[string]struct {
 		reason string

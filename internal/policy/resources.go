@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/internal/text"
 )
 
 func (c *checker) sizes() {
@@ -104,7 +105,7 @@ func (c *checker) resources(s subject) {
 func mostOf(limits map[string]Amount, name string) (most Amount, limited bool) {
 	longest := ""
 	for _, pattern := range slices.Sorted(maps.Keys(limits)) {
-		if matches(pattern, name) && len(pattern) > len(longest) {
+		if text.Matches(pattern, name) && len(pattern) > len(longest) {
 			longest, most, limited = pattern, limits[pattern], true
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/internal/text"
 )
 
 // fetched are the properties that name what Spark fetches before the program runs, or for it, and their fields.
@@ -60,13 +61,13 @@ func (c *checker) urls() {
 	}
 }
 
-func (c *checker) dependency(e *spark.ConfError, text string) {
-	where := placeOf(text)
+func (c *checker) dependency(e *spark.ConfError, uri string) {
+	where := placeOf(uri)
 	if where.user != "" { // it may be a password
 		e.Value = strings.Replace(e.Value, where.user, "...@", 1)
 	}
 	switch {
-	case strings.Contains(text, "${"):
+	case strings.Contains(uri, "${"):
 		e.Problem = "has a reference that is not replaced before the driver runs"
 		c.refuse(e, "only URLs that can be checked")
 	case where.inImage():
@@ -79,11 +80,11 @@ func (c *checker) dependency(e *spark.ConfError, text string) {
 type place struct{ scheme, user, host, path string }
 
 // placeOf takes a URL apart as Java does: a text without a scheme is a file, and a fragment is only a name for it.
-func placeOf(text string) place {
-	text, _, _ = strings.Cut(text, "#")
-	scheme, rest, has := strings.Cut(text, ":")
+func placeOf(uri string) place {
+	uri, _, _ = strings.Cut(uri, "#")
+	scheme, rest, has := strings.Cut(uri, ":")
 	if !has || strings.Contains(scheme, "/") {
-		return place{path: text}
+		return place{path: uri}
 	}
 	p := place{scheme: strings.ToLower(scheme), path: rest}
 	if authority, is := strings.CutPrefix(rest, "//"); is {
@@ -120,5 +121,5 @@ func (p place) climbs() bool {
 
 // covers reports whether a pattern allows a place. A pattern without a path allows all paths.
 func (p place) covers(where place) bool {
-	return p.scheme == where.scheme && matches(p.user, where.user) && matches(p.host, where.host) && (p.path == "" || matches(p.path, where.path))
+	return p.scheme == where.scheme && text.Matches(p.user, where.user) && text.Matches(p.host, where.host) && (p.path == "" || text.Matches(p.path, where.path))
 }

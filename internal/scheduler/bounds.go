@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/internal/text"
 )
 
 // PluginParameters is what an administrator says of the options of one plugin.
@@ -66,7 +67,7 @@ func (r *Registry) rules(d Descriptor, queue string) ParameterRules {
 			continue
 		}
 		for _, q := range p.Queues {
-			if matchesAny(q.Queues, queue) {
+			if text.MatchesAny(q.Queues, queue) {
 				return p.over(q.ParameterRules)
 			}
 		}
@@ -80,8 +81,8 @@ func (p ParameterRules) encoded() string {
 	if len(p.Parameters) == 0 {
 		return ""
 	}
-	text, _ := json.Marshal(p.Parameters) // checkParameters encoded them before
-	return string(text)
+	encoded, _ := json.Marshal(p.Parameters) // checkParameters encoded them before
+	return string(encoded)
 }
 
 // beyond returns what of an application's parameters the bounds do not allow. What is no object, or of another kind, is the plugin's to refuse.
@@ -172,11 +173,11 @@ func (r *Registry) checkRules(plugin, path string, rules, whole ParameterRules) 
 			}
 		}
 	}
-	text, err := json.Marshal(whole.Parameters)
+	encoded, err := json.Marshal(whole.Parameters)
 	if err != nil {
 		return fmt.Errorf("%s.parameters: %w", path, err)
 	}
-	if findings := whole.beyond(text, path+".parameters", ", as the bounds say"); len(findings) > 0 {
+	if findings := whole.beyond(encoded, path+".parameters", ", as the bounds say"); len(findings) > 0 {
 		return errors.New(sentence(findings))
 	}
 	return nil
@@ -184,11 +185,11 @@ func (r *Registry) checkRules(plugin, path string, rules, whole ParameterRules) 
 
 // tries finds what a plugin would refuse of parameters.
 func (r *Registry) tries(plugin, path string, parameters map[string]json.RawMessage) error {
-	text, err := json.Marshal(parameters)
+	encoded, err := json.Marshal(parameters)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	a := Attempt{Choice: Choice{Scheduler: plugin}, Parameters: text, Fields: spark.Fields{FieldParameters: path}}
+	a := Attempt{Choice: Choice{Scheduler: plugin}, Parameters: encoded, Fields: spark.Fields{FieldParameters: path}}
 	findings, err := Validate(r.plugins[plugin], a)
 	if err != nil {
 		return err

@@ -6,13 +6,13 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/internal/text"
 )
 
 // Queuer is a plugin that knows where its scheduler reads the queue of pods and objects, whoever wrote them. By it the rules about queues
@@ -150,7 +150,7 @@ func usableQueues(rules []QueueRule, namespace string) []string {
 	}
 	queues := []string{}
 	for _, rule := range rules {
-		if matchesAny(rule.Namespaces, namespace) {
+		if text.MatchesAny(rule.Namespaces, namespace) {
 			queues = append(queues, rule.Queues...)
 		}
 	}
@@ -160,19 +160,11 @@ func usableQueues(rules []QueueRule, namespace string) []string {
 
 // mayUse is whether the patterns admit the queue; nil admits all.
 func mayUse(patterns []string, queue string) bool {
-	return patterns == nil || matchesAny(patterns, queue)
+	return patterns == nil || text.MatchesAny(patterns, queue)
 }
 
 // MayUse reports whether the application's namespace may use the queue.
 func (a Attempt) MayUse(queue string) bool { return mayUse(a.UsableQueues, queue) }
-
-// matchesAny reports whether one of the patterns matches. A queue's path has no slashes, so that * crosses its levels.
-func matchesAny(patterns []string, name string) bool {
-	return slices.ContainsFunc(patterns, func(pattern string) bool {
-		matched, err := path.Match(pattern, name)
-		return err == nil && matched
-	})
-}
 
 func queueForbidden(r Resolution, w SelectionRequest) QueueConflict {
 	what := fmt.Sprintf("queue %q may not be used from namespace %q", r.Queue, w.Namespace)

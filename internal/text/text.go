@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package text makes what tenants and their programs say harmless for what shows it, and proposes the name that was meant. It is pure, and
-// knows nothing of what it is about.
+// Package text makes what tenants and their programs say harmless for what shows it, proposes the name that was
+// meant, and matches the patterns of administrators. It is pure, and knows nothing of what it is about.
 package text
 
 import (
@@ -107,4 +107,30 @@ func Some(names []string) string {
 		return strings.Join(names, ", ")
 	}
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), len(names)-shown)
+}
+
+// MatchesAny reports whether a text matches one of the patterns.
+func MatchesAny(patterns []string, text string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool { return Matches(pattern, text) })
+}
+
+// Matches reports whether a text is like a pattern, in which * matches any text, slashes included.
+func Matches(pattern, text string) bool {
+	parts := strings.Split(pattern, "*")
+	first, last := parts[0], parts[len(parts)-1]
+	if len(parts) == 1 {
+		return text == pattern
+	}
+	if !strings.HasPrefix(text, first) || len(text) < len(first)+len(last) || !strings.HasSuffix(text, last) {
+		return false
+	}
+	text = text[len(first) : len(text)-len(last)]
+	for _, part := range parts[1 : len(parts)-1] {
+		i := strings.Index(text, part)
+		if i < 0 {
+			return false
+		}
+		text = text[i+len(part):]
+	}
+	return true
 }
