@@ -54,6 +54,9 @@ var fieldName = regexp.MustCompile(`\{([a-zA-Z][a-zA-Z.]*)\}`)
 
 // Text is a message in which fields are named in braces, with their paths: "raise {driver.memory}".
 func (f Fields) Text(message string) string {
+	if !strings.Contains(message, "{") {
+		return message // as most are
+	}
 	return fieldName.ReplaceAllStringFunc(message, func(name string) string { return f.Path(Field(name[1 : len(name)-1])) })
 }
 

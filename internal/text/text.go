@@ -24,7 +24,9 @@ func Printable(text string) string { return spelledOut(text, false) }
 func Lines(text string) string { return spelledOut(text, true) }
 
 func spelledOut(text string, lines bool) string {
-	plain := func(r rune) bool { return r == '\t' || r == '\n' && lines || unicode.IsGraphic(r) }
+	plain := func(r rune) bool {
+		return r >= ' ' && r <= '~' || r == '\t' || r == '\n' && lines || unicode.IsGraphic(r) // most text is ASCII: the rest is looked up
+	}
 	var out strings.Builder
 	from := 0
 	for i := 0; i < len(text); {
@@ -60,7 +62,12 @@ func spelling(bytes string, r rune, invalid bool) string {
 }
 
 // Line is Printable for a message: what was written in several lines is one.
-func Line(text string) string { return Printable(folded.Replace(text)) }
+func Line(text string) string {
+	if strings.Contains(text, "\n") {
+		text = folded.Replace(text)
+	}
+	return Printable(text)
+}
 
 var folded = strings.NewReplacer("\r\n", " ", "\n", " ")
 
