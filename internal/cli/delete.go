@@ -10,11 +10,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/inspect"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
@@ -83,19 +80,18 @@ func clusterGoes(o inspect.Object) []string {
 
 // scheduleGoes says what becomes of the runs of a schedule.
 func (c *connection) scheduleGoes(ctx context.Context, o inspect.Object, keep bool) []string {
-	all, err := c.Select(ctx, inspect.Applications, labels.SelectorFromSet(kubeflow.RunLabels(o.GetName())))
+	s, err := o.LoadSchedule(o.Object, resolve.Operator{}, time.Time{})
+	var all []inspect.Application
+	if err == nil {
+		all, err = c.Runs(ctx, o, s)
+	}
 	if err != nil {
 		return []string{"which runs belong to it is not known: " + inspect.ForPeople(err).Error()}
 	}
-	final := []string{o.Family.States[lifecycle.Succeeded], o.Family.States[lifecycle.Failed]}
 	var runs, active []string
 	for _, run := range all {
-		owned := slices.ContainsFunc(run.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == o.GetUID() })
-		if !owned {
-			continue
-		}
 		runs = append(runs, run.GetName())
-		if !slices.Contains(final, stateOf(run)) {
+		if !run.Record.State.Final() {
 			active = append(active, run.GetName())
 		}
 	}

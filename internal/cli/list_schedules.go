@@ -12,13 +12,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/duration"
 
-	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/inspect"
+	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/schedule"
 )
 
 // scheduleStates are the states of the table: a schedule that is suspended is not one that starts runs.
-var scheduleStates = []string{"NEW", string(v1beta2.ScheduleStateScheduled), "Suspended", string(v1beta2.ScheduleStateFailedValidation)}
+var scheduleStates = []string{"NEW", string(schedule.Scheduled), "Suspended", string(schedule.FailedValidation)}
 
 var (
 	scheduleHeader = []string{"NAME", "SCHEDULE", "TIMEZONE", "STATE", "ACTIVE", "LAST", "NEXT", "REASON", "AGE"}
@@ -27,41 +27,39 @@ var (
 
 // scheduleState is the state of a schedule as it is stored.
 func scheduleState(o *unstructured.Unstructured) string {
-	state := inspect.StateName(nested(o.Object, "status", "scheduleState"))
-	if suspended(o) && state == string(v1beta2.ScheduleStateScheduled) {
+	return scheduleWord(schedule.State(nested(o.Object, "status", "scheduleState")), suspended(o))
+}
+
+func scheduleWord(state schedule.State, suspended bool) string {
+	if suspended && state == schedule.Scheduled {
 		return "Suspended"
 	}
-	return state
+	return inspect.StateName(string(state))
 }
 
 // scheduleRow is the line of a schedule.
-func scheduleRow(stored inspect.Object, now time.Time, wide bool) ([]string, error) {
-	decoded, err := stored.Decoded(stored.Object)
+func scheduleRow(o inspect.Object, now time.Time, wide bool) ([]string, error) {
+	s, err := o.LoadSchedule(o.Object, resolve.Operator{}, now)
 	if err != nil {
 		return nil, err
 	}
-	o := decoded.(*v1beta2.ScheduledSparkApplication)
-	state := inspect.StateName(string(o.Status.ScheduleState))
-	stopped := o.Spec.Suspend != nil && *o.Spec.Suspend
-	if stopped && o.Status.ScheduleState == v1beta2.ScheduleStateScheduled {
-		state = "Suspended"
-	}
+	desired, record := s.Desired, s.Record
 	last, next := "-", "-"
-	if at := o.Status.LastRun.Time; !at.IsZero() {
+	if at := record.LastRun; !at.IsZero() {
 		last = duration.HumanDuration(max(0, now.Sub(at))) + " ago"
 	}
-	if at := o.Status.NextRun.Time; !at.IsZero() && !stopped {
+	if at := record.NextRun; !at.IsZero() && !desired.Suspend {
 		next = "in " + duration.HumanDuration(max(0, at.Sub(now)))
 	}
-	reason, message := scheduleCause(o.Status.Conditions)
+	reason, message := scheduleCause(s.Conditions)
 	cells := []string{
-		o.Name, dash(o.Spec.Schedule), dash(o.Spec.TimeZone), state, strconv.Itoa(len(o.Status.Active)), last, next, dash(reason),
-		duration.HumanDuration(now.Sub(o.CreationTimestamp.Time)),
+		o.GetName(), dash(desired.Schedule), dash(desired.TimeZone), scheduleWord(record.State, desired.Suspend), strconv.Itoa(len(record.Active)),
+		last, next, dash(reason), duration.HumanDuration(now.Sub(o.GetCreationTimestamp().Time)),
 	}
 	if !wide {
 		return cells, nil
 	}
-	return append(cells, dash(o.Status.LastRunName), strconv.FormatInt(o.Status.SkippedRuns, 10), dash(firstLine(cmp.Or(message, o.Status.Reason)))), nil
+	return append(cells, dash(record.LastRunName), strconv.FormatInt(record.Skips, 10), dash(firstLine(cmp.Or(message, record.Error)))), nil
 }
 
 // scheduleCause is why no run starts that should, from the conditions; empty if all is well.

@@ -65,8 +65,8 @@ func suspended(o *unstructured.Unstructured) bool {
 func suspendNotes(o inspect.Object, to bool) []string {
 	switch {
 	case o.Type == inspect.Schedules && to:
-		if runs := activeRuns(o); len(runs) > 0 {
-			return []string{fmt.Sprintf("%s still running: %s", isAre(runs), listed(runs))}
+		if s, err := o.LoadSchedule(o.Object, resolve.Operator{}, time.Time{}); err == nil && len(s.Record.Active) > 0 {
+			return []string{fmt.Sprintf("%s still running: %s", isAre(s.Record.Active), listed(s.Record.Active))}
 		}
 	case slices.Contains(inspect.Families, o.Type):
 		if a, err := o.Load(o.Object, resolve.Operator{}, time.Time{}); err == nil && a.Record.State.Final() {
@@ -78,17 +78,11 @@ func suspendNotes(o inspect.Object, to bool) []string {
 
 // asleep says of a server that is to go on, and is not suspended, what starts it.
 func asleep(o inspect.Object, to bool) []string {
-	if o.Type != inspect.Servers || to || nested(o.Object, "status", "idle", "stoppedAt") == "" {
+	if o.Type != inspect.Servers || to {
+		return nil
+	}
+	if a, err := o.Load(o.Object, resolve.Operator{}, time.Time{}); err != nil || a.Record.Idle.StoppedAt.IsZero() {
 		return nil
 	}
 	return []string{"it was stopped because it was idle: kubectl spark connect " + o.GetName() + " starts it"}
-}
-
-// stateOf is the state of an application as it is stored.
-func stateOf(o inspect.Object) string { return nested(o.Object, "status", "applicationState", "state") }
-
-// activeRuns are the runs of a schedule that have not finished, as it is stored.
-func activeRuns(o inspect.Object) []string {
-	runs, _, _ := unstructured.NestedStringSlice(o.Object, "status", "active")
-	return runs
 }

@@ -10,33 +10,17 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/inspect"
+	"github.com/firesteel-dev/firesteel/internal/resolve"
+	"github.com/firesteel-dev/firesteel/internal/schedule"
 )
 
 // trigger are the flags of the command of that name.
 type trigger struct {
 	from, to  string
 	maxActive int32
-}
-
-// backfill is spec.backfill of a schedule.
-type backfill struct {
-	from, to time.Time
-	// maxActive is 0 if the default is meant.
-	maxActive int32
-}
-
-// fields are a merge patch of spec.backfill.
-func (b backfill) fields() map[string]any {
-	fields := map[string]any{"from": stamp(b.from), "to": stamp(b.to), "maxActive": nil}
-	if b.maxActive != 0 {
-		fields["maxActive"] = b.maxActive
-	}
-	return fields
 }
 
 func newTrigger(streams genericiooptions.IOStreams) *cobra.Command {
@@ -57,7 +41,7 @@ func newTrigger(streams genericiooptions.IOStreams) *cobra.Command {
 		Use:   "trigger NAME...",
 		Short: "Start a run of a schedule now, or those of a past range of dates",
 		Long: "Start one run of a schedule now, also while it is suspended. spec.concurrencyPolicy holds, and the runs of the schedule are not moved.\n\n" +
-			"The annotation " + v1beta2.AnnotationTriggerAt + " is set to the present time. A later time than the one before starts another\n" +
+			"The annotation " + inspect.Schedules.TriggerAt + " is set to the present time. A later time than the one before starts another\n" +
 			"run, so the annotation can be written by kubectl, too, or in Git.\n\n" +
 			"With --from and --to, the runs that were due from the one time until before the other are made up for, the oldest first: spec.backfill\n" +
 			"is set. A date without a time is the beginning of the day in the schedule's time zone.",
@@ -86,61 +70,49 @@ func (t *trigger) check() error {
 }
 
 func (t *trigger) do(ctx context.Context, c *connection, o inspect.Object, dry dryRun, now time.Time) (bool, []string, error) {
-	if t.from != "" {
-		return t.backfill(ctx, c, o, dry)
-	}
-	var notes []string
-	policy := v1beta2.ConcurrencyPolicy(nested(o.Object, "spec", "concurrencyPolicy"))
-	switch runs := activeRuns(o); {
-	case len(runs) > 0 && policy == v1beta2.ConcurrencyForbid:
-		notes = append(notes, fmt.Sprintf("spec.concurrencyPolicy is Forbid: the run starts when %s finished", hasHave(runs)))
-	case len(runs) > 0 && policy == v1beta2.ConcurrencyReplace:
-		notes = append(notes, fmt.Sprintf("spec.concurrencyPolicy is Replace: what runs is deleted first, unless a backfill has started it: %s", listed(runs)))
-	}
-	return true, notes, c.setTime(ctx, o, v1beta2.AnnotationTriggerAt, laterThan(o, v1beta2.AnnotationTriggerAt, now), dry)
-}
-
-func (t *trigger) backfill(ctx context.Context, c *connection, o inspect.Object, dry dryRun) (bool, []string, error) {
-	zone, err := zoneOf(o)
+	s, err := o.LoadSchedule(o.Object, resolve.Operator{}, now)
 	if err != nil {
 		return false, nil, err
 	}
-	b := backfill{maxActive: t.maxActive}
+	if t.from != "" {
+		return t.backfill(ctx, c, o, s.Desired, dry)
+	}
+	var notes []string
+	switch runs := s.Record.Active; {
+	case len(runs) > 0 && s.Desired.Concurrency == schedule.Forbid:
+		notes = append(notes, fmt.Sprintf("spec.concurrencyPolicy is Forbid: the run starts when %s finished", hasHave(runs)))
+	case len(runs) > 0 && s.Desired.Concurrency == schedule.Replace:
+		notes = append(notes, fmt.Sprintf("spec.concurrencyPolicy is Replace: what runs is deleted first, unless a backfill has started it: %s", listed(runs)))
+	}
+	return true, notes, c.setTime(ctx, o, o.TriggerAt, laterThan(o, o.TriggerAt, now), dry)
+}
+
+func (t *trigger) backfill(ctx context.Context, c *connection, o inspect.Object, desired schedule.Desired, dry dryRun) (bool, []string, error) {
+	zone, err := zoneOf(desired)
+	if err != nil {
+		return false, nil, err
+	}
+	b := schedule.Backfill{MaxActive: t.maxActive}
 	for _, end := range []struct {
 		flag, text string
 		at         *time.Time
-	}{{"--from", t.from, &b.from}, {"--to", t.to, &b.to}} {
+	}{{"--from", t.from, &b.From}, {"--to", t.to, &b.To}} {
 		if *end.at, err = parseDate(end.text, zone); err != nil {
 			return false, nil, fmt.Errorf("%s: %w", end.flag, err)
 		}
 	}
-	if !b.to.After(b.from) {
-		return false, nil, fmt.Errorf("--to: %s is not after --from, which is %s", stamp(b.to), stamp(b.from))
+	if !b.To.After(b.From) {
+		return false, nil, fmt.Errorf("--to: %s is not after --from, which is %s", stamp(b.To), stamp(b.From))
 	}
-	if b.matches(o) {
+	if stored := desired.Backfill; stored != nil && sameTime(stored.From, b.From) && sameTime(stored.To, b.To) && stored.MaxActive == b.MaxActive {
 		return false, []string{"this range is its backfill already; another range starts a new one"}, nil
 	}
-	return true, []string{fmt.Sprintf("the runs from %s until before %s", b.from.In(zone).Format(time.RFC3339), b.to.In(zone).Format(time.RFC3339))},
+	return true, []string{fmt.Sprintf("the runs from %s until before %s", b.From.In(zone).Format(time.RFC3339), b.To.In(zone).Format(time.RFC3339))},
 		c.setBackfill(ctx, o, b, dry)
 }
 
-// matches reports whether a schedule has the backfill already.
-func (b backfill) matches(o inspect.Object) bool {
-	stored, _, _ := unstructured.NestedMap(o.Object, "spec", "backfill")
-	if stored == nil {
-		return false
-	}
-	var from, to string
-	from, _, _ = unstructured.NestedString(stored, "from")
-	to, _, _ = unstructured.NestedString(stored, "to")
-	active, _, _ := unstructured.NestedInt64(stored, "maxActive")
-	return sameTime(from, b.from) && sameTime(to, b.to) && active == int64(b.maxActive)
-}
-
-func sameTime(text string, t time.Time) bool {
-	stored, err := time.Parse(time.RFC3339, text)
-	return err == nil && stored.Equal(t.Truncate(time.Second))
-}
+// sameTime reports whether a stored time is t, which is stored in whole seconds.
+func sameTime(stored, t time.Time) bool { return stored.Equal(t.Truncate(time.Second)) }
 
 // parseDate reads a time, or a date as the beginning of the day.
 func parseDate(text string, zone *time.Location) (time.Time, error) {
@@ -154,9 +126,12 @@ func parseDate(text string, zone *time.Location) (time.Time, error) {
 }
 
 // zoneOf is the time zone of a schedule. The operator's, which is its default, is not known here: it is UTC in its image.
-func zoneOf(o inspect.Object) (*time.Location, error) {
-	name := nested(o.Object, "spec", "timeZone")
-	if prefix, _, ok := strings.Cut(nested(o.Object, "spec", "schedule"), " "); ok {
+func zoneOf(d schedule.Desired) (*time.Location, error) {
+	if d.Malformed != "" { // it may have a zone, which is not known
+		return nil, errors.New(d.Malformed)
+	}
+	name := d.TimeZone
+	if prefix, _, ok := strings.Cut(d.Schedule, " "); ok {
 		for _, key := range []string{"CRON_TZ=", "TZ="} {
 			if zone, is := strings.CutPrefix(prefix, key); is {
 				name = zone

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/internal/inspect"
+	"github.com/firesteel-dev/firesteel/internal/schedule"
 )
 
 // This file has all that the program writes to a cluster, with the rights of the user: spec.suspend, the annotations that
@@ -91,8 +92,12 @@ func (c *connection) setWake(ctx context.Context, o client.Object, stopped time.
 }
 
 // setBackfill writes spec.backfill of a schedule.
-func (c *connection) setBackfill(ctx context.Context, o inspect.Object, b backfill, dry dryRun) error {
-	return c.patch(ctx, o, dry, map[string]any{"spec": map[string]any{"backfill": b.fields()}})
+func (c *connection) setBackfill(ctx context.Context, o inspect.Object, b schedule.Backfill, dry dryRun) error {
+	fields := map[string]any{"from": stamp(b.From), "to": stamp(b.To), "maxActive": nil}
+	if b.MaxActive != 0 {
+		fields["maxActive"] = b.MaxActive
+	}
+	return c.patch(ctx, o, dry, map[string]any{"spec": map[string]any{"backfill": fields}})
 }
 
 // create creates an object, which becomes what the API server has stored.

@@ -4,6 +4,7 @@ package inspect
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -40,6 +41,20 @@ func (k Type) LoadCluster(item map[string]any, operator resolve.Operator, now ti
 		return kinds.ClusterReading{}, err
 	}
 	return k.ReadCluster(o, operator, now), nil
+}
+
+// LoadSchedule reads a stored schedule, also one whose spec cannot be decoded. Decoded would drop the fields that do not exist, which a
+// schedule reports.
+func (k Type) LoadSchedule(item map[string]any, operator resolve.Operator, now time.Time) (kinds.ScheduleReading, error) {
+	text, err := json.Marshal(item)
+	if err != nil {
+		return kinds.ScheduleReading{}, err
+	}
+	o := k.New()
+	if err := json.Unmarshal(text, o); err != nil {
+		return kinds.ScheduleReading{}, err
+	}
+	return k.ReadSchedule(o, operator, now), nil
 }
 
 // Decoded is a stored object in its type.

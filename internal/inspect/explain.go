@@ -31,11 +31,7 @@ func (c *Cluster) Explain(ctx context.Context, name string, operators Installati
 	case Clusters:
 		return c.explainCluster(ctx, o, operators, now)
 	case Schedules:
-		decoded, err := decoded(o)
-		if err != nil {
-			return nil, err
-		}
-		return c.explainSchedule(ctx, decoded, operators, now)
+		return c.explainSchedule(ctx, o, operators, now)
 	}
 	operator, unread, err := operators.operator(ctx, c)
 	if err != nil {

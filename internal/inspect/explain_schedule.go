@@ -8,73 +8,61 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/admission"
 	"github.com/firesteel-dev/firesteel/internal/config"
-	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/explain"
-	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/kinds"
 	"github.com/firesteel-dev/firesteel/internal/observe"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/schedule"
 	"github.com/firesteel-dev/firesteel/internal/validation"
 )
 
-// decoded is a schedule, also one whose spec cannot be decoded.
-func decoded(o Object) (*v1beta2.ScheduledSparkApplication, error) {
-	text, err := o.MarshalJSON()
-	if err != nil {
-		return nil, err
-	}
-	var s v1beta2.ScheduledSparkApplication
-	return &s, s.UnmarshalJSON(text)
-}
-
 // explainSchedule reads what the operator would read of a schedule, and decides as it would.
-func (c *Cluster) explainSchedule(ctx context.Context, o *v1beta2.ScheduledSparkApplication, operators Installation, now time.Time) (Explanation, error) {
+func (c *Cluster) explainSchedule(ctx context.Context, o Object, operators Installation, now time.Time) (Explanation, error) {
 	operator, unread, err := operators.operator(ctx, c)
 	if err != nil {
 		return nil, err
 	}
+	s, err := o.LoadSchedule(o.Object, operator, now)
+	if err != nil {
+		return nil, err
+	}
 	in := explain.ScheduleInput{
-		Object: o, Kind: kubeflow.ScheduleKind, Desired: kubeflow.DesiredSchedule(o), Record: kubeflow.ScheduleRecord(&o.Status),
-		Conditions: o.Status.Conditions, States: map[string]string{}, Observed: schedule.Observation{Live: true},
+		Object: o, Kind: o.Kind, Desired: s.Desired, Record: s.Record, Conditions: s.Conditions,
+		States: map[string]string{}, Observed: schedule.Observation{Live: true},
 		// the operator's own zone cannot be read; in its image it is UTC
 		Env: schedule.Env{Now: now, Local: time.UTC, Precision: operators.precision(ctx, c)},
 	}
 	if unread != "" {
 		in.Unreadable = append(in.Unreadable, unread)
 	}
-	if err := c.runs(ctx, o, &in); err != nil {
+	if err := c.observeRuns(ctx, o, s, &in); err != nil {
 		in.Unreadable = append(in.Unreadable, "runs: "+ForPeople(err).Error())
 		in.Observed.Runs = nil
 	}
-	in.Template = templateErrors(o, in, operator)
+	in.Template = templateErrors(s, in, operator)
 	return explain.Schedule(in), nil
 }
 
-// runs reads the runs of a schedule, and which of those that are gone still have a driver.
-func (c *Cluster) runs(ctx context.Context, o *v1beta2.ScheduledSparkApplication, in *explain.ScheduleInput) error {
-	var list v1beta2.SparkApplicationList
-	if err := c.List(ctx, &list, client.InNamespace(o.Namespace), client.MatchingLabels(kubeflow.RunLabels(o.Name))); err != nil {
+// observeRuns reads the runs of a schedule, and which of those that are gone still have a driver.
+func (c *Cluster) observeRuns(ctx context.Context, o Object, s kinds.ScheduleReading, in *explain.ScheduleInput) error {
+	runs, err := c.Runs(ctx, o, s)
+	if err != nil {
 		return err
 	}
-	for i := range list.Items {
-		run := &list.Items[i]
-		if owned := slices.ContainsFunc(run.OwnerReferences, func(r metav1.OwnerReference) bool { return r.UID == o.UID }); !owned {
-			continue
-		}
-		in.Observed.Runs = append(in.Observed.Runs, kubeflow.RunOf(run))
-		in.States[run.Name] = StateName(string(run.Status.AppState.State))
+	for _, run := range runs {
+		in.Observed.Runs = append(in.Observed.Runs, s.RunOf(run.Object))
+		in.States[run.GetName()] = StateName(run.State)
 	}
-	pods := observe.Reader{Labels: kubeflow.SparkApplications{}.Family().Labels, Cache: c, Live: c}
+	pods := observe.Reader{Labels: o.Family.Labels, Cache: c, Live: c}
 	for _, name := range in.Record.Active {
 		if in.States[name] != "" {
 			continue
 		}
-		switch has, err := pods.HasDriver(ctx, o.Namespace, name); {
+		switch has, err := pods.HasDriver(ctx, o.GetNamespace(), name); {
 		case err != nil:
 			in.Unreadable = append(in.Unreadable, "pods: "+ForPeople(err).Error())
 			return nil
@@ -85,17 +73,34 @@ func (c *Cluster) runs(ctx context.Context, o *v1beta2.ScheduledSparkApplication
 	return nil
 }
 
-// templateErrors are what is wrong with the runs, beside what is wrong with the schedule itself.
-func templateErrors(o *v1beta2.ScheduledSparkApplication, in explain.ScheduleInput, operator resolve.Operator) []string {
-	run := func(s schedule.Start) resolve.Application {
-		return resolve.Load(kubeflow.SparkApplications{Template: true}, kubeflow.NewRun(o, s), lifecycle.Record{}, operator, in.Env.Now)
+// Runs lists the runs of a schedule that exist.
+func (c *Cluster) Runs(ctx context.Context, o Object, s kinds.ScheduleReading) ([]Application, error) {
+	all, err := c.Select(ctx, Type{kinds.Of(o.Family.GroupVersionKind())}, labels.SelectorFromSet(s.RunLabels))
+	if err != nil {
+		return nil, err
 	}
-	own := in.Desired.Validate(in.Env.Local)
-	if wrong := in.Desired.ValidateTrigger(); wrong != nil {
+	var runs []Application
+	for _, run := range all {
+		if owned := slices.ContainsFunc(run.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == o.GetUID() }); !owned {
+			continue
+		}
+		application, err := run.Load(run.Object, resolve.Operator{}, time.Time{})
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, application)
+	}
+	return runs, nil
+}
+
+// templateErrors are what is wrong with the runs, beside what is wrong with the schedule itself.
+func templateErrors(s kinds.ScheduleReading, in explain.ScheduleInput, operator resolve.Operator) []string {
+	own := s.Desired.Validate(in.Env.Local)
+	if wrong := s.Desired.ValidateTrigger(); wrong != nil {
 		own = append(own, wrong)
 	}
 	known := validation.Sentences(own)
-	all := validation.Sentences(admission.DryRunSchedule(in.Desired, run, in.Env, operator.Registry).Errors)
+	all := validation.Sentences(admission.DryRunSchedule(s.Desired, s.Run, in.Env, operator.Registry).Errors)
 	return slices.DeleteFunc(all, func(s string) bool { return slices.Contains(known, s) })
 }
 

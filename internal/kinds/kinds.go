@@ -19,6 +19,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/admission"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
+	"github.com/firesteel-dev/firesteel/internal/schedule"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 	"github.com/firesteel-dev/firesteel/internal/standalone"
 )
@@ -56,8 +57,11 @@ type Row struct {
 	States []string
 	// Read says what an application and its status mean, under the operator's configuration; nil for a kind whose objects are no applications.
 	Read func(o Object, operator resolve.Operator, now time.Time) Reading
-	// ReadCluster does so for a standalone cluster; nil for other kinds.
-	ReadCluster func(o Object, operator resolve.Operator, now time.Time) ClusterReading
+	// ReadCluster does so for a standalone cluster, and ReadSchedule for a schedule; nil for other kinds.
+	ReadCluster  func(o Object, operator resolve.Operator, now time.Time) ClusterReading
+	ReadSchedule func(o Object, operator resolve.Operator, now time.Time) ScheduleReading
+	// TriggerAt is the annotation by which a user asks for a run of a schedule: a time in RFC 3339. "" for other kinds.
+	TriggerAt string
 	// DryRun judges an object as the operator would. It completes the object with what the API server would fill in.
 	DryRun func(Object, Assumed, resolve.Operator) Forecast
 }
@@ -70,6 +74,18 @@ type Reading struct {
 	State string
 	// ObservedGeneration is that of the spec that the status is about; 0 if it does not say.
 	ObservedGeneration int64
+}
+
+// ScheduleReading is a schedule as it is stored. The kind of its runs is that of Row.Family.
+type ScheduleReading struct {
+	Desired    schedule.Desired
+	Record     schedule.Record
+	Conditions []metav1.Condition
+	// RunLabels are those by which its runs are found, and RunOf is what it has to know of one of them.
+	RunLabels map[string]string
+	RunOf     func(run metav1.Object) schedule.Run
+	// Run resolves a run that is not created yet.
+	Run func(schedule.Start) resolve.Application
 }
 
 // ClusterReading is a standalone cluster as it is stored.

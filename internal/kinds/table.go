@@ -69,6 +69,7 @@ var (
 		DryRun: func(o Object, a Assumed, operator resolve.Operator) Forecast {
 			return dryRunSchedule(o.(*v1beta2.ScheduledSparkApplication), a, operator)
 		},
+		ReadSchedule: readSchedule, TriggerAt: v1beta2.AnnotationTriggerAt,
 	}
 	SparkConnect = &Row{
 		GroupVersionKind: v1alpha1.SchemeGroupVersion.WithKind(kubeflow.ConnectKind), Plural: "sparkconnects", Short: "sparkconn",
@@ -160,6 +161,19 @@ func reading[T Object](k resolve.Kind[T], of func(T) Reading) func(Object, resol
 		r := of(typed)
 		r.Application = resolve.Load(k, typed, k.FromStatus(typed), operator, now)
 		return r
+	}
+}
+
+// readSchedule reads a schedule.
+func readSchedule(o Object, operator resolve.Operator, now time.Time) ScheduleReading {
+	s := o.(*v1beta2.ScheduledSparkApplication)
+	return ScheduleReading{
+		Desired: kubeflow.DesiredSchedule(s), Record: kubeflow.ScheduleRecord(&s.Status), Conditions: s.Status.Conditions,
+		RunLabels: kubeflow.RunLabels(s.Name),
+		RunOf:     func(run metav1.Object) schedule.Run { return kubeflow.RunOf(run.(*v1beta2.SparkApplication)) },
+		Run: func(start schedule.Start) resolve.Application {
+			return resolve.Load(kubeflow.SparkApplications{Template: true}, kubeflow.NewRun(s, start), lifecycle.Record{}, operator, now)
+		},
 	}
 }
 
