@@ -19,7 +19,6 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/internal/inspect"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
@@ -110,7 +109,7 @@ func (k *connecting) run(ctx context.Context, c *connection, name string, comman
 			return notRun(err)
 		}
 	}
-	if _, err := c.server(ctx, name); err != nil {
+	if err := c.hasServer(ctx, name); err != nil {
 		return err
 	}
 	listeners, port, err := k.listen(ctx)
@@ -124,7 +123,7 @@ func (k *connecting) run(ctx context.Context, c *connection, name string, comman
 	defer withdraw()
 	s := newSession(c, name, k.streams, k.forward)
 	s.relay.serve(life, listeners)
-	opened, over := make(chan *v1alpha1.SparkConnect, 1), make(chan error, 1)
+	opened, over := make(chan inspect.Application, 1), make(chan error, 1)
 	go func() { over <- s.follow(life, opened) }()
 	server, err := k.await(s, opened, over, end)
 	if err != nil {
@@ -159,20 +158,20 @@ func (k *connecting) run(ctx context.Context, c *connection, name string, comman
 }
 
 // await returns the server once the tunnel to it is open for the first time.
-func (k *connecting) await(s *session, opened <-chan *v1alpha1.SparkConnect, over <-chan error, end func()) (*v1alpha1.SparkConnect, error) {
+func (k *connecting) await(s *session, opened <-chan inspect.Application, over <-chan error, end func()) (inspect.Application, error) {
 	timer := time.NewTimer(k.timeout)
 	defer timer.Stop()
 	select {
 	case server := <-opened:
 		return server, nil
 	case err := <-over:
-		return nil, err
+		return inspect.Application{}, err
 	case <-timer.C:
 		end()
 		if err := <-over; err != nil && !errors.Is(err, context.Canceled) {
-			return nil, err
+			return inspect.Application{}, err
 		}
-		return nil, &exitError{codeTimeout, fmt.Errorf("timed out after %s: %s; kubectl spark explain %s/%s says why", k.timeout, s.said, inspect.Servers.Short, s.name)}
+		return inspect.Application{}, &exitError{codeTimeout, fmt.Errorf("timed out after %s: %s; kubectl spark explain %s/%s says why", k.timeout, s.said, inspect.Servers.Short, s.name)}
 	}
 }
 
@@ -223,22 +222,22 @@ func listenAt(ctx context.Context, port int) ([]net.Listener, error) {
 
 // remote is the URL of the server. If it asks for a token that cannot be read, it is the URL without, and the error says
 // how to get one.
-func (s *session) remote(ctx context.Context, o *v1alpha1.SparkConnect, port int) (string, error) {
-	name := o.Status.Server.TokenSecretName
+func (s *session) remote(ctx context.Context, o inspect.Application, port int) (string, error) {
+	name := o.Endpoint.TokenSecret
 	if name == "" {
 		return remoteURL(port, ""), nil
 	}
 	// Clients send a token without TLS only to this name.
 	bare := "sc://" + net.JoinHostPort("localhost", strconv.Itoa(port))
 	var secret corev1.Secret
-	err := s.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: name}, &secret)
+	err := s.Get(ctx, client.ObjectKey{Namespace: o.GetNamespace(), Name: name}, &secret)
 	if err == nil && len(secret.Data[spark.TokenKey]) == 0 {
 		err = fmt.Errorf("it has no key %q", spark.TokenKey)
 	}
 	if err != nil {
 		return bare, fmt.Errorf("the server asks for a token, and Secret %s cannot be read: %w; who may read it gets the token with\n"+
 			"  kubectl get secret %s -n %s -o jsonpath='{.data.token}' | base64 -d\nand the URL is this one with /;token=TOKEN behind it",
-			name, inspect.ForPeople(err), name, o.Namespace)
+			name, inspect.ForPeople(err), name, o.GetNamespace())
 	}
 	return remoteURL(port, string(secret.Data[spark.TokenKey])), nil
 }

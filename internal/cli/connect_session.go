@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -18,7 +17,6 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/internal/inspect"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/observe"
@@ -53,22 +51,18 @@ func newSession(c *connection, name string, streams genericiooptions.IOStreams, 
 	return &session{connection: c, name: name, streams: streams, forward: forward, relay: newRelay(), recheck: 2 * time.Second}
 }
 
-// server reads one server, and suggests others if it does not exist.
-func (c *connection) server(ctx context.Context, name string) (*v1alpha1.SparkConnect, error) {
-	var o v1alpha1.SparkConnect
-	err := c.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, &o)
+// hasServer reads one server, and suggests others if it does not exist.
+func (c *connection) hasServer(ctx context.Context, name string) error {
+	err := c.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, inspect.Servers.New())
 	if inspect.IsMissing(err, inspect.Servers) {
-		return nil, c.NotFound(ctx, name, inspect.Servers)
+		return c.NotFound(ctx, name, inspect.Servers)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return &o, nil
+	return err
 }
 
 // follow keeps a tunnel to whichever pod is the server's, until the context ends or there can be none any more. The
 // first is reported.
-func (s *session) follow(ctx context.Context, opened chan<- *v1alpha1.SparkConnect) error {
+func (s *session) follow(ctx context.Context, opened chan<- inspect.Application) error {
 	for {
 		rest := time.NewTimer(s.recheck)
 		server, pod, err := s.await(ctx)
@@ -97,7 +91,7 @@ func (s *session) follow(ctx context.Context, opened chan<- *v1alpha1.SparkConne
 }
 
 // tunnel forwards to a pod until the pod, the tunnel or the context ends.
-func (s *session) tunnel(ctx context.Context, o *v1alpha1.SparkConnect, pod *corev1.Pod, opened chan<- *v1alpha1.SparkConnect) (ended bool, err error) {
+func (s *session) tunnel(ctx context.Context, o inspect.Application, pod *corev1.Pod, opened chan<- inspect.Application) (ended bool, err error) {
 	// The library logs each connection that a server's end cuts; what matters of it is said here.
 	open, stop := context.WithCancel(logr.NewContext(ctx, logr.Discard()))
 	defer stop()
@@ -105,15 +99,15 @@ func (s *session) tunnel(ctx context.Context, o *v1alpha1.SparkConnect, pod *cor
 		s.awaitEnd(open, pod) // a tunnel does not notice the end of its pod
 		stop()
 	}()
-	err = s.forward(open, s.connection, pod.Name, connectPort(o, pod), func(address string) {
+	err = s.forward(open, s.connection, pod.Name, connectPort(o.App, pod), func(address string) {
 		s.relay.point(address)
 		if !s.opened {
-			s.opened, s.secret = true, o.Status.Server.TokenSecretName
+			s.opened, s.secret = true, o.Endpoint.TokenSecret
 			opened <- o
 			return
 		}
 		s.progress("connected to server pod %s", pod.Name)
-		if o.Status.Server.TokenSecretName != s.secret {
+		if o.Endpoint.TokenSecret != s.secret {
 			s.progress("clients need another URL now, because spec.authentication was changed: call kubectl spark connect again")
 		}
 	})
@@ -122,7 +116,7 @@ func (s *session) tunnel(ctx context.Context, o *v1alpha1.SparkConnect, pod *cor
 }
 
 // connectPort is where the server of a pod listens: what the pod says, else the spec.
-func connectPort(o *v1alpha1.SparkConnect, pod *corev1.Pod) int32 {
+func connectPort(app spark.Application, pod *corev1.Pod) int32 {
 	for _, c := range pod.Spec.Containers {
 		for _, p := range c.Ports {
 			if p.Name == spark.PortConnect {
@@ -130,10 +124,7 @@ func connectPort(o *v1alpha1.SparkConnect, pod *corev1.Pod) int32 {
 			}
 		}
 	}
-	if n, err := strconv.ParseInt(o.Spec.SparkConf["spark.connect.grpc.binding.port"], 10, 32); err == nil && n > 0 {
-		return int32(n)
-	}
-	return usualPort
+	return spark.ServerPortsOf(app).Connect
 }
 
 // progress says what happens, once.
@@ -145,33 +136,36 @@ func (s *session) progress(format string, args ...any) {
 }
 
 // await returns the server and its pod once that takes clients, and wakes the server if that is wanted.
-func (s *session) await(ctx context.Context) (*v1alpha1.SparkConnect, *corev1.Pod, error) {
+func (s *session) await(ctx context.Context) (inspect.Application, *corev1.Pod, error) {
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
 	key := client.ObjectKey{Namespace: s.Namespace, Name: s.name}
-	seen := changes(watching, s, &v1alpha1.SparkConnectList{}, key)
+	seen := changes(watching, s, inspect.Servers.NewList(), key)
 	again := time.NewTicker(s.recheck)
 	defer again.Stop()
-	var o *v1alpha1.SparkConnect
+	var o inspect.Application
 	for {
 		select {
 		case one, open := <-seen:
 			switch {
 			case !open:
-				return nil, nil, cmp.Or(ctx.Err(), errors.New("the watch has ended"))
+				return o, nil, cmp.Or(ctx.Err(), errors.New("the watch has ended"))
 			case one.err != nil && !one.again:
-				return nil, nil, one.err
+				return o, nil, one.err
 			case one.err != nil:
 				say(s.streams.ErrOut, "cluster error, retrying: %v", one.err)
 				continue
+			case one.object == nil:
+				return o, nil, fmt.Errorf("%s/%s was deleted", s.Namespace, s.name)
 			}
-			if o, _ = one.object.(*v1alpha1.SparkConnect); o == nil {
-				return nil, nil, fmt.Errorf("%s/%s was deleted", s.Namespace, s.name)
+			var err error
+			if o, err = inspect.Servers.LoadWatched(one.object); err != nil {
+				return o, nil, err
 			}
 		case <-again.C:
 		case <-s.relay.demand:
 		}
-		if o == nil {
+		if o.Object == nil { // it has not been read yet
 			continue
 		}
 		if pod, err := s.step(ctx, o); pod != nil || err != nil {
@@ -181,14 +175,14 @@ func (s *session) await(ctx context.Context) (*v1alpha1.SparkConnect, *corev1.Po
 }
 
 // step does what the server's status asks for, and returns its pod if that takes clients.
-func (s *session) step(ctx context.Context, o *v1alpha1.SparkConnect) (*corev1.Pod, error) {
+func (s *session) step(ctx context.Context, o inspect.Application) (*corev1.Pod, error) {
 	if err := unavailable(o); err != nil {
 		return nil, err
 	}
-	if at := stoppedAt(o); !at.IsZero() {
+	if at := o.Record.Idle.StoppedAt; !at.IsZero() {
 		return nil, s.wake(ctx, o, at)
 	}
-	if name := o.Status.Server.PodName; name != "" {
+	if name := o.Endpoint.Pod; name != "" {
 		pod, err := s.pod(ctx, name)
 		switch {
 		case err == nil && takesClients(o, pod):
@@ -198,22 +192,22 @@ func (s *session) step(ctx context.Context, o *v1alpha1.SparkConnect) (*corev1.P
 			return nil, s.unless(err)
 		}
 	}
-	s.progress("waiting for server %s/%s: %s", o.Namespace, o.Name, describeServer(o))
+	s.progress("waiting for server %s: %s", o.Key(), describeServer(o))
 	return nil, nil
 }
 
 // wake starts a server that was stopped because it was idle: at the beginning, and when a client waits for it. Else its
 // stop would mean nothing while anybody has a session open.
-func (s *session) wake(ctx context.Context, o *v1alpha1.SparkConnect, stopped time.Time) error {
+func (s *session) wake(ctx context.Context, o inspect.Application, stopped time.Time) error {
 	switch {
 	case s.woken.Equal(stopped):
-		s.progress("waiting for server %s/%s to start again", o.Namespace, o.Name)
+		s.progress("waiting for server %s to start again", o.Key())
 		return nil
 	case s.opened && !s.relay.wanted():
-		s.progress("server %s/%s was stopped because it was idle; the next connection wakes it", o.Namespace, o.Name)
+		s.progress("server %s was stopped because it was idle; the next connection wakes it", o.Key())
 		return nil
 	}
-	s.progress("server %s/%s was stopped at %s because it was idle; waking it", o.Namespace, o.Name, stamp(stopped))
+	s.progress("server %s was stopped at %s because it was idle; waking it", o.Key(), stamp(stopped))
 	if err := s.setWake(ctx, o, stopped); err != nil {
 		return s.unless(err)
 	}
@@ -230,28 +224,21 @@ func (s *session) unless(err error) error {
 	return nil
 }
 
-func stoppedAt(o *v1alpha1.SparkConnect) time.Time {
-	if o.Status.Idle == nil || o.Status.Idle.StoppedAt == nil {
-		return time.Time{}
-	}
-	return o.Status.Idle.StoppedAt.Time
-}
-
 // unavailable says why waiting for a server is in vain.
-func unavailable(o *v1alpha1.SparkConnect) error {
-	switch {
-	case o.DeletionTimestamp != nil:
-		return fmt.Errorf("server %s/%s is being deleted", o.Namespace, o.Name)
-	case o.Spec.Suspend != nil && *o.Spec.Suspend:
-		return fmt.Errorf("server %s/%s is suspended; kubectl spark resume %s/%s starts it", o.Namespace, o.Name, inspect.Servers.Short, o.Name)
-	case o.Status.State == v1alpha1.SparkConnectStateFailed && o.Status.ObservedGeneration == o.Generation:
-		return fmt.Errorf("server %s/%s has failed%s; kubectl spark explain %s/%s says more", o.Namespace, o.Name, serverTrouble(o, ": "), inspect.Servers.Short, o.Name)
+func unavailable(o inspect.Application) error {
+	switch typed := o.Typed(o.GetName()); {
+	case o.GetDeletionTimestamp() != nil:
+		return fmt.Errorf("server %s is being deleted", o.Key())
+	case o.Desired.Suspend:
+		return fmt.Errorf("server %s is suspended; kubectl spark resume %s starts it", o.Key(), typed)
+	case o.State == o.Type.Family.States[lifecycle.Failed] && o.ObservedGeneration == o.GetGeneration():
+		return fmt.Errorf("server %s has failed%s; kubectl spark explain %s says more", o.Key(), serverTrouble(o.Conditions, ": "), typed)
 	}
 	return nil
 }
 
 // takesClients reports whether a pod is the server's, and ready.
-func takesClients(o *v1alpha1.SparkConnect, pod *corev1.Pod) bool {
+func takesClients(o metav1.Object, pod *corev1.Pod) bool {
 	if !metav1.IsControlledBy(pod, o) || pod.DeletionTimestamp != nil || ended(pod, observe.SparkContainer(pod)) {
 		return false
 	}
@@ -264,9 +251,9 @@ func takesClients(o *v1alpha1.SparkConnect, pod *corev1.Pod) bool {
 }
 
 // describeServer is the state of a server and its reason.
-func describeServer(o *v1alpha1.SparkConnect) string {
-	text := inspect.StateName(string(o.Status.State))
-	if trouble := serverTrouble(o, ""); trouble != "" {
+func describeServer(o inspect.Application) string {
+	text := inspect.StateName(o.State)
+	if trouble := serverTrouble(o.Conditions, ""); trouble != "" {
 		text += " (" + trouble + ")"
 	}
 	return text
@@ -274,13 +261,13 @@ func describeServer(o *v1alpha1.SparkConnect) string {
 
 // serverTrouble is what keeps a server from taking clients, as the first of its conditions says it that is not as it
 // should be; empty if none says anything.
-func serverTrouble(o *v1alpha1.SparkConnect, before string) string {
+func serverTrouble(conditions []metav1.Condition, before string) string {
 	for _, kind := range []lifecycle.ConditionType{lifecycle.ConditionStalled, lifecycle.ConditionAdmitted, lifecycle.ConditionSubmitted, lifecycle.ConditionDriverReady} {
 		good := metav1.ConditionTrue
 		if kind == lifecycle.ConditionStalled {
 			good = metav1.ConditionFalse
 		}
-		if c := meta.FindStatusCondition(o.Status.Conditions, string(kind)); c != nil && c.Status != good {
+		if c := meta.FindStatusCondition(conditions, string(kind)); c != nil && c.Status != good {
 			return before + c.Reason + ": " + firstLine(c.Message)
 		}
 	}

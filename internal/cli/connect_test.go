@@ -22,6 +22,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/inspect"
+	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
@@ -53,6 +56,9 @@ func notReady(kind string, status metav1.ConditionStatus, reason, message string
 func idle(at time.Time) func(*v1alpha1.SparkConnect) {
 	return func(o *v1alpha1.SparkConnect) {
 		notReady("DriverReady", metav1.ConditionFalse, "Idle", "it executed nothing for 30m")(o)
+		if o.Status.Run == nil {
+			o.Status.Run = &v1beta2.SparkApplicationStatus{AppState: v1beta2.ApplicationState{State: v1beta2.ApplicationStateSuspended}}
+		}
 		o.Status.Idle = &v1alpha1.IdleStatus{StoppedAt: &metav1.Time{Time: at}}
 		o.Status.Server.PodName = ""
 	}
@@ -172,7 +178,7 @@ func TestConnectTimesOut(t *testing.T) {
 				s := newSession(c, "nb", k.streams, func(context.Context, *connection, string, int32, func(string)) error {
 					return errors.New("there is a tunnel")
 				})
-				opened, over := make(chan *v1alpha1.SparkConnect, 1), make(chan error, 1)
+				opened, over := make(chan inspect.Application, 1), make(chan error, 1)
 				go func() { over <- s.follow(life, opened) }()
 				began := time.Now()
 				_, err = k.await(s, opened, over, end)
@@ -247,7 +253,7 @@ func TestConnectPort(t *testing.T) {
 		"spec":     {"a previous operator's pod has no name for it", moved, serverPod(moved, "a", older), 15003},
 		"no where": {"Spark's own", served("nb"), serverPod(moved, "a", older), 15002},
 	} {
-		if got := connectPort(tc.o, tc.pod); got != tc.want {
+		if got := connectPort(inspect.Servers.Read(tc.o, resolve.Operator{}, time.Time{}).App, tc.pod); got != tc.want {
 			t.Errorf("%s: %s: %d, want %d", name, tc.reason, got, tc.want)
 		}
 	}

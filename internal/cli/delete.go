@@ -62,11 +62,11 @@ func applicationGoes(o inspect.Object) []string {
 
 // serverGoes says what is deleted with a server.
 func serverGoes(o inspect.Object) []string {
-	state := inspect.StateName(nested(o.Object, "status", "state"))
-	if state == "NEW" {
+	a, err := o.Load(o.Object, resolve.Operator{}, time.Time{})
+	if err != nil || a.State == "" {
 		return nil
 	}
-	return []string{fmt.Sprintf("it was %s; server pod %s and its sessions, its executors and what else belongs to it go with it", state, dash(nested(o.Object, "status", "server", "podName")))}
+	return []string{fmt.Sprintf("it was %s; server pod %s and its sessions, its executors and what else belongs to it go with it", a.State, dash(a.Endpoint.Pod))}
 }
 
 // clusterGoes says what is deleted with a cluster.

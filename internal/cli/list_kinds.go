@@ -56,7 +56,7 @@ func serverRow(o inspect.Object, now time.Time, wide bool) ([]string, error) {
 	}
 	record := a.Record
 	cause := explain.Cause(record, a.Conditions)
-	pod, executors := nested(o.Object, "status", "server", "podName"), fmt.Sprintf("%d/%d", record.Counts.Running, a.Desired.Executors)
+	pod, executors := a.Endpoint.Pod, fmt.Sprintf("%d/%d", record.Counts.Running, a.Desired.Executors)
 	if !record.State.HasDriver() {
 		pod, executors = "", "-"
 	}
@@ -67,5 +67,5 @@ func serverRow(o inspect.Object, now time.Time, wide bool) ([]string, error) {
 	if !wide {
 		return cells, nil
 	}
-	return append(cells, dash(nested(o.Object, "status", "server", "serviceName")), dash(a.App.SparkVersion), dash(a.App.Scheduling.Scheduler), dash(a.App.Scheduling.Queue), dash(firstLine(cause.Message))), nil
+	return append(cells, dash(a.Endpoint.Service), dash(a.App.SparkVersion), dash(a.App.Scheduling.Scheduler), dash(a.App.Scheduling.Queue), dash(firstLine(cause.Message))), nil
 }

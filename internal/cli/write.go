@@ -82,7 +82,7 @@ func (c *connection) setTime(ctx context.Context, o inspect.Object, annotation s
 
 // setWake writes the annotation that wakes a server. It counts from the second after the stop, which is in the past also
 // for an operator whose clock is behind this machine's.
-func (c *connection) setWake(ctx context.Context, o client.Object, stopped time.Time) error {
+func (c *connection) setWake(ctx context.Context, o metav1.Object, stopped time.Time) error {
 	which := &unstructured.Unstructured{}
 	which.SetGroupVersionKind(inspect.Servers.ObjectKind(""))
 	which.SetNamespace(o.GetNamespace())

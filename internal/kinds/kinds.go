@@ -72,9 +72,15 @@ type Reading struct {
 	Conditions []metav1.Condition
 	// State is the word of the family; "" for an object that has no status yet.
 	State string
+	// Endpoint is where a server takes clients; empty for an application that takes none.
+	Endpoint Endpoint
 	// ObservedGeneration is that of the spec that the status is about; 0 if it does not say.
 	ObservedGeneration int64
 }
+
+// Endpoint leads clients to a server: the names of its pod, of its Service, and of the Secret with the token that it asks for. Each is ""
+// where there is none.
+type Endpoint struct{ Pod, Service, TokenSecret string }
 
 // ScheduleReading is a schedule as it is stored. The kind of its runs is that of Row.Family.
 type ScheduleReading struct {

@@ -88,7 +88,11 @@ var (
 			string(v1alpha1.SparkConnectStateFailed),
 		},
 		Read: reading(kubeflow.SparkConnects{}, func(o *v1alpha1.SparkConnect) Reading {
-			return Reading{Conditions: o.Status.Conditions, State: string(o.Status.State), ObservedGeneration: o.Status.ObservedGeneration}
+			s := &o.Status
+			return Reading{
+				Conditions: s.Conditions, State: string(s.State), ObservedGeneration: s.ObservedGeneration,
+				Endpoint: Endpoint{Pod: s.Server.PodName, Service: s.Server.ServiceName, TokenSecret: s.Server.TokenSecretName},
+			}
 		}),
 	}
 )
