@@ -3,7 +3,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,10 +19,9 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
-	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/convert/sparksubmit"
 	"github.com/firesteel-dev/firesteel/internal/inspect"
+	"github.com/firesteel-dev/firesteel/internal/kinds"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 )
 
@@ -86,15 +84,15 @@ func (a *adoption) run(ctx context.Context, c *connection, name string, streams 
 	if err != nil {
 		return err
 	}
-	created := app.UID == ""
+	created := app.GetUID() == ""
 	if created {
 		if app, err = c.createApplication(ctx, app, a.dry); err != nil {
 			return err
 		}
 	}
 	var marked int
-	if app.UID != "" {
-		loaded := resolve.Load(kubeflow.SparkApplications{}, app, kubeflow.FromStatus(&app.Status), resolve.Operator{}, time.Now())
+	if app.GetUID() != "" {
+		loaded := inspect.Applications.Read(app, resolve.Operator{}, time.Now()).Application
 		if marked, err = c.markExecutors(ctx, pod, loaded, a.dry); err != nil { // first: who sees the driver sees its executors
 			return err
 		}
@@ -114,7 +112,7 @@ func (a *adoption) run(ctx context.Context, c *connection, name string, streams 
 }
 
 // createApplication creates an application, which has no status yet, and returns what the API server has stored.
-func (c *connection) createApplication(ctx context.Context, app *v1beta2.SparkApplication, dry dryRun) (*v1beta2.SparkApplication, error) {
+func (c *connection) createApplication(ctx context.Context, app kinds.Object, dry dryRun) (kinds.Object, error) {
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(app)
 	if err != nil || dry == dryRunClient {
 		return app, err
@@ -128,17 +126,17 @@ func (c *connection) createApplication(ctx context.Context, app *v1beta2.SparkAp
 	if err != nil {
 		return nil, err
 	}
-	stored := &v1beta2.SparkApplication{}
-	return stored, stored.UnmarshalJSON(text)
+	stored, _, err := inspect.Applications.Decode(text)
+	return stored, err
 }
 
 // report prints what kubectl would print of the objects that have changed.
-func (a *adoption) report(app *v1beta2.SparkApplication, pod *corev1.Pod, created bool, marked int, streams genericiooptions.IOStreams) error {
+func (a *adoption) report(app kinds.Object, pod *corev1.Pod, created bool, marked int, streams genericiooptions.IOStreams) error {
 	if a.out.format != "" {
 		return a.out.print(streams.Out, app)
 	}
 	if created {
-		say(streams.Out, "%s/%s created%s", inspect.Applications.Qualified(), app.Name, a.dry.suffix())
+		say(streams.Out, "%s/%s created%s", inspect.Applications.Qualified(), app.GetName(), a.dry.suffix())
 	}
 	suffix := a.dry.suffix()
 	if metav1.GetControllerOfNoCopy(pod) != nil {
@@ -147,7 +145,7 @@ func (a *adoption) report(app *v1beta2.SparkApplication, pod *corev1.Pod, create
 	say(streams.Out, "pod/%s adopted%s", pod.Name, suffix)
 	if a.dry == dryRunNone {
 		say(streams.ErrOut, "%s: %s labeled; those that the driver starts from now on are not counted until this command is repeated",
-			app.Name, counted(marked, "executor was", "executors were"))
+			app.GetName(), counted(marked, "executor was", "executors were"))
 	}
 	return nil
 }
@@ -176,33 +174,38 @@ func (c *connection) driverPod(ctx context.Context, name string) (*corev1.Pod, e
 }
 
 // follower is the application that follows a driver, as it is stored or, without a UID, as it is to be created.
-func (c *connection) follower(ctx context.Context, pod *corev1.Pod, name string) (*v1beta2.SparkApplication, []sparksubmit.Finding, error) {
+func (c *connection) follower(ctx context.Context, pod *corev1.Pod, name string) (kinds.Object, []sparksubmit.Finding, error) {
 	owner, err := ownerOf(pod)
 	if err != nil {
 		return nil, nil, err
 	}
-	var made v1beta2.SparkApplication
+	var made kinds.Object
 	var findings []sparksubmit.Finding
+	wanted := owner
 	if owner == "" {
 		if made, findings, err = c.applicationOf(ctx, pod, name); err != nil {
 			return nil, nil, err
 		}
+		wanted = made.GetName()
 	}
-	var stored v1beta2.SparkApplication
-	wanted := cmp.Or(owner, made.Name)
-	err = c.Get(ctx, client.ObjectKey{Namespace: pod.Namespace, Name: wanted}, &stored)
+	stored := inspect.Applications.New()
+	err = c.Get(ctx, client.ObjectKey{Namespace: pod.Namespace, Name: wanted}, stored)
 	switch {
 	case apierrors.IsNotFound(err) && owner == "":
-		return &made, findings, nil
+		return made, findings, nil
 	case err != nil:
 		return nil, nil, err
-	case owner != "" && (stored.Annotations[v1beta2.AnnotationAdopts] != pod.Name || name != "" && name != owner):
+	}
+	found := inspect.Applications.Read(stored, resolve.Operator{}, time.Now())
+	follows := found.Desired.Adopts == pod.Name
+	switch {
+	case owner != "" && (!follows || name != "" && name != owner):
 		return nil, nil, fmt.Errorf("pod %s is the driver of SparkApplication %s already", pod.Name, owner)
-	case owner == "" && (stored.Annotations[v1beta2.AnnotationAdopts] != pod.Name || !kubeflow.FromStatus(&stored.Status).NeverRan() || stored.DeletionTimestamp != nil):
+	case owner == "" && (!follows || !found.Record.NeverRan() || stored.GetDeletionTimestamp() != nil):
 		return nil, nil, fmt.Errorf("there is a SparkApplication %s that is not about pod %s; choose another name with --name", wanted, pod.Name)
 	}
-	stored.SetGroupVersionKind(inspect.Applications.ObjectKind("")) // a typed client drops it
-	return &stored, findings, nil
+	stored.GetObjectKind().SetGroupVersionKind(inspect.Applications.ObjectKind("")) // a typed client drops it
+	return stored, findings, nil
 }
 
 // ownerOf is the name of the application to which a pod belongs; "" if it belongs to none. An error says who else has it.
@@ -211,20 +214,21 @@ func ownerOf(pod *corev1.Pod) (string, error) {
 		group, _, _ := strings.Cut(o.APIVersion, "/")
 		switch {
 		case o.Controller == nil || !*o.Controller:
-		case group == v1beta2.GroupVersion.Group && o.Kind == inspect.Applications.Kind:
+		case group == inspect.Applications.Group && o.Kind == inspect.Applications.Kind:
 			return o.Name, nil
 		default:
 			return "", fmt.Errorf("pod %s belongs to %s %s, which controls it", pod.Name, o.Kind, o.Name)
 		}
 	}
-	if app := pod.Labels[v1beta2.LabelAppName]; app != "" {
-		return "", fmt.Errorf("pod %s was created by an operator for SparkApplication %s, as its label %s says", pod.Name, app, v1beta2.LabelAppName)
+	label := inspect.Applications.Family.Labels.App
+	if app := pod.Labels[label]; app != "" {
+		return "", fmt.Errorf("pod %s was created by an operator for SparkApplication %s, as its label %s says", pod.Name, app, label)
 	}
 	return "", nil
 }
 
 // applicationOf makes the application that follows a driver.
-func (c *connection) applicationOf(ctx context.Context, pod *corev1.Pod, name string) (v1beta2.SparkApplication, []sparksubmit.Finding, error) {
+func (c *connection) applicationOf(ctx context.Context, pod *corev1.Pod, name string) (kinds.Object, []sparksubmit.Finding, error) {
 	d := sparksubmit.Driver{Pod: pod, Name: name}
 	properties, template := sparksubmit.ConfigMapsOf(pod)
 	for _, m := range []struct {
@@ -236,7 +240,7 @@ func (c *connection) applicationOf(ctx context.Context, pod *corev1.Pod, name st
 		}
 		var found corev1.ConfigMap
 		if err := c.Get(ctx, client.ObjectKey{Namespace: pod.Namespace, Name: m.name}, &found); err != nil {
-			return v1beta2.SparkApplication{}, nil, err
+			return nil, nil, err
 		}
 		*m.into = found.Data
 	}
@@ -244,5 +248,5 @@ func (c *connection) applicationOf(ctx context.Context, pod *corev1.Pod, name st
 	if err != nil {
 		err = fmt.Errorf("pod %s: %w", pod.Name, err)
 	}
-	return app, findings, err
+	return &app, findings, err
 }
