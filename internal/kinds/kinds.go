@@ -70,8 +70,8 @@ type Row struct {
 type Reading struct {
 	resolve.Application
 	Conditions []metav1.Condition
-	// State is the word of the family; "" for an object that has no status yet.
-	State string
+	// State is the word of the family, with its message, which not all families have; "" for an object that has no status yet.
+	State, Message string
 	// Endpoint is where a server takes clients; empty for an application that takes none.
 	Endpoint Endpoint
 	// ObservedGeneration is that of the spec that the status is about; 0 if it does not say.

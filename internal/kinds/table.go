@@ -52,7 +52,8 @@ var (
 		DryRun:  dryRun(kubeflow.SparkApplications{}),
 		States:  slices.Sorted(maps.Values(kubeflow.SparkApplications{}.Family().States)),
 		Read: reading(kubeflow.SparkApplications{}, func(o *v1beta2.SparkApplication) Reading {
-			return Reading{Conditions: o.Status.Conditions, State: string(o.Status.AppState.State), ObservedGeneration: o.Status.ObservedGeneration}
+			s := &o.Status
+			return Reading{Conditions: s.Conditions, State: string(s.AppState.State), Message: s.AppState.ErrorMessage, ObservedGeneration: s.ObservedGeneration}
 		}),
 	}
 	ScheduledSparkApplication = &Row{
@@ -152,7 +153,7 @@ var ApacheSparkApplication = &Row{
 	Read: reading(apache.SparkApplications{}, func(o *v1.SparkApplication) Reading {
 		r := Reading{Conditions: o.Status.Conditions, ObservedGeneration: o.Status.ObservedGeneration}
 		if s := o.Status.CurrentState; s != nil {
-			r.State = string(s.CurrentStateSummary)
+			r.State, r.Message = string(s.CurrentStateSummary), s.Message
 		}
 		return r
 	}),

@@ -4,6 +4,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
@@ -23,7 +25,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/kinds"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/resolve"
 )
 
 const (
@@ -53,7 +57,7 @@ func Command() *cobra.Command {
 }
 
 func verify(ctx context.Context, file string, out io.Writer) error {
-	app, err := read(file)
+	row, app, err := read(file)
 	if err != nil {
 		return err
 	}
@@ -62,7 +66,7 @@ func verify(ctx context.Context, file string, out io.Writer) error {
 		return fmt.Errorf("find the API server: %w", err)
 	}
 	scheme := runtime.NewScheme()
-	if err := v1beta2.AddToScheme(scheme); err != nil {
+	if err := row.AddToScheme(scheme); err != nil {
 		return err
 	}
 	applications, err := client.New(kubeconfig, client.Options{Scheme: scheme})
@@ -73,51 +77,64 @@ func verify(ctx context.Context, file string, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("create client for logs: %w", err)
 	}
-	t := test{client: applications, app: app, out: out, poll: pollPeriod, log: func(ctx context.Context) (string, error) { return driverLog(ctx, pods, app) }}
-	return t.run(ctx)
+	log := func(ctx context.Context, driver string) (string, error) {
+		return driverLog(ctx, pods, app.GetNamespace(), driver)
+	}
+	return test{client: applications, row: row, app: app, out: out, poll: pollPeriod, log: log}.run(ctx)
 }
 
 // driverLog returns the last lines of the driver's log.
-func driverLog(ctx context.Context, pods kubernetes.Interface, app *v1beta2.SparkApplication) (string, error) {
+func driverLog(ctx context.Context, pods kubernetes.Interface, namespace, driver string) (string, error) {
 	options := &corev1.PodLogOptions{TailLines: ptr.To[int64](logLines)}
-	log, err := pods.CoreV1().Pods(app.Namespace).GetLogs(app.Name+"-driver", options).DoRaw(ctx)
+	log, err := pods.CoreV1().Pods(namespace).GetLogs(driver, options).DoRaw(ctx)
 	return string(log), err
 }
 
-func read(file string) (*v1beta2.SparkApplication, error) {
+// read returns the application of a manifest, and its kind.
+func read(file string) (*kinds.Row, kinds.Object, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("--file: %w", err)
+		return nil, nil, fmt.Errorf("--file: %w", err)
 	}
-	var app v1beta2.SparkApplication
-	if err := yaml.Unmarshal(text, &app); err != nil {
-		return nil, fmt.Errorf("--file: %s: %w", file, err)
+	var given metav1.PartialObjectMetadata
+	if err := yaml.Unmarshal(text, &given); err != nil {
+		return nil, nil, fmt.Errorf("--file: %s: %w", file, err)
 	}
-	if app.Name == "" || app.Namespace == "" {
-		return nil, fmt.Errorf("--file: %s: metadata.name %q and metadata.namespace %q must both be given", file, app.Name, app.Namespace)
+	if given.Name == "" || given.Namespace == "" {
+		return nil, nil, fmt.Errorf("--file: %s: metadata.name %q and metadata.namespace %q must both be given", file, given.Name, given.Namespace)
 	}
-	return &app, nil
+	row := kinds.Of(given.GroupVersionKind())
+	if row == nil || row.Read == nil || row.Family.Endures {
+		return nil, nil, fmt.Errorf("--file: %s: apiVersion %q and kind %q are not those of an application", file, given.APIVersion, given.Kind)
+	}
+	app := row.New()
+	if err := yaml.Unmarshal(text, app); err != nil {
+		return nil, nil, fmt.Errorf("--file: %s: %w", file, err)
+	}
+	return row, app, nil
 }
 
 // test is one application and how to read it.
 type test struct {
 	client client.Client
-	app    *v1beta2.SparkApplication
+	row    *kinds.Row
+	app    kinds.Object
 	out    io.Writer
 	poll   time.Duration
-	log    func(context.Context) (string, error)
+	// log reads the last lines of a driver's log.
+	log func(ctx context.Context, driver string) (string, error)
 }
 
 func (t test) run(ctx context.Context) error {
 	if err := t.clear(ctx); err != nil { // an earlier test may have been stopped
 		return err
 	}
-	if err := t.client.Create(ctx, t.app.DeepCopy()); err != nil {
-		return fmt.Errorf("create SparkApplication %s: %w", t.name(), err)
+	if err := t.client.Create(ctx, t.copy()); err != nil {
+		return fmt.Errorf("create %s %s: %w", t.row.Kind, t.name(), err)
 	}
 	last, err := t.follow(ctx)
-	if ended(last) {
-		if log, logErr := t.log(ctx); logErr == nil {
+	if last.Record.State.Final() {
+		if log, logErr := t.log(ctx, last.DriverName()); logErr == nil {
 			t.say("the end of the driver's log:\n%s", strings.TrimRight(log, "\n"))
 		}
 	}
@@ -127,46 +144,45 @@ func (t test) run(ctx context.Context) error {
 }
 
 // follow waits for the application's end and says each new state.
-func (t test) follow(ctx context.Context) (v1beta2.SparkApplicationStatus, error) {
-	var last v1beta2.SparkApplicationStatus
-	seen := v1beta2.ApplicationStateType("-")
+func (t test) follow(ctx context.Context) (kinds.Reading, error) {
+	var last kinds.Reading
+	seen := "-"
 	err := wait.PollUntilContextCancel(ctx, t.poll, true, func(ctx context.Context) (bool, error) {
-		var app v1beta2.SparkApplication
-		if err := t.client.Get(ctx, client.ObjectKeyFromObject(t.app), &app); err != nil {
+		app := t.row.New()
+		if err := t.client.Get(ctx, client.ObjectKeyFromObject(t.app), app); err != nil {
 			return false, fmt.Errorf("get %s: %w", t.name(), err)
 		}
-		last = app.Status
-		if seen != last.AppState.State {
-			seen = last.AppState.State
+		last = t.row.Read(app, resolve.Operator{}, time.Now())
+		if seen != last.State {
+			seen = last.State
 			t.say("%s is %s", t.name(), wordOf(seen))
 		}
-		return ended(last), nil
+		return last.Record.State.Final(), nil
 	})
 	switch {
-	case errors.Is(err, context.DeadlineExceeded) && seen == v1beta2.ApplicationStateNew:
-		return last, fmt.Errorf("no operator has reconciled %s: is it running, and does it watch namespace %s", t.name(), t.app.Namespace)
+	case errors.Is(err, context.DeadlineExceeded) && seen == "":
+		return last, fmt.Errorf("no operator has reconciled %s: is it running, and does it watch namespace %s", t.name(), t.app.GetNamespace())
 	case err != nil && !wait.Interrupted(err):
 		return last, err
 	case err != nil:
-		return last, fmt.Errorf("%s is still %s%s: %w", t.name(), wordOf(seen), conditions(last), err)
-	case seen == v1beta2.ApplicationStateFailed:
-		return last, fmt.Errorf("%s failed: %s", t.name(), last.AppState.ErrorMessage)
+		return last, fmt.Errorf("%s is still %s%s: %w", t.name(), wordOf(seen), messages(last.Conditions), err)
+	case last.Record.State == lifecycle.Failed:
+		return last, fmt.Errorf("%s failed: %s", t.name(), last.Message)
 	}
 	return last, nil
 }
 
 // clear deletes the application and waits until it is gone.
 func (t test) clear(ctx context.Context) error {
-	err := t.client.Delete(ctx, t.app.DeepCopy())
+	err := t.client.Delete(ctx, t.copy())
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("delete SparkApplication %s: %w", t.name(), err)
+		return fmt.Errorf("delete %s %s: %w", t.row.Kind, t.name(), err)
 	}
 	err = wait.PollUntilContextCancel(ctx, t.poll, true, func(ctx context.Context) (bool, error) {
-		var app v1beta2.SparkApplication
-		err := t.client.Get(ctx, client.ObjectKeyFromObject(t.app), &app)
+		err := t.client.Get(ctx, client.ObjectKeyFromObject(t.app), t.row.New())
 		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
 	})
 	if err != nil {
@@ -175,25 +191,19 @@ func (t test) clear(ctx context.Context) error {
 	return nil
 }
 
-func (t test) name() string { return t.app.Namespace + "/" + t.app.Name }
+func (t test) name() string { return t.app.GetNamespace() + "/" + t.app.GetName() }
+
+// copy is for a client, which changes what it is given.
+func (t test) copy() client.Object { return t.app.DeepCopyObject().(client.Object) }
 
 func (t test) say(format string, args ...any) { _, _ = fmt.Fprintf(t.out, format+"\n", args...) }
 
-func ended(s v1beta2.SparkApplicationStatus) bool {
-	return s.AppState.State == v1beta2.ApplicationStateCompleted || s.AppState.State == v1beta2.ApplicationStateFailed
-}
+func wordOf(state string) string { return cmp.Or(state, "new") }
 
-func wordOf(state v1beta2.ApplicationStateType) string {
-	if state == v1beta2.ApplicationStateNew {
-		return "new"
-	}
-	return string(state)
-}
-
-// conditions are what the application waits for, in its own words.
-func conditions(s v1beta2.SparkApplicationStatus) string {
+// messages are what the application waits for, in its own words.
+func messages(conditions []metav1.Condition) string {
 	var text strings.Builder
-	for _, c := range s.Conditions {
+	for _, c := range conditions {
 		if c.Status != "True" && c.Message != "" {
 			fmt.Fprintf(&text, "; %s: %s", c.Type, c.Message)
 		}

@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/kinds"
 	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
@@ -82,7 +83,7 @@ func TestRun(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
-				err = test{client: c, app: testutil.Pi(), out: &out, poll: pollPeriod, log: func(context.Context) (string, error) {
+				err = test{client: c, row: kinds.SparkApplication, app: testutil.Pi(), out: &out, poll: pollPeriod, log: func(context.Context, string) (string, error) {
 					return "Pi is roughly 3.14\n", tc.log
 				}}.run(ctx)
 			})
@@ -136,7 +137,7 @@ func TestRefusals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := fake.NewClientBuilder().WithScheme(scheme).WithInterceptorFuncs(tc.funcs).Build()
 			var out strings.Builder
-			err := test{client: c, app: testutil.Pi(), out: &out, poll: time.Millisecond, log: func(context.Context) (string, error) { return "", nil }}.run(t.Context())
+			err := test{client: c, row: kinds.SparkApplication, app: testutil.Pi(), out: &out, poll: time.Millisecond, log: func(context.Context, string) (string, error) { return "", nil }}.run(t.Context())
 			if err == nil || !strings.Contains(err.Error(), tc.says) {
 				t.Errorf("%s: %v, want %q", tc.reason, err, tc.says)
 			}
@@ -147,7 +148,7 @@ func TestRefusals(t *testing.T) {
 // What an application says is in the lines that are shown also if Spark stops with a stack trace after it, which has up to 60 lines.
 func TestDriverLog(t *testing.T) {
 	pods := kubefake.NewClientset()
-	if _, err := driverLog(t.Context(), pods, testutil.Pi()); err != nil {
+	if _, err := driverLog(t.Context(), pods, "jobs", "pi-driver"); err != nil {
 		t.Fatal(err)
 	}
 	read, isRead := pods.Actions()[0].(clienttesting.GenericAction)
@@ -162,7 +163,10 @@ func TestDriverLog(t *testing.T) {
 
 func TestRead(t *testing.T) {
 	cases := map[string]struct{ reason, text, says string }{
-		"Good":      {reason: "a manifest", text: "kind: SparkApplication\nmetadata: {name: pi, namespace: jobs}\n"},
+		"Good":      {reason: "a manifest", text: "apiVersion: sparkoperator.k8s.io/v1beta2\nkind: SparkApplication\nmetadata: {name: pi, namespace: jobs}\n"},
+		"Apache":    {reason: "of any family", text: "apiVersion: spark.apache.org/v1\nkind: SparkApplication\nmetadata: {name: pi, namespace: jobs}\n"},
+		"Server":    {reason: "what has no end", text: "apiVersion: sparkoperator.k8s.io/v1alpha1\nkind: SparkConnect\nmetadata: {name: nb, namespace: jobs}\n", says: `kind "SparkConnect"`},
+		"Schedule":  {reason: "what is no application", text: "apiVersion: sparkoperator.k8s.io/v1beta2\nkind: ScheduledSparkApplication\nmetadata: {name: pi, namespace: jobs}\n", says: `kind "ScheduledSparkApplication"`},
 		"Nameless":  {reason: "what is not named cannot be deleted", text: "metadata: {namespace: jobs}\n", says: `metadata.name ""`},
 		"Somewhere": {reason: "nor what is nowhere", text: "metadata: {name: pi}\n", says: `metadata.namespace ""`},
 	}
@@ -172,13 +176,13 @@ func TestRead(t *testing.T) {
 			if err := os.WriteFile(file, []byte(tc.text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			_, err := read(file)
+			_, _, err := read(file)
 			if tc.says == "" && err != nil || tc.says != "" && (err == nil || !strings.Contains(err.Error(), tc.says)) {
 				t.Errorf("%s: %v, want %q", tc.reason, err, tc.says)
 			}
 		})
 	}
-	if _, err := read("none.yaml"); err == nil || !strings.Contains(err.Error(), "none.yaml") {
+	if _, _, err := read("none.yaml"); err == nil || !strings.Contains(err.Error(), "none.yaml") {
 		t.Errorf("a file that does not exist: %v", err)
 	}
 }
