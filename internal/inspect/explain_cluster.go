@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	family "github.com/firesteel-dev/firesteel/internal/convert/apache"
 	"github.com/firesteel-dev/firesteel/internal/explain"
+	"github.com/firesteel-dev/firesteel/internal/kinds"
 	"github.com/firesteel-dev/firesteel/internal/observe"
 	"github.com/firesteel-dev/firesteel/internal/standalone"
 )
@@ -32,14 +32,14 @@ func (c *Cluster) explainCluster(ctx context.Context, o Object, operators Instal
 		return nil, err
 	}
 	in := explain.ClusterInput{
-		Object: o, Family: o.Family, Word: family.ClusterState, Record: cluster.Record, Conditions: cluster.Conditions,
+		Object: o, Family: o.Family, Word: cluster.Word, Record: cluster.Record, Conditions: cluster.Conditions,
 		State: cluster.State, StateMessage: cluster.Message, Since: cluster.Since, QueuedAt: cluster.Start.QueuedAt, Submitter: cluster.Start.Submitter, Now: now,
 		Desired: cluster.Desired, // what its scheduler lays over the pods is not compared
 	}
 	if unread != "" {
 		in.Unreadable = append(in.Unreadable, unread)
 	}
-	c.observeCluster(ctx, o, &in)
+	c.observeCluster(ctx, o, cluster, &in)
 	if in.Record.State.Starts() && unread == "" { // without its configuration there are no lines
 		lines, missed := c.blockers(ctx, operators, o, explain.ClusterCause(cluster.Conditions).Reason, now)
 		in.Lines, in.Unreadable = lines, append(in.Unreadable, missed...)
@@ -54,17 +54,17 @@ var partKinds = map[string]schema.GroupVersion{
 }
 
 // observeCluster reads the objects and the pods of a cluster. What cannot be read is reported.
-func (c *Cluster) observeCluster(ctx context.Context, o Object, in *explain.ClusterInput) {
+func (c *Cluster) observeCluster(ctx context.Context, o Object, cluster kinds.ClusterReading, in *explain.ClusterInput) {
 	unreadable := func(what string, err error) { in.Unreadable = append(in.Unreadable, what+": "+ForPeople(err).Error()) }
 	target := observe.ClusterTarget{
 		Owner: o.Family.Owner(o, ""), Namespace: o.GetNamespace(), Name: o.GetName(), Parts: in.Desired.Parts, Optional: in.Desired.Optional,
+		Master: cluster.Master, Workers: cluster.Workers,
 		Empty: func(kind string) client.Object {
 			object := &unstructured.Unstructured{}
 			object.SetGroupVersionKind(partKinds[kind].WithKind(kind))
 			return object
 		},
 	}
-	target.Master, target.Workers = family.ClusterSets(o.GetName())
 	for range target.Parts {
 		target.Wanted = append(target.Wanted, &unstructured.Unstructured{Object: map[string]any{}})
 	}

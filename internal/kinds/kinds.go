@@ -105,6 +105,10 @@ type ClusterReading struct {
 	// State is the word of the family, with its message and since when it is; all are empty for an object that has no status yet.
 	State, Message string
 	Since          time.Time
+	// Word is what the family calls a state; "" for one without a word.
+	Word func(standalone.State) string
+	// Master and Workers are the names of its StatefulSets.
+	Master, Workers string
 	// Pods are the numbers of its pods; nil if its status has none.
 	Pods *standalone.Pods
 }

@@ -189,8 +189,10 @@ func readCluster(o Object, operator resolve.Operator, now time.Time) ClusterRead
 	defaults := apache.ClusterDefaults(cluster, policies.Apply)
 	r := ClusterReading{
 		Record: apache.ClusterRecord(cluster), Conditions: cluster.Status.Conditions, Since: apache.ClusterSince(cluster), Pods: apache.ClusterPods(cluster),
+		Word:    apache.ClusterState,
 		Desired: apache.DesiredCluster(cluster, defaults, apache.ClusterObjections(cluster, defaults, policies.CheckCluster), scheduler.Descriptor{}),
 	}
+	r.Master, r.Workers = apache.ClusterSets(cluster.Name)
 	r.Start = admission.Cluster{
 		Built: apache.ClusterBuilt(cluster, defaults), App: admission.ClusterApp(apache.ClusterFamily.GroupKind(), cluster),
 		Start: r.Record.Scheduling.Start, QueuedAt: apache.ClusterQueuedAt(cluster), Now: now,
