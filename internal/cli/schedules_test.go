@@ -17,6 +17,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/schedule"
 	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
@@ -163,6 +164,26 @@ func TestListSchedules(t *testing.T) {
 	for _, args := range [][]string{{"schedules", "--state", "running"}, {"pods"}} {
 		if _, errOut, code := execute(t, "", append([]string{"list"}, args...)...); code != 1 || !strings.Contains(errOut, args[len(args)-1]) {
 			t.Errorf("%v: exit code %d, %s", args, code, errOut)
+		}
+	}
+}
+
+// The dates of a range are in the zone of the schedule, which is not known of one that cannot be read.
+func TestZoneOf(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason     string
+		desired    schedule.Desired
+		want, says string
+	}{
+		"Zone":      {reason: "its field", desired: schedule.Desired{Schedule: "@daily", TimeZone: "Asia/Tokyo"}, want: "Asia/Tokyo"},
+		"Prefix":    {reason: "what comes first", desired: schedule.Desired{Schedule: "CRON_TZ=Asia/Tokyo 0 9 * * *", TimeZone: "Europe/Berlin"}, want: "Asia/Tokyo"},
+		"None":      {reason: "the operator's", desired: schedule.Desired{Schedule: "@daily"}, want: "UTC"},
+		"Wrong":     {reason: "no zone", desired: schedule.Desired{TimeZone: "Berlin"}, says: `spec.timeZone: "Berlin" is no time zone`},
+		"Malformed": {reason: "what cannot be read", desired: schedule.Desired{Malformed: "spec.template: write an object"}, says: "spec.template: write an object"},
+	} {
+		zone, err := zoneOf(tc.desired)
+		if tc.says == "" && (err != nil || zone.String() != tc.want) || tc.says != "" && (err == nil || !strings.Contains(err.Error(), tc.says)) {
+			t.Errorf("%s, %s: %s, %v", name, tc.reason, zone, err)
 		}
 	}
 }

@@ -52,6 +52,15 @@ func TestSessionsAreAskedFor(t *testing.T) {
 	}
 }
 
+// The API server stores fields that do not exist where a schema is open, and explain names them.
+func TestSchedulesKeepUnknownFields(t *testing.T) {
+	item := map[string]any{"metadata": map[string]any{"name": "nightly"}, "spec": map[string]any{"schedule": "@daily", "jitter": int64(5)}}
+	s, err := Schedules.LoadSchedule(item, resolve.Operator{}, time.Time{})
+	if err != nil || s.Desired.Schedule != "@daily" || len(s.Desired.Unknown) != 1 || !strings.HasPrefix(s.Desired.Unknown[0], "spec.jitter") {
+		t.Errorf("%v, %+v", err, s.Desired)
+	}
+}
+
 // A cluster may have one family and not the other: the kinds that are missing are named, whatever the discovery says.
 func TestMissingKindsAreNamed(t *testing.T) {
 	gone := apierrors.NewGenericServerResponse(http.StatusNotFound, "get", schema.GroupResource{}, "", "", 0, true)

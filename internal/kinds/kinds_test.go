@@ -67,6 +67,9 @@ func TestRowsFitTogether(t *testing.T) {
 			if slices.ContainsFunc(All(), func(other *Row) bool { return other.Group == row.Group && other.Optional != row.Optional }) {
 				t.Errorf("Optional is that of only some kinds of %s", row.Group)
 			}
+			if (row.Read != nil) == (row.ReadSchedule != nil || row.ReadCluster != nil) || (row.ReadSchedule != nil) != (row.TriggerAt != "") {
+				t.Error("its objects are read as what they are not")
+			}
 			if s := row.Family.Submitter; s.User == "" || s.Groups == "" {
 				t.Errorf("admission has no annotations for the submitter: %+v", s)
 			}
