@@ -141,7 +141,7 @@ func SetupWith(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfigura
 			return err
 		}
 	}
-	return schedule.Setup(ctx, s)
+	return schedule.Setup(ctx, s, kubeflow.Schedules{}, &v1beta2.ScheduledSparkApplicationList{}, &v1beta2.SparkApplicationList{})
 }
 
 // newProbe adds the probe of sentinels, and its health check, to the manager.

@@ -54,7 +54,7 @@ func (c *scheduleCase) run(name string, tick time.Time, reason schedule.RunReaso
 	app := &v1beta2.SparkApplication{}
 	app.Status.AppState.State = state
 	c.in.Observed.Runs = append(c.in.Observed.Runs, schedule.Run{
-		Name: name, UID: name, Reason: reason, Tick: tick, Created: tick.Add(2 * time.Second), Phase: kubeflow.PhaseOf(app),
+		Name: name, UID: name, Reason: reason, Tick: tick, Created: tick.Add(2 * time.Second), Phase: kubeflow.RunOf(app).Phase,
 	})
 	c.in.States[name] = string(state)
 	if c.in.Observed.Runs[len(c.in.Observed.Runs)-1].Phase == schedule.Active {

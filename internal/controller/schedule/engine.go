@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package schedule runs schedules: it reads a schedule and its runs, asks the planner (internal/schedule), acts, and writes the
-// status. A run is an application like any other, which the applications' controller runs.
+// status. A run is an application like any other, which the applications' controller runs. It knows no API family: a Kind does.
 package schedule
 
 import (
@@ -10,18 +10,14 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/actuate"
-	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/eventrecorder"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/metrics"
@@ -36,10 +32,12 @@ const (
 	raceRetry  = time.Second
 )
 
-type object = v1beta2.ScheduledSparkApplication
+// Engine reconciles the schedules of a kind.
+type Engine[S, R client.Object] struct {
+	Kind Kind[S, R]
+	// Schedules and Runs are empty lists of both.
+	Schedules, Runs client.ObjectList
 
-// Engine reconciles schedules.
-type Engine struct {
 	Reader   observe.Reader
 	Writer   actuate.Writer
 	Recorder events.EventRecorder
@@ -60,18 +58,18 @@ type Engine struct {
 	written statuscache.Cache
 }
 
-// NewEngine returns the reconciler. Times are of time zone local.
-func NewEngine(reader observe.Reader, writer client.Client, recorder events.EventRecorder, now clock.PassiveClock, local *time.Location, p schedule.Precision) *Engine {
-	reader.Labels = kubeflow.SparkApplications{}.Family().Labels
-	return &Engine{
-		Reader: reader, Writer: actuate.Writer{Client: writer, Existing: reader.Existing},
+// NewEngine returns the reconciler of a kind. Times are of time zone local.
+func NewEngine[S, R client.Object](k Kind[S, R], schedules, runs client.ObjectList, reader observe.Reader, writer client.Client, recorder events.EventRecorder, now clock.PassiveClock, local *time.Location, p schedule.Precision) *Engine[S, R] {
+	reader.Labels = k.Family().Labels
+	return &Engine[S, R]{
+		Kind: k, Schedules: schedules, Runs: runs, Reader: reader, Writer: actuate.Writer{Client: writer, Existing: reader.Existing},
 		Recorder: recorder, Clock: now, Local: local, Precision: p,
 	}
 }
 
 // Reconcile brings one schedule one step further: read, decide, act, write the status. It starts at most one run.
-func (e *Engine) Reconcile(ctx context.Context, req reconcile.Request) (ctrl.Result, error) {
-	obj := &object{}
+func (e *Engine[S, R]) Reconcile(ctx context.Context, req reconcile.Request) (ctrl.Result, error) {
+	obj := e.Kind.New()
 	if e.Watches != nil && !e.Watches(req.Namespace) {
 		e.written.Forget(req.NamespacedName)
 		return ctrl.Result{}, nil
@@ -81,7 +79,7 @@ func (e *Engine) Reconcile(ctx context.Context, req reconcile.Request) (ctrl.Res
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	switch {
-	case !obj.DeletionTimestamp.IsZero():
+	case !obj.GetDeletionTimestamp().IsZero():
 		return ctrl.Result{}, nil // its runs are garbage-collected
 	case e.written.Newer(obj):
 		return ctrl.Result{RequeueAfter: staleRetry}, nil
@@ -96,7 +94,7 @@ func (e *Engine) Reconcile(ctx context.Context, req reconcile.Request) (ctrl.Res
 	}
 	if plan.Start != nil || len(plan.Stop) > 0 {
 		// Another operator, or this one before it crashed, may have dealt with the time already.
-		if fresh, err := e.Reader.Fresh(ctx, obj, v1beta2.GroupVersion.WithKind(kubeflow.ScheduleKind)); err != nil || !fresh {
+		if fresh, err := e.Reader.Fresh(ctx, obj, e.Kind.GroupVersionKind()); err != nil || !fresh {
 			return ctrl.Result{RequeueAfter: raceRetry}, err
 		}
 	}
@@ -104,43 +102,44 @@ func (e *Engine) Reconcile(ctx context.Context, req reconcile.Request) (ctrl.Res
 }
 
 // scope is what one reconcile is about.
-type scope struct {
-	obj     *object
+type scope[S client.Object] struct {
+	obj     S
 	desired schedule.Desired
 	record  schedule.Record
 	env     schedule.Env
 }
 
-func (e *Engine) scope(obj *object) *scope {
+func (e *Engine[S, R]) scope(obj S) *scope[S] {
 	now := e.Clock.Now()
 	env := schedule.Env{Now: now, Local: e.Local, Precision: e.Precision, Retry: e.Retry}
 	if wait := e.written.Paused(obj, now); wait > 0 {
 		env.Hold = now.Add(wait)
 	}
-	return &scope{obj: obj, desired: kubeflow.DesiredSchedule(obj), record: kubeflow.ScheduleRecord(&obj.Status), env: env}
+	s := &scope[S]{obj: obj, env: env}
+	s.desired, s.record = e.Kind.Load(obj)
+	return s
 }
 
 // decide observes the runs and asks for a plan.
-func (e *Engine) decide(ctx context.Context, s *scope, live bool) (schedule.Plan, error) {
+func (e *Engine[S, R]) decide(ctx context.Context, s *scope[S], live bool) (schedule.Plan, error) {
 	which := observe.Runs{
-		Namespace: s.obj.Namespace, UID: string(s.obj.UID), Named: s.record.Active, Live: live,
-		Label: kubeflow.RunLabels(s.obj.Name),
+		Namespace: s.obj.GetNamespace(), UID: string(s.obj.GetUID()), Named: s.record.Active, Live: live,
+		Label: e.Kind.RunLabels(s.obj.GetName()),
 	}
-	empty := func() *v1beta2.SparkApplication { return &v1beta2.SparkApplication{} }
-	owned := func(app *v1beta2.SparkApplication) bool { return isRunOf(app, s.obj) }
-	runs, err := observe.ListRuns(ctx, e.Reader, which, &v1beta2.SparkApplicationList{}, empty, owned)
+	owned := func(run R) bool { return e.isRunOf(run, s.obj) }
+	runs, err := observe.ListRuns(ctx, e.Reader, which, e.Runs, e.Kind.EmptyRun, owned)
 	if err != nil {
 		return schedule.Plan{}, err
 	}
 	observed := schedule.Observation{Live: live}
 	for _, run := range runs {
-		observed.Runs = append(observed.Runs, kubeflow.RunOf(run))
+		observed.Runs = append(observed.Runs, e.Kind.RunOf(run))
 	}
 	for _, name := range s.record.Active {
 		if slices.ContainsFunc(observed.Runs, func(r schedule.Run) bool { return r.Name == name }) {
 			continue
 		}
-		has, err := e.Reader.HasDriver(ctx, s.obj.Namespace, name)
+		has, err := e.Reader.HasDriver(ctx, s.obj.GetNamespace(), name)
 		if err != nil {
 			return schedule.Plan{}, err
 		}
@@ -151,13 +150,13 @@ func (e *Engine) decide(ctx context.Context, s *scope, live bool) (schedule.Plan
 	return schedule.Decide(s.desired, s.record, observed, s.env), nil
 }
 
-func isRunOf(app *v1beta2.SparkApplication, obj *object) bool {
-	_, uid, isRun := kubeflow.ScheduleOf(app)
-	return isRun && uid == string(obj.UID)
+func (e *Engine[S, R]) isRunOf(run R, obj S) bool {
+	_, uid, isRun := e.Kind.ScheduleOf(run)
+	return isRun && uid == string(obj.GetUID())
 }
 
 // act carries out a plan.
-func (e *Engine) act(ctx context.Context, s *scope, plan schedule.Plan) (r schedule.Result) {
+func (e *Engine[S, R]) act(ctx context.Context, s *scope[S], plan schedule.Plan) (r schedule.Result) {
 	for _, run := range plan.Stop {
 		if r.Err = e.delete(ctx, s, run, ""); r.Err != nil {
 			return r
@@ -175,56 +174,53 @@ func (e *Engine) act(ctx context.Context, s *scope, plan schedule.Plan) (r sched
 	return r
 }
 
-func (e *Engine) delete(ctx context.Context, s *scope, run schedule.Run, version string) error {
-	app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: s.obj.Namespace, Name: run.Name}}
-	if err := e.Writer.DeleteRun(ctx, app, run.UID, version); err != nil {
-		return fmt.Errorf("delete run %s/%s: %w", s.obj.Namespace, run.Name, err)
+func (e *Engine[S, R]) delete(ctx context.Context, s *scope[S], run schedule.Run, version string) error {
+	o := e.Kind.EmptyRun()
+	o.SetNamespace(s.obj.GetNamespace())
+	o.SetName(run.Name)
+	if err := e.Writer.DeleteRun(ctx, o, run.UID, version); err != nil {
+		return fmt.Errorf("delete run %s/%s: %w", s.obj.GetNamespace(), run.Name, err)
 	}
 	return nil
 }
 
 // start creates a run, or finds that it exists.
-func (e *Engine) start(ctx context.Context, s *scope, start schedule.Start) schedule.Result {
-	run := kubeflow.NewRun(s.obj, start)
-	kubeflow.Inherit(run, kubeflow.ScheduleSubmitter(s.obj, e.Submitters))
+func (e *Engine[S, R]) start(ctx context.Context, s *scope[S], start schedule.Start) schedule.Result {
+	run := e.Kind.NewRun(s.obj, start, e.Submitters)
 	existing, err := e.Writer.CreateRun(ctx, run)
 	if existing != nil {
-		found, _ := existing.(*v1beta2.SparkApplication)
-		if found != nil && isRunOf(found, s.obj) && start.Is(kubeflow.RunOf(found)) {
-			return schedule.Result{Class: schedule.ClassStarted, Created: found.CreationTimestamp.Time}
+		if found, is := existing.(R); is && e.isRunOf(found, s.obj) && start.Is(e.Kind.RunOf(found)) {
+			return schedule.Result{Class: schedule.ClassStarted, Created: found.GetCreationTimestamp().Time}
 		}
 		return schedule.Result{Class: schedule.ClassConflict, Message: fmt.Sprintf(
-			"SparkApplication %s already exists and is not the run of %s; delete or rename it", start.Name, start.Tick.UTC().Format(time.RFC3339))}
+			"%s %s already exists and is not the run of %s; delete or rename it", e.Kind.Family().Kind, start.Name, start.Tick.UTC().Format(time.RFC3339))}
 	}
 	switch lifecycle.Classify(lifecycle.Submit, err) {
 	case lifecycle.ClassDone:
-		return schedule.Result{Class: schedule.ClassStarted, Created: run.CreationTimestamp.Time}
+		return schedule.Result{Class: schedule.ClassStarted, Created: run.GetCreationTimestamp().Time}
 	case lifecycle.ClassTransient, lifecycle.ClassNameTaken:
-		return schedule.Result{Class: schedule.ClassFailed, Err: fmt.Errorf("create run %s/%s: %w", s.obj.Namespace, start.Name, err)}
+		return schedule.Result{Class: schedule.ClassFailed, Err: fmt.Errorf("create run %s/%s: %w", s.obj.GetNamespace(), start.Name, err)}
 	default:
 		return schedule.Result{Class: schedule.ClassRefused, Message: fmt.Sprintf("the API server refuses run %s: %s", start.Name, err)}
 	}
 }
 
 // writeStatus writes the status if it changed, then records events and metrics.
-func (e *Engine) writeStatus(ctx context.Context, s *scope, o schedule.Outcome) (ctrl.Result, error) {
+func (e *Engine[S, R]) writeStatus(ctx context.Context, s *scope[S], o schedule.Outcome) (ctrl.Result, error) {
 	result := ctrl.Result{RequeueAfter: o.Requeue}
 	if !o.Hold.IsZero() {
 		e.written.Pause(s.obj, o.Hold)
 	}
-	status := kubeflow.ScheduleStatus(&s.obj.Status, o, s.env.Now)
-	status.Submitter = kubeflow.ScheduleSubmitter(s.obj, e.Submitters)
-	if equality.Semantic.DeepEqual(&s.obj.Status, &status) {
+	next, changed := e.Kind.ToStatus(s.obj, o, e.Submitters, s.env.Now)
+	if !changed {
 		return result, o.Err
 	}
-	next := s.obj.DeepCopy()
-	next.Status = status
 	err := e.Writer.PatchStatus(ctx, s.obj, next)
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 		return ctrl.Result{RequeueAfter: raceRetry}, nil // its event brings it back; the timer is for a lost one
 	}
 	if err != nil {
-		return ctrl.Result{}, fmt.Errorf("patch status of %s/%s: %w", s.obj.Namespace, s.obj.Name, err)
+		return ctrl.Result{}, fmt.Errorf("patch status of %s/%s: %w", s.obj.GetNamespace(), s.obj.GetName(), err)
 	}
 	e.written.Add(next, s.env.Now)
 	for _, ev := range schedule.Events(s.desired, s.record, o) {

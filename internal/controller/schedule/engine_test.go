@@ -33,9 +33,11 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/schedule"
 )
 
+type object = v1beta2.ScheduledSparkApplication
+
 // lab is an engine with an API server, whose writes are counted.
 type lab struct {
-	*Engine
+	*Engine[*object, *v1beta2.SparkApplication]
 	t      *testing.T
 	server client.WithWatch
 	clock  *clocktesting.FakePassiveClock
@@ -61,7 +63,7 @@ func newLab(t *testing.T, change func(*object), more ...client.Object) *lab {
 	}
 	l := &lab{t: t, clock: clocktesting.NewFakePassiveClock(created.Add(time.Hour)), recorder: events.NewFakeRecorder(100)}
 	l.server = fake.NewClientBuilder().WithScheme(scheme).WithObjects(append(more, o)...).WithStatusSubresource(o).
-		WithIndex(&v1beta2.SparkApplication{}, observe.IndexSchedule, indexed).
+		WithIndex(&v1beta2.SparkApplication{}, observe.IndexSchedule, indexed(kubeflow.Schedules{})).
 		WithInterceptorFuncs(interceptor.Funcs{
 			Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
 				l.writes = append(l.writes, "create "+o.GetName())
@@ -79,7 +81,7 @@ func newLab(t *testing.T, change func(*object), more ...client.Object) *lab {
 				return c.SubResource(sub).Patch(ctx, o, p, opts...)
 			},
 		}).Build()
-	l.Engine = NewEngine(observe.Reader{Cache: l.server, Live: l.server}, l.server, l.recorder, l.clock, time.UTC, schedule.Minutes)
+	l.Engine = NewEngine(kubeflow.Schedules{}, &v1beta2.ScheduledSparkApplicationList{}, &v1beta2.SparkApplicationList{}, observe.Reader{Cache: l.server, Live: l.server}, l.server, l.recorder, l.clock, time.UTC, schedule.Minutes)
 	return l
 }
 
@@ -225,7 +227,7 @@ func TestLeftAlone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var l *lab
-			late := func(o *object) { change(&lab{Engine: &Engine{}}, o) }
+			late := func(o *object) { change(&lab{Engine: &Engine[*object, *v1beta2.SparkApplication]{}}, o) }
 			l = newLab(t, late)
 			change(l, &object{})
 			if got := l.reconcile(); got.RequeueAfter != 0 {
@@ -294,7 +296,7 @@ func TestMetricsOfSchedules(t *testing.T) {
 		"New": {}, "Suspended": {Spec: v1beta2.ScheduledSparkApplicationSpec{Suspend: new(true)}, Status: v1beta2.ScheduledSparkApplicationStatus{ScheduleState: "Scheduled"}},
 		"FailedValidation": {Status: v1beta2.ScheduledSparkApplicationStatus{ScheduleState: "FailedValidation"}},
 	} {
-		if got := stateOf(o); got != want {
+		if got := l.Kind.State(o); got != want {
 			t.Errorf("state %s, want %s", got, want)
 		}
 	}

@@ -6,11 +6,9 @@ import (
 	"context"
 	"time"
 
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/metrics"
 	"github.com/firesteel-dev/firesteel/internal/schedule"
 )
@@ -18,12 +16,12 @@ import (
 // scrapePatience bounds how long a scrape waits for a cache that is not filled yet.
 const scrapePatience = 5 * time.Second
 
-func subjectOf(o *object) metrics.Subject {
-	return metrics.Subject{Namespace: o.Namespace, Labels: o.Labels, CreatedAt: o.CreationTimestamp.Time}
+func subjectOf(o client.Object) metrics.Subject {
+	return metrics.Subject{Namespace: o.GetNamespace(), Labels: o.GetLabels(), CreatedAt: o.GetCreationTimestamp().Time}
 }
 
 // record counts what an outcome, which is stored, says that has happened.
-func (e *Engine) record(o *object, outcome schedule.Outcome) {
+func (e *Engine[S, R]) record(o S, outcome schedule.Outcome) {
 	subject := subjectOf(o)
 	for _, run := range outcome.Started {
 		if run.Reason != "" {
@@ -39,7 +37,7 @@ func (e *Engine) record(o *object, outcome schedule.Outcome) {
 }
 
 // schedules lists the schedules in the operator's namespaces, once this replica leads.
-func (e *Engine) schedules(leads <-chan struct{}) metrics.ScheduleSource {
+func (e *Engine[S, R]) schedules(leads <-chan struct{}) metrics.ScheduleSource {
 	return func(each func(s metrics.Subject, state string)) {
 		select {
 		case <-leads:
@@ -48,26 +46,15 @@ func (e *Engine) schedules(leads <-chan struct{}) metrics.ScheduleSource {
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), scrapePatience)
 		defer cancel()
-		var all v1beta2.ScheduledSparkApplicationList
-		if err := e.Reader.Cache.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
+		all, err := e.list(ctx, "")
+		if err != nil {
 			ctrllog.Log.Error(err, "cannot list schedules for metrics")
 			return
 		}
-		for i := range all.Items {
-			if o := &all.Items[i]; e.Watches == nil || e.Watches(o.Namespace) {
-				each(subjectOf(o), stateOf(o))
+		for _, o := range all {
+			if e.Watches == nil || e.Watches(o.GetNamespace()) {
+				each(subjectOf(o), e.Kind.State(o))
 			}
 		}
 	}
-}
-
-// stateOf is the value of the label state.
-func stateOf(o *object) string {
-	switch {
-	case o.Status.ScheduleState == v1beta2.ScheduleStateNew:
-		return "New"
-	case o.Status.ScheduleState == v1beta2.ScheduleStateScheduled && ptr.Deref(o.Spec.Suspend, false):
-		return "Suspended"
-	}
-	return string(o.Status.ScheduleState)
 }

@@ -5,8 +5,13 @@ package schedule
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
@@ -16,34 +21,59 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/actuate"
-	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/fairqueue"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/observe"
 	"github.com/firesteel-dev/firesteel/internal/operator"
+	"github.com/firesteel-dev/firesteel/internal/schedule"
 )
 
-// Setup adds the controller to the manager, once the definitions of schedules and of their runs are installed.
-func Setup(ctx context.Context, s *operator.Shared) error {
-	return s.WhenInstalled(kubeflow.SparkApplications{}.Family().GroupVersionKind(), func() error {
-		if err := s.Manager.GetFieldIndexer().IndexField(ctx, &v1beta2.SparkApplication{}, observe.IndexSchedule, indexed); err != nil {
+// Kind translates between one kind of schedules, with their runs, and the model. Its methods are functions of their arguments.
+type Kind[S, R client.Object] interface {
+	// GroupVersionKind is that of schedules, and Family what the core knows of their runs.
+	GroupVersionKind() schema.GroupVersionKind
+	Family() lifecycle.Family
+	// New returns an empty schedule, and EmptyRun an empty run.
+	New() S
+	EmptyRun() R
+	// Load returns what the user of a schedule wants, and what is recorded of it.
+	Load(S) (schedule.Desired, schedule.Record)
+	// State is the state of a schedule in metrics.
+	State(S) string
+	// ToStatus returns a copy of the schedule with the status for the outcome; changed is false if it has that already.
+	ToStatus(o S, outcome schedule.Outcome, source lifecycle.SubmitterSource, now time.Time) (next S, changed bool)
+	// NewRun returns the application of a run, which has the submitter of its schedule.
+	NewRun(S, schedule.Start, lifecycle.SubmitterSource) R
+	// RunOf returns what a schedule has to know of one of its runs.
+	RunOf(R) schedule.Run
+	// RunLabels are those by which the runs of a schedule are found.
+	RunLabels(name string) map[string]string
+	// ScheduleOf returns the name and UID of the schedule that an application is a run of.
+	ScheduleOf(metav1.Object) (name, uid string, isRun bool)
+}
+
+// Setup adds the controller of a kind to the manager, once the definitions of schedules and of their runs are installed. schedules and runs are
+// empty lists of both.
+func Setup[S, R client.Object](ctx context.Context, s *operator.Shared, k Kind[S, R], schedules, runs client.ObjectList) error {
+	return s.WhenInstalled(k.Family().GroupVersionKind(), func() error {
+		if err := s.Manager.GetFieldIndexer().IndexField(ctx, k.EmptyRun(), observe.IndexSchedule, indexed(k)); err != nil {
 			return fmt.Errorf("index runs: %w", err)
 		}
-		return s.WhenInstalled(v1beta2.SchemeGroupVersion.WithKind(kubeflow.ScheduleKind), func() error { return add(s) })
+		return s.WhenInstalled(k.GroupVersionKind(), func() error { return add(s, k, schedules, runs) })
 	})
 }
 
-func add(s *operator.Shared) error {
+func add[S, R client.Object](s *operator.Shared, k Kind[S, R], schedules, runs client.ObjectList) error {
 	mgr, now := s.Manager, clock.RealClock{}
 	writer := operator.CountWrites(client.WithFieldOwner(mgr.GetClient(), actuate.FieldOwner), s.Metrics, now, mgr.GetScheme())
-	engine := NewEngine(s.Reader, writer, s.Recorder, now, time.Local, s.Config.ScheduledSparkApplication.TimestampPrecision)
+	engine := NewEngine(k, schedules, runs, s.Reader, writer, s.Recorder, now, time.Local, s.Config.ScheduledSparkApplication.TimestampPrecision)
 	engine.Metrics, engine.Watches, engine.Submitters = s.Metrics, s.Namespaces.Watches, s.Config.Submitter.From
 	engine.Retry = s.Periods.Run
 	err := ctrl.NewControllerManagedBy(mgr).
-		Named("scheduledsparkapplication").
-		For(&object{}).
-		Watches(&v1beta2.SparkApplication{}, runHandler()).
+		Named(strings.ToLower(k.GroupVersionKind().Kind)).
+		For(k.New()).
+		Watches(k.EmptyRun(), runHandler(k)).
 		WatchesRawSource(s.Namespaces.Source(engine.names)).
 		WithOptions(fairqueue.Options(s.Config.Workers)).
 		Complete(engine)
@@ -54,30 +84,45 @@ func add(s *operator.Shared) error {
 	return nil
 }
 
-func indexed(o client.Object) []string {
-	if _, uid, isRun := kubeflow.ScheduleOf(o); isRun {
-		return []string{uid}
+func indexed[S, R client.Object](k Kind[S, R]) client.IndexerFunc {
+	return func(o client.Object) []string {
+		if _, uid, isRun := k.ScheduleOf(o); isRun {
+			return []string{uid}
+		}
+		return nil
 	}
-	return nil
+}
+
+// list lists the schedules of a namespace, or all with "", in the cache.
+func (e *Engine[S, R]) list(ctx context.Context, namespace string) ([]S, error) {
+	list, _ := e.Schedules.DeepCopyObject().(client.ObjectList)
+	if err := e.Reader.Cache.List(ctx, list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return nil, err
+	}
+	var all []S
+	err := meta.EachListItem(list, func(o runtime.Object) error {
+		all = append(all, o.(S))
+		return nil
+	})
+	return all, err
 }
 
 // names names the schedules of a namespace, or all with "", in the cache.
-func (e *Engine) names(ctx context.Context, namespace string) ([]types.NamespacedName, error) {
-	var all v1beta2.ScheduledSparkApplicationList
-	err := e.Reader.Cache.List(ctx, &all, client.InNamespace(namespace), client.UnsafeDisableDeepCopy)
-	names := make([]types.NamespacedName, 0, len(all.Items))
-	for i := range all.Items {
-		names = append(names, client.ObjectKeyFromObject(&all.Items[i]))
+func (e *Engine[S, R]) names(ctx context.Context, namespace string) ([]types.NamespacedName, error) {
+	all, err := e.list(ctx, namespace)
+	names := make([]types.NamespacedName, 0, len(all))
+	for _, o := range all {
+		names = append(names, client.ObjectKeyFromObject(o))
 	}
 	return names, err
 }
 
 // runHandler enqueues the schedule of a run that appears, finishes, runs again, is being deleted or is gone. What else happens to a
 // run does not concern its schedule.
-func runHandler() handler.EventHandler {
+func runHandler[S, R client.Object](k Kind[S, R]) handler.EventHandler {
 	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 	enqueue := func(q queue, o client.Object) {
-		if name, _, isRun := kubeflow.ScheduleOf(o); isRun {
+		if name, _, isRun := k.ScheduleOf(o); isRun {
 			q.Add(reconcile.Request{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: name}})
 		}
 	}
@@ -85,9 +130,9 @@ func runHandler() handler.EventHandler {
 		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) { enqueue(q, e.Object) },
 		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) { enqueue(q, e.Object) },
 		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) {
-			before, _ := e.ObjectOld.(*v1beta2.SparkApplication)
-			after, _ := e.ObjectNew.(*v1beta2.SparkApplication)
-			if before == nil || after == nil || kubeflow.PhaseOf(before) != kubeflow.PhaseOf(after) || before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero() {
+			before, was := e.ObjectOld.(R)
+			after, is := e.ObjectNew.(R)
+			if !was || !is || k.RunOf(before).Phase != k.RunOf(after).Phase || before.GetDeletionTimestamp().IsZero() != after.GetDeletionTimestamp().IsZero() {
 				enqueue(q, e.ObjectNew)
 			}
 		},

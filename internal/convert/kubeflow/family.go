@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -256,23 +255,4 @@ func submitterOf(s *v1beta2.SubmitterStatus) lifecycle.Submitter {
 		return lifecycle.Submitter{}
 	}
 	return lifecycle.Submitter{User: s.User, Groups: slices.Clone(s.Groups), Source: lifecycle.SubmitterSource(s.Source)}
-}
-
-// ScheduleSubmitter returns who created a schedule, as it was known when the schedule was first reconciled.
-func ScheduleSubmitter(o *v1beta2.ScheduledSparkApplication, source lifecycle.SubmitterSource) *v1beta2.SubmitterStatus {
-	if o.Status.ObservedGeneration != 0 || o.Status.ScheduleState != v1beta2.ScheduleStateNew {
-		return o.Status.Submitter
-	}
-	return projectSubmitter(lifecycle.SubmitterOf(o.Annotations, submitterKeys, source))
-}
-
-// Inherit gives a run the submitter of its schedule. Admission leaves alone what the operator creates.
-func Inherit(run *v1beta2.SparkApplication, submitter *v1beta2.SubmitterStatus) {
-	if submitter == nil {
-		return
-	}
-	run.Annotations[v1beta2.AnnotationSubmitter] = submitter.User
-	if len(submitter.Groups) > 0 {
-		run.Annotations[v1beta2.AnnotationSubmitterGroups] = strings.Join(submitter.Groups, "\n")
-	}
 }

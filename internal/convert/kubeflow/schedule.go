@@ -11,18 +11,56 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 
 	"github.com/firesteel-dev/firesteel/api/lenient"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/schedule"
 	"github.com/firesteel-dev/firesteel/internal/text"
 )
 
 // ScheduleKind is the kind of schedules.
 const ScheduleKind = "ScheduledSparkApplication"
+
+// Schedules translates ScheduledSparkApplications and their runs.
+type Schedules struct{}
+
+// GroupVersionKind is that of schedules.
+func (Schedules) GroupVersionKind() schema.GroupVersionKind {
+	return v1beta2.SchemeGroupVersion.WithKind(ScheduleKind)
+}
+
+// Family returns what the core knows of runs.
+func (Schedules) Family() lifecycle.Family { return sparkApplications }
+
+// New returns an empty schedule.
+func (Schedules) New() *v1beta2.ScheduledSparkApplication {
+	return &v1beta2.ScheduledSparkApplication{}
+}
+
+// EmptyRun returns an empty run.
+func (Schedules) EmptyRun() *v1beta2.SparkApplication { return &v1beta2.SparkApplication{} }
+
+// Load returns what the user of a schedule wants, and what is recorded of it.
+func (Schedules) Load(o *v1beta2.ScheduledSparkApplication) (schedule.Desired, schedule.Record) {
+	return DesiredSchedule(o), ScheduleRecord(&o.Status)
+}
+
+// State is the state of a schedule in metrics.
+func (Schedules) State(o *v1beta2.ScheduledSparkApplication) string {
+	switch {
+	case o.Status.ScheduleState == v1beta2.ScheduleStateNew:
+		return "New"
+	case o.Status.ScheduleState == v1beta2.ScheduleStateScheduled && ptr.Deref(o.Spec.Suspend, false):
+		return "Suspended"
+	}
+	return string(o.Status.ScheduleState)
+}
 
 // DesiredSchedule returns what the user of a schedule wants.
 func DesiredSchedule(o *v1beta2.ScheduledSparkApplication) schedule.Desired {
@@ -72,6 +110,30 @@ func RunLabels(name string) map[string]string {
 	return map[string]string{v1beta2.LabelScheduledAppName: name}
 }
 
+// RunLabels are those by which the runs of a schedule are found.
+func (Schedules) RunLabels(name string) map[string]string { return RunLabels(name) }
+
+// NewRun returns the application of a run, which has the submitter of its schedule. Admission leaves alone what the operator creates.
+func (Schedules) NewRun(o *v1beta2.ScheduledSparkApplication, s schedule.Start, source lifecycle.SubmitterSource) *v1beta2.SparkApplication {
+	run, submitter := NewRun(o, s), scheduleSubmitter(o, source)
+	if submitter == nil {
+		return run
+	}
+	run.Annotations[v1beta2.AnnotationSubmitter] = submitter.User
+	if len(submitter.Groups) > 0 {
+		run.Annotations[v1beta2.AnnotationSubmitterGroups] = strings.Join(submitter.Groups, "\n")
+	}
+	return run
+}
+
+// scheduleSubmitter is who created a schedule, as it was known when the schedule was first reconciled.
+func scheduleSubmitter(o *v1beta2.ScheduledSparkApplication, source lifecycle.SubmitterSource) *v1beta2.SubmitterStatus {
+	if o.Status.ObservedGeneration != 0 || o.Status.ScheduleState != v1beta2.ScheduleStateNew {
+		return o.Status.Submitter
+	}
+	return projectSubmitter(lifecycle.SubmitterOf(o.Annotations, submitterKeys, source))
+}
+
 // NewRun returns the application of a run.
 func NewRun(o *v1beta2.ScheduledSparkApplication, s schedule.Start) *v1beta2.SparkApplication {
 	labels := maps.Clone(o.Labels)
@@ -108,7 +170,7 @@ func NewRun(o *v1beta2.ScheduledSparkApplication, s schedule.Start) *v1beta2.Spa
 }
 
 // ScheduleOf returns the name and UID of the schedule that an application is a run of.
-func ScheduleOf(app metav1.Object) (name, uid string, isRun bool) {
+func (Schedules) ScheduleOf(app metav1.Object) (name, uid string, isRun bool) {
 	for _, owner := range app.GetOwnerReferences() {
 		if owner.Kind == ScheduleKind {
 			return owner.Name, string(owner.UID), true
@@ -117,11 +179,14 @@ func ScheduleOf(app metav1.Object) (name, uid string, isRun bool) {
 	return "", "", false
 }
 
-// RunOf returns what the schedule has to know of one of its runs.
+// RunOf returns what a schedule has to know of one of its runs.
+func (Schedules) RunOf(app *v1beta2.SparkApplication) schedule.Run { return RunOf(app) }
+
+// RunOf returns what a schedule has to know of one of its runs.
 func RunOf(app *v1beta2.SparkApplication) schedule.Run {
 	run := schedule.Run{
 		Name: app.Name, UID: string(app.UID), Version: app.ResourceVersion, Created: app.CreationTimestamp.Time,
-		Deleting: !app.DeletionTimestamp.IsZero(), Phase: PhaseOf(app),
+		Deleting: !app.DeletionTimestamp.IsZero(), Phase: phaseOf(app),
 	}
 	if at, err := time.Parse(time.RFC3339, app.Annotations[v1beta2.AnnotationScheduledTime]); err == nil {
 		run.Tick, run.Reason = at, schedule.RunReason(app.Annotations[v1beta2.AnnotationRunReason])
@@ -129,8 +194,8 @@ func RunOf(app *v1beta2.SparkApplication) schedule.Run {
 	return run
 }
 
-// PhaseOf returns how far a run is.
-func PhaseOf(app *v1beta2.SparkApplication) schedule.Phase {
+// phaseOf is how far a run is.
+func phaseOf(app *v1beta2.SparkApplication) schedule.Phase {
 	switch app.Status.AppState.State {
 	case v1beta2.ApplicationStateCompleted:
 		return schedule.Succeeded
@@ -141,7 +206,7 @@ func PhaseOf(app *v1beta2.SparkApplication) schedule.Phase {
 	}
 }
 
-// ScheduleRecord reads back from a status what ScheduleStatus wrote, or what the Kubeflow operator wrote.
+// ScheduleRecord reads back from a status what ToStatus wrote, or what the Kubeflow operator wrote.
 func ScheduleRecord(s *v1beta2.ScheduledSparkApplicationStatus) schedule.Record {
 	r := schedule.Record{
 		State: schedule.State(s.ScheduleState), Error: s.Reason, Generation: s.ObservedGeneration,
@@ -163,8 +228,20 @@ func ScheduleRecord(s *v1beta2.ScheduledSparkApplicationStatus) schedule.Record 
 	return r
 }
 
-// ScheduleStatus returns the status for an outcome. now is the time of conditions that change.
-func ScheduleStatus(old *v1beta2.ScheduledSparkApplicationStatus, o schedule.Outcome, now time.Time) v1beta2.ScheduledSparkApplicationStatus {
+// ToStatus returns a copy of the schedule with the status for the outcome; changed is false if it has that already.
+func (Schedules) ToStatus(o *v1beta2.ScheduledSparkApplication, outcome schedule.Outcome, source lifecycle.SubmitterSource, now time.Time) (next *v1beta2.ScheduledSparkApplication, changed bool) {
+	status := scheduleStatus(&o.Status, outcome, now)
+	status.Submitter = scheduleSubmitter(o, source)
+	if equality.Semantic.DeepEqual(&o.Status, &status) {
+		return o, false
+	}
+	next = o.DeepCopy()
+	next.Status = status
+	return next, true
+}
+
+// scheduleStatus is the status for an outcome. now is the time of conditions that change.
+func scheduleStatus(old *v1beta2.ScheduledSparkApplicationStatus, o schedule.Outcome, now time.Time) v1beta2.ScheduledSparkApplicationStatus {
 	s := *old.DeepCopy()
 	r := o.Record
 	s.ScheduleState, s.Reason, s.ObservedGeneration = v1beta2.ScheduleState(r.State), r.Error, r.Generation

@@ -91,10 +91,10 @@ func TestNewRun(t *testing.T) {
 	if !s.Is(back) || back.Reason != schedule.ReasonSchedule {
 		t.Errorf("the run is not recognized: %+v", back)
 	}
-	if name, uid, is := ScheduleOf(run); name != "nightly" || uid != "u" || !is {
+	if name, uid, is := (Schedules{}).ScheduleOf(run); name != "nightly" || uid != "u" || !is {
 		t.Errorf("the run is of %s %s", name, uid)
 	}
-	if _, _, is := ScheduleOf(&v1beta2.SparkApplication{}); is {
+	if _, _, is := (Schedules{}).ScheduleOf(&v1beta2.SparkApplication{}); is {
 		t.Error("an application without owner is a run")
 	}
 }
@@ -125,23 +125,23 @@ func TestScheduleStatusRoundTrip(t *testing.T) {
 		{Type: schedule.ConditionScheduled, True: true, Reason: schedule.ReasonOnSchedule, Message: "x"},
 		{Type: schedule.ConditionStalled, True: true, Reason: schedule.ReasonRunRefused, Message: "no"},
 	}}
-	status := ScheduleStatus(&v1beta2.ScheduledSparkApplicationStatus{}, o, noon)
+	status := scheduleStatus(&v1beta2.ScheduledSparkApplicationStatus{}, o, noon)
 	if diff := cmp.Diff(record, ScheduleRecord(&status)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	again := ScheduleStatus(&status, o, noon.Add(time.Hour))
+	again := scheduleStatus(&status, o, noon.Add(time.Hour))
 	if diff := cmp.Diff(status, again); diff != "" {
 		t.Errorf("the same later is another status:\n%s", diff)
 	}
 
 	o.Conditions[1].Reason = schedule.ReasonNameConflict
-	changed := ScheduleStatus(&status, o, noon.Add(time.Hour))
+	changed := scheduleStatus(&status, o, noon.Add(time.Hour))
 	if got := ScheduleRecord(&changed).Trouble.Since; !got.Equal(noon.Add(time.Hour)) {
 		t.Errorf("another trouble is there since %s", got)
 	}
 	o.Record.Backfill, o.Record.State, o.Record.Error = nil, schedule.FailedValidation, "wrong"
 	o.Conditions[1] = schedule.Condition{Type: schedule.ConditionStalled, True: true, Reason: schedule.ReasonInvalidSchedule, Message: "wrong"}
-	wrong := ScheduleStatus(&status, o, noon)
+	wrong := scheduleStatus(&status, o, noon)
 	got := ScheduleRecord(&wrong)
 	if wrong.Backfill != nil || wrong.ScheduleState != v1beta2.ScheduleStateFailedValidation || !strings.Contains(wrong.Reason, "wrong") || got.Trouble.Reason != "" || got.StalledBy != schedule.ReasonInvalidSchedule {
 		t.Errorf("%+v", wrong)

@@ -149,7 +149,7 @@ func (h *history) meddle() {
 	if len(names) > 0 && w.chance(70) {
 		r := w.runs[pick(w, names...)]
 		w.tell("the user deletes %s", r.Name)
-		if _, _, ours := kubeflow.ScheduleOf(r); ours {
+		if _, _, ours := (kubeflow.Schedules{}).ScheduleOf(r); ours {
 			w.judge.gone(r)
 		}
 		w.remove(r)
@@ -182,11 +182,11 @@ func (h *history) progress(percent int) {
 			continue
 		}
 		state := pick(w, v1beta2.ApplicationStateSubmitted, v1beta2.ApplicationStateRunning, v1beta2.ApplicationStatePendingRerun, v1beta2.ApplicationStateCompleted, v1beta2.ApplicationStateFailed)
-		if kubeflow.PhaseOf(r) != schedule.Active {
+		if kubeflow.RunOf(r).Phase != schedule.Active {
 			continue
 		}
 		r.Status.AppState.State, r.ResourceVersion = state, w.stamp()
-		if kubeflow.PhaseOf(r) != schedule.Active {
+		if kubeflow.RunOf(r).Phase != schedule.Active {
 			delete(w.drivers, name)
 		}
 	}
@@ -215,7 +215,7 @@ func (h *history) settle() {
 	w.object.Generation++
 	w.judge.edited()
 	for name, r := range w.runs {
-		if _, _, ours := kubeflow.ScheduleOf(r); !ours {
+		if _, _, ours := (kubeflow.Schedules{}).ScheduleOf(r); !ours {
 			delete(w.runs, name)
 		}
 	}
@@ -236,7 +236,7 @@ func (h *history) round() bool {
 	busy := false
 	h.progress(100)
 	for name, r := range h.runs {
-		if kubeflow.PhaseOf(r) == schedule.Active && r.DeletionTimestamp.IsZero() {
+		if kubeflow.RunOf(r).Phase == schedule.Active && r.DeletionTimestamp.IsZero() {
 			r.Status.AppState.State, r.ResourceVersion = v1beta2.ApplicationStateCompleted, h.stamp()
 			delete(h.drivers, name)
 		}

@@ -90,7 +90,7 @@ func (j *judge) created(r *run) {
 	}
 	for name, other := range w.runs {
 		o := kubeflow.RunOf(other)
-		if _, _, ours := kubeflow.ScheduleOf(other); !ours || o.Phase != schedule.Active {
+		if _, _, ours := (kubeflow.Schedules{}).ScheduleOf(other); !ours || o.Phase != schedule.Active {
 			continue
 		}
 		j.overlap(is, o, r.Name, name)
@@ -120,7 +120,7 @@ func (j *judge) overlap(starts, runs schedule.Run, name, other string) {
 // deleted judges a deletion by an operator.
 func (j *judge) deleted(r *run) {
 	is := kubeflow.RunOf(r)
-	if _, _, ours := kubeflow.ScheduleOf(r); !ours {
+	if _, _, ours := (kubeflow.Schedules{}).ScheduleOf(r); !ours {
 		j.fail("%s is not of the schedule, and is deleted", r.Name)
 	}
 	if is.Phase == schedule.Active && j.w.object.Spec.ConcurrencyPolicy != v1beta2.ConcurrencyReplace {

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	schedulecontroller "github.com/firesteel-dev/firesteel/internal/controller/schedule"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/observe"
@@ -22,7 +23,7 @@ import (
 type operator struct {
 	w         *world
 	name      string
-	engine    *schedulecontroller.Engine
+	engine    *schedulecontroller.Engine[*timetable, *run]
 	precision schedule.Precision
 	object    *timetable
 	runs      map[string]*run
@@ -50,7 +51,7 @@ func (o *operator) start() {
 		writer, cached, live = o.mutation(writer, cached, live)
 	}
 	reader := observe.Reader{Cache: cached, Live: live}
-	o.engine = schedulecontroller.NewEngine(reader, writer, silent{}, o.w, time.UTC, o.precision)
+	o.engine = schedulecontroller.NewEngine(kubeflow.Schedules{}, &v1beta2.ScheduledSparkApplicationList{}, &v1beta2.SparkApplicationList{}, reader, writer, silent{}, o.w, time.UTC, o.precision)
 	o.object, o.runs, o.enqueued, o.timer = nil, map[string]*run{}, true, time.Time{}
 	o.catchUp(100)
 }
@@ -66,7 +67,7 @@ func (o *operator) catchUp(percent int) {
 		if known != nil && known.ResourceVersion == r.ResourceVersion || !w.chance(percent) {
 			continue
 		}
-		if known == nil || known.UID != r.UID || kubeflow.PhaseOf(known) != kubeflow.PhaseOf(r) || known.DeletionTimestamp.IsZero() != r.DeletionTimestamp.IsZero() {
+		if known == nil || known.UID != r.UID || kubeflow.RunOf(known).Phase != kubeflow.RunOf(r).Phase || known.DeletionTimestamp.IsZero() != r.DeletionTimestamp.IsZero() {
 			o.enqueued = true
 		}
 		o.runs[name] = r.DeepCopy()

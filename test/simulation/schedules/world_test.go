@@ -180,7 +180,7 @@ func (w *world) remove(r *run) {
 	}
 	delete(w.runs, r.Name)
 	w.stamp()
-	if kubeflow.PhaseOf(r) != 0 || w.chance(70) {
+	if kubeflow.RunOf(r).Phase != 0 || w.chance(70) {
 		delete(w.drivers, r.Name)
 	}
 }
@@ -228,7 +228,7 @@ func (c cache) Get(_ context.Context, _ client.ObjectKey, out client.Object, _ .
 func (c cache) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
 	all := list.(*v1beta2.SparkApplicationList)
 	for _, name := range slices.Sorted(maps.Keys(c.o.runs)) {
-		if _, _, is := kubeflow.ScheduleOf(c.o.runs[name]); is {
+		if _, _, is := (kubeflow.Schedules{}).ScheduleOf(c.o.runs[name]); is {
 			all.Items = append(all.Items, *c.o.runs[name])
 		}
 	}
