@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sentinel edits sentinels, the objects of spark.apache.org that run nothing, and has a health check that fails while the operator's
+// Package sentinel edits sentinels, the objects of an API family that run nothing, and has a health check that fails while the operator's
 // own cache does not show the edit: then its watch is dead, and a restart helps. Reconciling is left out on purpose: the tenant of a
 // sentinel could delay that, and have the operator restarted.
 package sentinel
@@ -20,12 +20,12 @@ import (
 	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/internal/actuate"
 	"github.com/firesteel-dev/firesteel/internal/observe"
 )
@@ -52,6 +52,9 @@ type Probe struct {
 	Log    logr.Logger
 	// Period is the time between two edits; 0 is usualPeriod.
 	Period time.Duration
+	// Label is "true" on a sentinel, and Conf returns the Spark properties of an object.
+	Label string
+	Conf  func(metav1.Object) map[string]string
 	// Watches reports whether a namespace is watched. What is not is not known.
 	Watches func(namespace string) bool
 
@@ -129,7 +132,7 @@ func (p *Probe) edit(ctx context.Context, o client.Object) (edit, error) {
 	defer cancel()
 	stored, _ := o.DeepCopyObject().(client.Object)
 	at := p.Clock.Now()
-	err := p.Writer.SetConf(ctx, stored, confNumber, next(confOf(o)[confNumber]))
+	err := p.Writer.SetConf(ctx, stored, confNumber, next(p.Conf(o)[confNumber]))
 	return edit{object: o, generation: stored.GetGeneration(), at: at}, err
 }
 
@@ -165,7 +168,7 @@ func (p *Probe) late(ctx context.Context) []edit {
 			continue
 		}
 		now, _ := e.object.DeepCopyObject().(client.Object)
-		if err := p.Cache.Get(ctx, client.ObjectKeyFromObject(e.object), now); err != nil || now.GetUID() != uid || !is(now) {
+		if err := p.Cache.Get(ctx, client.ObjectKeyFromObject(e.object), now); err != nil || now.GetUID() != uid || !p.is(now) {
 			continue // it is gone, or no sentinel any more
 		}
 		if now.GetGeneration() < e.generation {
@@ -195,33 +198,22 @@ func (p *Probe) oldest(ctx context.Context) ([]client.Object, error) {
 }
 
 // is reports whether an object is a sentinel that can be edited.
-func is(o client.Object) bool {
-	return strings.EqualFold(o.GetLabels()[v1.LabelSentinel], "true") && o.GetDeletionTimestamp().IsZero()
+func (p *Probe) is(o client.Object) bool {
+	return strings.EqualFold(o.GetLabels()[p.Label], "true") && o.GetDeletionTimestamp().IsZero()
 }
 
 // sentinels are those of a kind in the cache. One whose spec is too large for the cache is left out: its number is not known.
 func (p *Probe) sentinels(ctx context.Context, empty client.ObjectList) ([]client.Object, error) {
 	list, _ := empty.DeepCopyObject().(client.ObjectList)
-	if err := p.Cache.List(ctx, list, client.HasLabels{v1.LabelSentinel}, client.UnsafeDisableDeepCopy); err != nil {
+	if err := p.Cache.List(ctx, list, client.HasLabels{p.Label}, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list %T: %w", list, err)
 	}
 	var all []client.Object
 	err := meta.EachListItem(list, func(item runtime.Object) error {
-		if o, ok := item.(client.Object); ok && is(o) && !observe.IsStub(o) && p.Watches(o.GetNamespace()) {
+		if o, ok := item.(client.Object); ok && p.is(o) && !observe.IsStub(o) && p.Watches(o.GetNamespace()) {
 			all = append(all, o)
 		}
 		return nil
 	})
 	return all, err
-}
-
-// confOf are the properties of an object.
-func confOf(o client.Object) map[string]string {
-	switch o := o.(type) {
-	case *v1.SparkApplication:
-		return o.Spec.SparkConf
-	case *v1.SparkCluster:
-		return o.Spec.SparkConf
-	}
-	return nil
 }

@@ -24,6 +24,7 @@ import (
 
 	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/internal/actuate"
+	"github.com/firesteel-dev/firesteel/internal/convert/apache"
 )
 
 // world is an API server, and a cache that shows it when it is synchronized.
@@ -55,7 +56,7 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 			if err := c.Patch(ctx, o, patch, options...); err != nil {
 				return err
 			}
-			if !cmp.Equal(confOf(before), confOf(o)) { // as an API server counts
+			if !cmp.Equal(apache.SparkConf(before), apache.SparkConf(o)) { // as an API server counts
 				o.SetGeneration(before.GetGeneration() + 1)
 			}
 			return c.Update(ctx, o)
@@ -63,7 +64,7 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 	}).Build()
 	w.Probe = &Probe{
 		Cache: fake.NewClientBuilder().WithScheme(scheme).Build(), Writer: actuate.Writer{Client: w.server}, Clock: w.clock, Log: logr.Discard(),
-		Watches: func(namespace string) bool { return !w.stopped[namespace] },
+		Label: v1.LabelSentinel, Conf: apache.SparkConf, Watches: func(namespace string) bool { return !w.stopped[namespace] },
 	}
 	w.Add(&v1.SparkApplicationList{})
 	w.Add(&v1.SparkClusterList{})

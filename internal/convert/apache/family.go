@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
@@ -52,6 +53,17 @@ func stateNames() map[lifecycle.State]string {
 		names[state] = string(name)
 	}
 	return names
+}
+
+// SparkConf are the Spark properties in the spec of an object of the family.
+func SparkConf(o metav1.Object) map[string]string {
+	switch o := o.(type) {
+	case *v1.SparkApplication:
+		return o.Spec.SparkConf
+	case *v1.SparkCluster:
+		return o.Spec.SparkConf
+	}
+	return nil
 }
 
 // New returns an empty object.
