@@ -76,7 +76,7 @@ func TestListsOfStepsAreComplete(t *testing.T) {
 			heading: "### A kind of applications", placeholders: []string{"<name>", "apache", "<group>", "spark"},
 			mentions: `convert/apache"|api/spark/v1"|spark\.apache\.org|apache\.enable`,
 			besides: []string{
-				"internal/cli/list_kinds.go", "internal/controller/cluster", "internal/controller/sentinel", "internal/inspect", // SparkCluster and sentinels
+				"internal/cli/list_kinds.go", "internal/inspect", // SparkCluster
 				"internal/config/ui.go", "internal/metrics/apache.go", // features of Apache's operator
 			},
 		},

@@ -12,6 +12,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/operator"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
+	"github.com/firesteel-dev/firesteel/internal/standalone"
 )
 
 // The configuration says whether a new attempt begins a new history of states.
@@ -27,15 +28,16 @@ func TestKeepStateHistory(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := config.OperatorConfiguration{Apache: config.Apache{Enabled: true, KeepStateHistory: tc.keep}}
 			var found resolve.Kind[*apachev1.SparkApplication]
+			var clusters cluster.Kind[*apachev1.SparkCluster]
 			for _, k := range kinds(c, operator.Periods{}, nil) {
 				if kind, ok := k.(resolve.Kind[*apachev1.SparkApplication]); ok {
 					found = kind
 				}
-				if kind, ok := k.(cluster.Kind); ok && kind.KeepHistory != tc.keep {
-					t.Errorf("%s: clusters keep it: %t", tc.reason, kind.KeepHistory)
+				if kind, ok := k.(cluster.Kind[*apachev1.SparkCluster]); ok {
+					clusters = kind
 				}
 			}
-			if found == nil {
+			if found == nil || clusters == nil {
 				t.Fatal("there is no such kind")
 			}
 			failed := apachev1.ApplicationState{CurrentStateSummary: apachev1.StateFailed}
@@ -46,6 +48,14 @@ func TestKeepStateHistory(t *testing.T) {
 			next, _ := found.ToStatus(o, again, time.Unix(0, 0))
 			if got := next.Status.StateTransitionHistory; len(got) != tc.want {
 				t.Errorf("%s: the history has %d states, want %d: %+v", tc.reason, len(got), tc.want, got)
+			}
+			suspended := apachev1.ClusterState{CurrentStateSummary: apachev1.ClusterSuspended}
+			cl := &apachev1.SparkCluster{Status: apachev1.SparkClusterStatus{
+				CurrentState: &suspended, StateTransitionHistory: map[string]apachev1.ClusterState{"0": {CurrentStateSummary: apachev1.ClusterSubmitted}, "1": suspended},
+			}}
+			resumed, _ := clusters.ToStatus(cl, standalone.Outcome{Record: standalone.Record{State: standalone.Submitted}}, time.Unix(0, 0))
+			if got := resumed.Status.StateTransitionHistory; len(got) != tc.want {
+				t.Errorf("%s: the history of a cluster has %d states, want %d: %+v", tc.reason, len(got), tc.want, got)
 			}
 		})
 	}

@@ -13,6 +13,7 @@ import (
 	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/internal/convert/apache"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/policy"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/standalone"
 	"github.com/firesteel-dev/firesteel/internal/testutil"
@@ -150,7 +151,7 @@ func (w *clusterHarness) running() {
 func (w *clusterHarness) input() ClusterInput {
 	in := ClusterInput{
 		Object: w.o, Family: apache.ClusterFamily, Word: apache.ClusterState, Desired: w.desired(), Record: apache.ClusterRecord(w.o), Observed: w.observed(),
-		Pods: w.pods, Conditions: w.o.Status.Conditions, Since: apache.ClusterSince(w.o), QueuedAt: apache.ClusterQueuedAt(w.o), Now: w.now,
+		Pods: w.pods, Conditions: w.o.Status.Conditions, Since: apache.ClusterSince(w.o), QueuedAt: apache.Clusters{}.Load(w.o, policy.Set{}.Apply, nil).QueuedAt, Now: w.now,
 	}
 	in.Observed.Placing = lifecycle.Cause{}
 	if s := w.o.Status.CurrentState; s != nil {

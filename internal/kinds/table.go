@@ -115,17 +115,17 @@ var ApacheSparkCluster = &Row{
 		a.complete(o)
 		cluster, f := o.(*v1.SparkCluster), Forecast{}
 		policies := operator.Policies.For(o.GetNamespace())
-		defaults := apache.ClusterDefaults(cluster, policies.Apply)
-		for _, e := range apache.ClusterObjections(cluster, defaults, policies.CheckCluster) {
+		c := apache.Clusters{}.Load(cluster, policies.Apply, policies.CheckCluster)
+		for _, e := range c.Objections {
 			f.Errors = append(f.Errors, e.Invalid(apache.ClusterNames(cluster).PathOf(e)))
 		}
 		if f.Errors == nil && operator.Registry != nil {
 			f.DryRunResult = admission.DryRunCluster(admission.Cluster{
-				Built: apache.ClusterBuilt(cluster, defaults), App: admission.ClusterApp(apache.ClusterFamily.GroupKind(), cluster),
+				Built: c.Built, App: admission.ClusterApp(apache.ClusterFamily.GroupKind(), cluster),
 				Submitter: lifecycle.SubmitterOf(cluster.Annotations, apache.ClusterFamily.Submitter, operator.Submitters),
 			}, operator)
 		}
-		f.Makes = apache.ClusterObjects(cluster, defaults, f.Decoration())
+		f.Makes = apache.ClusterObjects(cluster, c.Defaults, f.Decoration())
 		return f
 	},
 	States: []string{
@@ -186,24 +186,21 @@ func readSchedule(o Object, operator resolve.Operator, now time.Time) ScheduleRe
 func readCluster(o Object, operator resolve.Operator, now time.Time) ClusterReading {
 	cluster := o.(*v1.SparkCluster)
 	policies := operator.Policies.For(o.GetNamespace())
-	defaults := apache.ClusterDefaults(cluster, policies.Apply)
+	c := apache.Clusters{}.Load(cluster, policies.Apply, policies.CheckCluster)
 	r := ClusterReading{
-		Record: apache.ClusterRecord(cluster), Conditions: cluster.Status.Conditions, Since: apache.ClusterSince(cluster), Pods: apache.ClusterPods(cluster),
-		Word:    apache.ClusterState,
-		Desired: apache.DesiredCluster(cluster, defaults, apache.ClusterObjections(cluster, defaults, policies.CheckCluster), scheduler.Descriptor{}),
+		Record: c.Record, Conditions: cluster.Status.Conditions, Since: apache.ClusterSince(cluster), Pods: apache.ClusterPods(cluster),
+		Word: apache.ClusterState, Master: c.Master, Workers: c.Workers,
+		Desired: apache.DesiredCluster(cluster, c.Defaults, c.Objections, scheduler.Descriptor{}),
 	}
-	r.Master, r.Workers = apache.ClusterSets(cluster.Name)
 	r.Start = admission.Cluster{
-		Built: apache.ClusterBuilt(cluster, defaults), App: admission.ClusterApp(apache.ClusterFamily.GroupKind(), cluster),
-		Start: r.Record.Scheduling.Start, QueuedAt: apache.ClusterQueuedAt(cluster), Now: now,
+		Built: c.Built, App: admission.ClusterApp(apache.ClusterFamily.GroupKind(), cluster),
+		Start: r.Record.Scheduling.Start, QueuedAt: c.QueuedAt, Now: now,
 		Submitter: lifecycle.SubmitterOf(cluster.Annotations, apache.ClusterFamily.Submitter, operator.Submitters),
 	}
 	if r.Record.Generation == cluster.Generation {
 		r.Start.Recorded = r.Record.Scheduling.Choice
 	}
-	if s := cluster.Status.CurrentState; s != nil {
-		r.State, r.Message = string(s.CurrentStateSummary), s.Message
-	}
+	r.State, r.Message = apache.Clusters{}.State(cluster)
 	return r
 }
 

@@ -54,7 +54,7 @@ func TestDefaultsOfClusters(t *testing.T) {
 			before := o.DeepCopy()
 			policies := set(t, whole)
 			pods := map[string]rolePod{}
-			for _, object := range apache.ClusterObjects(o, apache.ClusterDefaults(o, policies.Apply), scheduler.Decoration{}) {
+			for _, object := range apache.ClusterObjects(o, apache.Clusters{}.Load(o, policies.Apply, nil).Defaults, scheduler.Decoration{}) {
 				if set, is := object.(*appsv1.StatefulSet); is {
 					pods[set.Name] = rolePodOf(&set.Spec.Template)
 				}

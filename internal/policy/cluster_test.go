@@ -62,7 +62,7 @@ func TestLimitsOfClusters(t *testing.T) {
 				}
 			}
 			var said []string
-			for _, e := range (policy.Set{p}).CheckCluster(apache.ClusterBuilt(o, nil)) {
+			for _, e := range (policy.Set{p}).CheckCluster(apache.Clusters{}.Load(o, policy.Set{}.Apply, nil).Built) {
 				said = append(said, e.About(apache.ClusterNames(o).PathOf(e)))
 			}
 			got := strings.Join(said, "\n")

@@ -155,7 +155,7 @@ func makeCluster(o *v1.SparkCluster, policies policy.Set) made {
 	for _, object := range apache.ClusterObjects(o, nil, scheduler.Decoration{}) {
 		m.objects = append(m.objects, objectOf(object))
 	}
-	for _, e := range policies.CheckCluster(apache.ClusterBuilt(o, nil)) {
+	for _, e := range policies.CheckCluster(apache.Clusters{}.Load(o, policy.Set{}.Apply, nil).Built) {
 		m.said = append(m.said, e.About(apache.ClusterNames(o).PathOf(e)))
 	}
 	return m

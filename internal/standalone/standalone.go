@@ -14,6 +14,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
 // State is where a cluster is.
@@ -82,6 +83,22 @@ type Cluster struct {
 	Problem lifecycle.Cause
 	// SuspendField is what suspends the cluster, in the user's words.
 	SuspendField string
+}
+
+// Loaded is a cluster as its object has it, under the policies of its namespace.
+type Loaded struct {
+	Record Record
+	// Defaults are the Spark properties that policies set where the cluster says nothing.
+	Defaults map[string]string
+	// Objections are what keeps the cluster from being made: what is wrong with its spec, or else what policies have against it.
+	Objections []*spark.ConfError
+	// Suspend and Probe are as in Cluster.
+	Suspend, Probe bool
+	// Built is what is built of it, as far as that is limited, and QueuedAt is since when it waits for its start.
+	Built    spark.Standalone
+	QueuedAt time.Time
+	// Master and Workers are the names of its StatefulSets.
+	Master, Workers string
 }
 
 // Record is what is stored.

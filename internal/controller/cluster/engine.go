@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package cluster runs standalone clusters: it reads a cluster and its objects, asks the planner (internal/standalone), acts, and writes the
-// status.
+// status. It knows no API family: a Kind does.
 package cluster
 
 import (
@@ -25,15 +25,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/internal/actuate"
-	"github.com/firesteel-dev/firesteel/internal/convert/apache"
 	"github.com/firesteel-dev/firesteel/internal/eventrecorder"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/observe"
 	"github.com/firesteel-dev/firesteel/internal/reservations"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/spark"
 	"github.com/firesteel-dev/firesteel/internal/standalone"
 	"github.com/firesteel-dev/firesteel/internal/statuscache"
 )
@@ -56,8 +55,12 @@ var owned = map[string]func() client.Object{
 	"PodDisruptionBudget":     func() client.Object { return &policyv1.PodDisruptionBudget{} },
 }
 
-// Engine reconciles clusters.
-type Engine struct {
+// Engine reconciles the clusters of a kind.
+type Engine[T client.Object] struct {
+	Kind Kind[T]
+	// List is an empty list of clusters.
+	List client.ObjectList
+
 	Reader   observe.Reader
 	Writer   actuate.Writer
 	Recorder events.EventRecorder
@@ -68,31 +71,29 @@ type Engine struct {
 	Schedulers *reservations.Manager
 	// Watches reports whether the operator works in a namespace; nil for all of them.
 	Watches func(namespace string) bool
-	// KeepHistory keeps the states of all attempts in one history.
-	KeepHistory bool
 
 	written statuscache.Cache
 }
 
-// NewEngine returns the reconciler.
-func NewEngine(reader observe.Reader, writer client.Client, recorder events.EventRecorder, now clock.PassiveClock, schedulers *reservations.Manager, config func() resolve.Operator) *Engine {
-	reader.Labels = apache.ClusterFamily.Labels
-	e := &Engine{
-		Reader: reader, Writer: actuate.Writer{Client: writer, Existing: reader.Existing}, Recorder: recorder, Clock: now, Schedulers: schedulers, Operator: config,
+// NewEngine returns the reconciler of a kind.
+func NewEngine[T client.Object](k Kind[T], list client.ObjectList, reader observe.Reader, writer client.Client, recorder events.EventRecorder, now clock.PassiveClock, schedulers *reservations.Manager, config func() resolve.Operator) *Engine[T] {
+	reader.Labels = k.Family().Labels
+	e := &Engine[T]{
+		Kind: k, List: list, Reader: reader, Writer: actuate.Writer{Client: writer, Existing: reader.Existing}, Recorder: recorder, Clock: now, Schedulers: schedulers, Operator: config,
 	}
 	schedulers.Rebuild(e.enterRunning)
 	return e
 }
 
 // forget drops what is remembered of a cluster that is gone.
-func (e *Engine) forget(name types.NamespacedName) {
+func (e *Engine[T]) forget(name types.NamespacedName) {
 	e.written.Forget(name)
-	e.Schedulers.Forget(scheduler.Key{Kind: apache.ClusterFamily.GroupKind(), Namespace: name.Namespace, Name: name.Name})
+	e.Schedulers.Forget(scheduler.Key{Kind: e.Kind.Family().GroupKind(), Namespace: name.Namespace, Name: name.Name})
 }
 
 // Reconcile brings one cluster further: read, decide, act, write the status. Steps that wait for nothing follow each other at once.
-func (e *Engine) Reconcile(ctx context.Context, req reconcile.Request) (ctrl.Result, error) {
-	obj := &v1.SparkCluster{}
+func (e *Engine[T]) Reconcile(ctx context.Context, req reconcile.Request) (ctrl.Result, error) {
+	obj := e.Kind.New()
 	if e.Watches != nil && !e.Watches(req.Namespace) {
 		e.forget(req.NamespacedName)
 		return ctrl.Result{}, nil
@@ -115,21 +116,17 @@ func (e *Engine) Reconcile(ctx context.Context, req reconcile.Request) (ctrl.Res
 }
 
 // step takes one step. next is the cluster as it was stored.
-func (e *Engine) step(ctx context.Context, obj *v1.SparkCluster) (next *v1.SparkCluster, again bool, result ctrl.Result, err error) {
-	policies, record := e.Operator().Policies.For(obj.Namespace), apache.ClusterRecord(obj)
-	defaults := apache.ClusterDefaults(obj, policies.Apply)
-	objections := apache.ClusterObjections(obj, defaults, policies.CheckCluster)
-	var asked answer
-	if len(objections) == 0 && obj.DeletionTimestamp.IsZero() && !apache.ClusterProbe(obj) {
-		if asked, err = e.ask(ctx, obj, record); err != nil {
-			return obj, false, ctrl.Result{}, err
-		}
+func (e *Engine[T]) step(ctx context.Context, obj T) (next T, again bool, result ctrl.Result, err error) {
+	c := e.load(obj)
+	asked, err := e.ask(ctx, obj, c)
+	if err != nil {
+		return obj, false, ctrl.Result{}, err
 	}
-	desired := apache.DesiredCluster(obj, defaults, objections, asked.plugin)
-	if record.State == standalone.Running && asked.problem.Reason != "" {
+	desired, objects := e.Kind.Desired(obj, c, asked.plugin, asked.decoration)
+	if c.Record.State == standalone.Running && asked.problem.Reason != "" {
 		desired.Problem = asked.problem
 	}
-	target, err := targetOf(obj, desired, asked.decoration)
+	target, err := e.targetOf(obj, c, desired, objects)
 	if err != nil {
 		return obj, false, ctrl.Result{}, err
 	}
@@ -138,32 +135,34 @@ func (e *Engine) step(ctx context.Context, obj *v1.SparkCluster) (next *v1.Spark
 		return obj, false, ctrl.Result{}, err
 	}
 	seen.Admission, seen.Placing = asked.Admission, asked.placing
-	plan := standalone.Decide(desired, record, seen)
+	plan := standalone.Decide(desired, c.Record, seen)
 	if len(plan.Actions) > 0 {
 		// A stale cache may not know that the cluster was suspended or resumed, or is another one of the name.
-		if fresh, err := e.Reader.Fresh(ctx, obj, apache.ClusterFamily.GroupVersionKind()); err != nil || !fresh {
+		if fresh, err := e.Reader.Fresh(ctx, obj, e.Kind.Family().GroupVersionKind()); err != nil || !fresh {
 			return obj, false, ctrl.Result{RequeueAfter: raceRetry}, err
 		}
 	}
-	out := standalone.Settle(plan, e.act(ctx, obj, target, plan, asked.seen))
+	out := standalone.Settle(plan, e.act(ctx, obj, c, target, plan, asked.seen))
 	if !out.Record.State.Starts() && out.Record.State != standalone.Running {
-		e.Schedulers.Forget(scheduler.Key{Kind: apache.ClusterFamily.GroupKind(), Namespace: obj.Namespace, Name: obj.Name})
+		e.Schedulers.Forget(scheduler.Key{Kind: e.Kind.Family().GroupKind(), Namespace: obj.GetNamespace(), Name: obj.GetName()})
 	}
-	next, stored, result, err := e.writeStatus(ctx, obj, record, out)
+	next, stored, result, err := e.writeStatus(ctx, obj, c.Record, out)
 	return next, stored && out.Again, result, err
 }
 
+// pods is where the pods of a cluster are.
+func (e *Engine[T]) pods(o T, c standalone.Loaded) observe.ClusterTarget {
+	return observe.ClusterTarget{Owner: e.Kind.Family().Owner(o, ""), Namespace: o.GetNamespace(), Name: o.GetName(), Master: c.Master, Workers: c.Workers}
+}
+
 // targetOf is what to look for of a cluster.
-func targetOf(o *v1.SparkCluster, desired standalone.Cluster, d scheduler.Decoration) (observe.ClusterTarget, error) {
-	t := observe.ClusterTarget{
-		Owner: apache.ClusterFamily.Owner(o, ""), Parts: desired.Parts, Namespace: o.Namespace, Name: o.Name, Optional: desired.Optional,
-		Empty: func(kind string) client.Object { return owned[kind]() },
-	}
-	t.Master, t.Workers = apache.ClusterSets(o.Name)
-	for _, object := range apache.ClusterObjects(o, desired.Defaults, d) {
-		wanted, err := marked(object)
+func (e *Engine[T]) targetOf(o T, c standalone.Loaded, desired standalone.Cluster, objects []spark.Object) (observe.ClusterTarget, error) {
+	t := e.pods(o, c)
+	t.Parts, t.Optional, t.Empty = desired.Parts, desired.Optional, func(kind string) client.Object { return owned[kind]() }
+	for _, object := range objects {
+		wanted, err := marked(object, t.Owner.Labels)
 		if err != nil {
-			return t, fmt.Errorf("build %s of %s/%s: %w", object.GetName(), o.Namespace, o.Name, err)
+			return t, fmt.Errorf("build %s of %s/%s: %w", object.GetName(), o.GetNamespace(), o.GetName(), err)
 		}
 		t.Wanted = append(t.Wanted, wanted)
 	}
@@ -171,7 +170,7 @@ func targetOf(o *v1.SparkCluster, desired standalone.Cluster, d scheduler.Decora
 }
 
 // marked is an object as it is applied: without what only the API server writes, and with a hash of what it says.
-func marked(object runtime.Object) (*unstructured.Unstructured, error) {
+func marked(object runtime.Object, labels lifecycle.Labels) (*unstructured.Unstructured, error) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {
 		return nil, err
@@ -180,11 +179,11 @@ func marked(object runtime.Object) (*unstructured.Unstructured, error) {
 	unstructured.RemoveNestedField(content, "metadata", "creationTimestamp")
 	unstructured.RemoveNestedField(content, "spec", "template", "metadata", "creationTimestamp")
 	wanted := &unstructured.Unstructured{Object: content}
-	return wanted, apache.ClusterFamily.Labels.MarkApplied(wanted)
+	return wanted, labels.MarkApplied(wanted)
 }
 
 // act carries out a plan. The first action that is not done ends it. shown is what the scheduler's plugin was shown.
-func (e *Engine) act(ctx context.Context, o *v1.SparkCluster, t observe.ClusterTarget, plan standalone.Plan, shown scheduler.Snapshot) []standalone.Result {
+func (e *Engine[T]) act(ctx context.Context, o T, c standalone.Loaded, t observe.ClusterTarget, plan standalone.Plan, shown scheduler.Snapshot) []standalone.Result {
 	var results []standalone.Result
 	for _, a := range plan.Actions {
 		var r lifecycle.Result
@@ -201,16 +200,16 @@ func (e *Engine) act(ctx context.Context, o *v1.SparkCluster, t observe.ClusterT
 			}
 		case standalone.Delete:
 			object := owned[a.Ref.Kind]()
-			object.SetNamespace(o.Namespace)
+			object.SetNamespace(o.GetNamespace())
 			object.SetName(a.Ref.Name)
 			object.SetUID(types.UID(a.UID))
 			r = e.Writer.DeleteObject(ctx, object)
 		case standalone.Schedule:
-			r = e.Writer.Schedule(ctx, t.Owner, o.Name, plan.Observation.Admission, shown)
+			r = e.Writer.Schedule(ctx, t.Owner, o.GetName(), plan.Observation.Admission, shown)
 		case standalone.Release:
-			r = e.release(ctx, o, plan.Before)
+			r = e.release(ctx, o, c)
 		case standalone.RemoveFinalizer:
-			r = e.Writer.RemoveFinalizer(ctx, o, apache.ClusterFamily.Finalizer)
+			r = e.Writer.RemoveFinalizer(ctx, o, e.Kind.Family().Finalizer)
 		}
 		results = append(results, standalone.Result{Class: r.Class, Message: r.Message})
 		if r.Class != lifecycle.ClassDone {
@@ -221,11 +220,11 @@ func (e *Engine) act(ctx context.Context, o *v1.SparkCluster, t observe.ClusterT
 }
 
 // writeStatus writes the status if it changed, then records an event for each new state.
-func (e *Engine) writeStatus(ctx context.Context, obj *v1.SparkCluster, before standalone.Record, out standalone.Outcome) (next *v1.SparkCluster, stored bool, result ctrl.Result, err error) {
+func (e *Engine[T]) writeStatus(ctx context.Context, obj T, before standalone.Record, out standalone.Outcome) (next T, stored bool, result ctrl.Result, err error) {
 	result = ctrl.Result{RequeueAfter: out.Requeue}
 	now := e.Clock.Now()
-	next, changed := apache.ClusterStatus(obj, out, now, e.KeepHistory)
-	if !changed || !obj.DeletionTimestamp.IsZero() {
+	next, changed := e.Kind.ToStatus(obj, out, now)
+	if !changed || !obj.GetDeletionTimestamp().IsZero() {
 		return obj, false, result, out.Err
 	}
 	err = e.Writer.PatchStatus(ctx, obj, next)
@@ -233,12 +232,12 @@ func (e *Engine) writeStatus(ctx context.Context, obj *v1.SparkCluster, before s
 		return obj, false, ctrl.Result{RequeueAfter: raceRetry}, nil // its event brings it back; the timer is for a lost one
 	}
 	if err != nil {
-		return obj, false, ctrl.Result{}, fmt.Errorf("patch status of %s/%s: %w", obj.Namespace, obj.Name, err)
+		return obj, false, ctrl.Result{}, fmt.Errorf("patch status of %s/%s: %w", obj.GetNamespace(), obj.GetName(), err)
 	}
 	e.written.Add(next, now)
-	if state := next.Status.CurrentState; state != nil && before.State != out.Record.State {
+	if word, message := e.Kind.State(next); word != "" && before.State != out.Record.State {
 		bad := out.Record.State == standalone.Refused
-		e.Recorder.Eventf(next, nil, eventrecorder.EventType(bad), string(state.CurrentStateSummary), "Reconcile", "%s", state.Message)
+		e.Recorder.Eventf(next, nil, eventrecorder.EventType(bad), word, "Reconcile", "%s", message)
 	}
 	return next, true, result, out.Err
 }

@@ -22,6 +22,7 @@ import (
 
 	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/convert/apache"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/observe"
 	"github.com/firesteel-dev/firesteel/internal/policy"
@@ -108,7 +109,7 @@ func TestRunningPodsStay(t *testing.T) {
 			run := func(registry *scheduler.Registry, policies policy.Set, from lifecycle.SubmitterSource) map[string]corev1.PodTemplateSpec {
 				now := clocktesting.NewFakePassiveClock(time.Date(2026, 11, 27, 9, 0, 0, 0, time.UTC))
 				reader := observe.Reader{Cache: c, Live: c}
-				e := NewEngine(reader, c, events.NewFakeRecorder(100), now, reservations.New(now, nil, scheduler.Order{}), func() resolve.Operator {
+				e := NewEngine(apache.Clusters{}, &v1.SparkClusterList{}, reader, c, events.NewFakeRecorder(100), now, reservations.New(now, nil, scheduler.Order{}), func() resolve.Operator {
 					return resolve.Operator{Registry: registry, Policies: policies, Submitters: from}
 				})
 				for range 3 {

@@ -6,15 +6,11 @@ import (
 	"context"
 	"fmt"
 
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
-	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/internal/admission"
 	"github.com/firesteel-dev/firesteel/internal/attempt"
-	"github.com/firesteel-dev/firesteel/internal/convert/apache"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
-	"github.com/firesteel-dev/firesteel/internal/observe"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/standalone"
@@ -33,39 +29,47 @@ type answer struct {
 	problem lifecycle.Cause
 }
 
-// ask asks the scheduler of a cluster that is to start or that runs. One that another operator has started has none.
-func (e *Engine) ask(ctx context.Context, o *v1.SparkCluster, r standalone.Record) (answer, error) {
-	switch {
+// ask asks the scheduler of a cluster that is to start or that runs. One that another operator has started has none, and it does not matter for
+// what cannot be created, is being deleted or is a probe.
+func (e *Engine[T]) ask(ctx context.Context, o T, c standalone.Loaded) (answer, error) {
+	switch r := c.Record; {
+	case len(c.Objections) > 0, !o.GetDeletionTimestamp().IsZero(), c.Probe:
 	case r.State == standalone.Running && r.Scheduling.Scheduler != "":
-		return e.observe(ctx, o, r)
-	case (r.State == standalone.New || r.State == standalone.Submitted) && !o.Spec.Suspend:
-		return e.admit(ctx, o, r)
+		return e.observe(ctx, o, c)
+	case r.State.Starts() && !c.Suspend:
+		return e.admit(ctx, o, c)
 	}
 	return answer{}, nil
 }
 
-// start is what schedulers know of a cluster. What was chosen before holds for a spec that waits, or that runs.
-func (e *Engine) start(o *v1.SparkCluster, r standalone.Record) admission.Cluster {
-	config := e.Operator()
-	c := admission.Cluster{
-		Built: apache.ClusterBuilt(o, apache.ClusterDefaults(o, config.Policies.For(o.Namespace).Apply)), App: admission.ClusterApp(apache.ClusterFamily.GroupKind(), o), Start: r.Scheduling.Start, QueuedAt: apache.ClusterQueuedAt(o), Now: e.Clock.Now(),
-		Submitter: lifecycle.SubmitterOf(o.Annotations, apache.ClusterFamily.Submitter, config.Submitters),
-	}
-	if r.State == standalone.Running || r.Generation == o.Generation {
-		c.Recorded = r.Scheduling.Choice
-	}
-	return c
+// load reads a cluster under the policies of its namespace.
+func (e *Engine[T]) load(o T) standalone.Loaded {
+	policies := e.Operator().Policies.For(o.GetNamespace())
+	return e.Kind.Load(o, policies.Apply, policies.CheckCluster)
 }
 
-func (e *Engine) asking(config resolve.Operator) attempt.Asking {
+// start is what schedulers know of a cluster. What was chosen before holds for a spec that waits, or that runs.
+func (e *Engine[T]) start(o T, c standalone.Loaded) admission.Cluster {
+	family, r := e.Kind.Family(), c.Record
+	start := admission.Cluster{
+		Built: c.Built, App: admission.ClusterApp(family.GroupKind(), o), Start: r.Scheduling.Start, QueuedAt: c.QueuedAt, Now: e.Clock.Now(),
+		Submitter: lifecycle.SubmitterOf(o.GetAnnotations(), family.Submitter, e.Operator().Submitters),
+	}
+	if r.State == standalone.Running || r.Generation == o.GetGeneration() {
+		start.Recorded = r.Scheduling.Choice
+	}
+	return start
+}
+
+func (e *Engine[T]) asking(config resolve.Operator) attempt.Asking {
 	return attempt.Asking{Registry: config.Registry, Reader: e.Reader, Reservations: e.Schedulers}
 }
 
 // admit asks whether the cluster may start.
-func (e *Engine) admit(ctx context.Context, o *v1.SparkCluster, r standalone.Record) (answer, error) {
+func (e *Engine[T]) admit(ctx context.Context, o T, c standalone.Loaded) (answer, error) {
 	config := e.Operator()
-	candidate, final, err := e.asking(config).Candidate(ctx, o.Namespace, func(annotations map[string]string) (*admission.Candidate, admission.Result) {
-		return e.start(o, r).Candidate(config, annotations)
+	candidate, final, err := e.asking(config).Candidate(ctx, o.GetNamespace(), func(annotations map[string]string) (*admission.Candidate, admission.Result) {
+		return e.start(o, c).Candidate(config, annotations)
 	})
 	if err != nil || candidate == nil {
 		return answer{Admission: final.Admission}, err
@@ -93,27 +97,27 @@ func decorated(c *admission.Candidate, a answer) answer {
 
 // observe asks how far the scheduler has come with the pods of a cluster that runs, and records in the ledger how far they are. An error of its
 // plugin changes nothing.
-func (e *Engine) observe(ctx context.Context, o *v1.SparkCluster, r standalone.Record) (answer, error) {
-	config := e.Operator()
-	candidate := e.start(o, r).Running(config)
+func (e *Engine[T]) observe(ctx context.Context, o T, c standalone.Loaded) (answer, error) {
+	config, name := e.Operator(), c.Record.Scheduling.Scheduler
+	candidate := e.start(o, c).Running(config)
 	if candidate == nil {
 		return answer{problem: lifecycle.Cause{Reason: scheduler.ReasonSchedulerUnknown, Message: fmt.Sprintf(
-			"the cluster was started with the scheduler %q, which this operator does not know any more: it runs on as it is; suspend and resume it for another one", r.Scheduling.Scheduler)}}, nil
+			"the cluster was started with the scheduler %q, which this operator does not know any more: it runs on as it is; suspend and resume it for another one", name)}}, nil
 	}
 	a := decorated(candidate, answer{})
 	if a.Admission = (scheduler.Admission{}); a.problem.Reason != "" {
 		return a, nil
 	}
-	_, observes := config.Registry.Observer(r.Scheduling.Scheduler)
+	_, observes := config.Registry.Observer(name)
 	if !observes && !config.Registry.Quotas() {
 		return a, nil
 	}
-	facts, err := e.facts(ctx, o, candidate.Attempt())
+	facts, err := e.facts(ctx, o, c, candidate.Attempt())
 	if err != nil {
 		return a, err
 	}
 	e.settle(config.Registry, candidate.Attempt(), facts)
-	seen, err := e.asking(config).Observe(ctx, candidate, r.Scheduling.Scheduler, facts)
+	seen, err := e.asking(config).Observe(ctx, candidate, name, facts)
 	if a.seen = seen.Seen; err != nil || a.seen == nil {
 		return a, err
 	}
@@ -121,7 +125,7 @@ func (e *Engine) observe(ctx context.Context, o *v1.SparkCluster, r standalone.R
 		ctrllog.FromContext(ctx).Error(err, "a scheduler plugin cannot observe the cluster")
 		return a, nil
 	}
-	e.Schedulers.SetUnplaced(candidate.Attempt().App.Key(), r.Scheduling.Scheduler, candidate.Attempt().QueuedAt, seen.Observation)
+	e.Schedulers.SetUnplaced(candidate.Attempt().App.Key(), name, candidate.Attempt().QueuedAt, seen.Observation)
 	a.Apply, a.Delete, a.RetryAfter = seen.Apply, seen.Delete, seen.RetryAfter
 	if seen.Waits() {
 		a.placing = lifecycle.Cause{Reason: seen.Reason, Message: seen.Message}
@@ -130,16 +134,14 @@ func (e *Engine) observe(ctx context.Context, o *v1.SparkCluster, r standalone.R
 }
 
 // facts are what schedulers want to know of a cluster's pods.
-func (e *Engine) facts(ctx context.Context, o *v1.SparkCluster, a scheduler.Attempt) (scheduler.PodStatuses, error) {
-	t := observe.ClusterTarget{Owner: apache.ClusterFamily.Owner(o, ""), Namespace: o.Namespace, Name: o.Name}
-	t.Master, t.Workers = apache.ClusterSets(o.Name)
-	facts, err := e.Reader.ClusterPodStatuses(ctx, t, e.Clock.Now())
+func (e *Engine[T]) facts(ctx context.Context, o T, c standalone.Loaded, a scheduler.Attempt) (scheduler.PodStatuses, error) {
+	facts, err := e.Reader.ClusterPodStatuses(ctx, e.pods(o, c), e.Clock.Now())
 	facts.RoomMadeAt, facts.Ahead = e.Schedulers.RoomMadeAt(), e.Schedulers.UnplacedAhead(a.App.Key(), a.Scheduler, a.QueuedAt)
 	return facts, err
 }
 
 // settle records in the ledger how far the pods have come.
-func (e *Engine) settle(registry *scheduler.Registry, a scheduler.Attempt, facts scheduler.PodStatuses) {
+func (e *Engine[T]) settle(registry *scheduler.Registry, a scheduler.Attempt, facts scheduler.PodStatuses) {
 	if !registry.Quotas() {
 		return
 	}
@@ -151,45 +153,45 @@ func (e *Engine) settle(registry *scheduler.Registry, a scheduler.Attempt, facts
 }
 
 // release deletes the scheduler's objects.
-func (e *Engine) release(ctx context.Context, o *v1.SparkCluster, r standalone.Record) lifecycle.Result {
-	plugin, known := e.Operator().Registry.Compiled(r.Scheduling.HeldBy) // it may have been disabled since
+func (e *Engine[T]) release(ctx context.Context, o T, c standalone.Loaded) lifecycle.Result {
+	plugin, known := e.Operator().Registry.Compiled(c.Record.Scheduling.HeldBy) // it may have been disabled since
 	if !known {
 		return lifecycle.Result{Class: lifecycle.ClassDone} // its objects go with the cluster
 	}
-	refs, err := scheduler.Release(plugin, e.start(o, r).Attempt())
+	refs, err := scheduler.Release(plugin, e.start(o, c).Attempt())
 	if err != nil {
 		ctrllog.FromContext(ctx).Error(err, "a scheduler plugin cannot name its objects")
 	}
-	return e.Writer.Release(ctx, apache.ClusterFamily.Owner(o, ""), refs)
+	return e.Writer.Release(ctx, e.Kind.Family().Owner(o, ""), refs)
 }
 
 // enterRunning enters in the ledger what runs already, so that an operator that was restarted reserves nothing twice, and announces what waits, so
 // that it lets none pass.
-func (e *Engine) enterRunning(ctx context.Context) error {
-	var all v1.SparkClusterList
-	if err := e.Reader.Cache.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
+func (e *Engine[T]) enterRunning(ctx context.Context) error {
+	all, err := e.list(ctx, "")
+	if err != nil {
 		return fmt.Errorf("list clusters: %w", err)
 	}
 	config := e.Operator()
-	for i := range all.Items {
-		o := &all.Items[i]
-		r := apache.ClusterRecord(o)
-		if e.Watches != nil && !e.Watches(o.Namespace) {
+	for _, o := range all {
+		if e.Watches != nil && !e.Watches(o.GetNamespace()) {
 			continue
 		}
+		c := e.load(o)
+		r := c.Record
 		if r.State == standalone.Submitted && r.Cause.Reason.WaitsForRoom() {
-			if a := e.start(o, r).Attempt(); !e.Schedulers.Knows(a.App.Key(), a.ID) {
+			if a := e.start(o, c).Attempt(); !e.Schedulers.Knows(a.App.Key(), a.ID) {
 				e.Schedulers.Expect(a.ID)
 			}
 		}
 		if r.State != standalone.Running || r.Scheduling.Scheduler == "" {
 			continue
 		}
-		candidate := e.start(o, r).Running(config)
+		candidate := e.start(o, c).Running(config)
 		if candidate == nil {
 			continue
 		}
-		facts, err := e.facts(ctx, o, candidate.Attempt())
+		facts, err := e.facts(ctx, o, c, candidate.Attempt())
 		if err != nil {
 			return err
 		}

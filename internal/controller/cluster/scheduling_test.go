@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
+	"github.com/firesteel-dev/firesteel/internal/convert/apache"
 	"github.com/firesteel-dev/firesteel/internal/observe"
 	"github.com/firesteel-dev/firesteel/internal/reservations"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
@@ -73,7 +74,7 @@ func TestLedgerIsRebuilt(t *testing.T) {
 			c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(tc.there).Build()
 			now := clocktesting.NewFakePassiveClock(time.Date(2026, 11, 27, 9, 0, 0, 0, time.UTC))
 			schedulers := reservations.New(now, nil, scheduler.Order{AgingBound: time.Minute})
-			e := NewEngine(observe.Reader{Cache: c, Live: c}, c, events.NewFakeRecorder(10), now, schedulers, func() resolve.Operator { return resolve.Operator{Registry: registry} })
+			e := NewEngine(apache.Clusters{}, &v1.SparkClusterList{}, observe.Reader{Cache: c, Live: c}, c, events.NewFakeRecorder(10), now, schedulers, func() resolve.Operator { return resolve.Operator{Registry: registry} })
 			if err := e.enterRunning(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -94,11 +95,12 @@ func TestPodsOfApplicationsConcernNoCluster(t *testing.T) {
 	pod := func(label string) *corev1.Pod {
 		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "pi-0-driver", Labels: map[string]string{label: "pi"}}}
 	}
-	if got := clusterOf(t.Context(), pod(v1.LabelAppName)); len(got) != 0 {
+	find := clusterOf(apache.ClusterFamily.Labels.App)
+	if got := find(t.Context(), pod(v1.LabelAppName)); len(got) != 0 {
 		t.Errorf("the driver of an application concerns %v", got)
 	}
 	want := []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: "jobs", Name: "pi"}}}
-	if diff := cmp.Diff(want, clusterOf(t.Context(), pod(v1.LabelClusterName))); diff != "" {
+	if diff := cmp.Diff(want, find(t.Context(), pod(v1.LabelClusterName))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

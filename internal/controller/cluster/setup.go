@@ -5,8 +5,11 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
@@ -16,29 +19,51 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/internal/actuate"
-	"github.com/firesteel-dev/firesteel/internal/convert/apache"
 	"github.com/firesteel-dev/firesteel/internal/fairqueue"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/operator"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/internal/standalone"
 )
 
-// Kind is the kind of clusters among those of applications (application.Kind).
-type Kind struct {
-	// KeepHistory keeps the states of all attempts in one history.
-	KeepHistory bool
+// Kind translates between one kind of standalone clusters and the model. Its methods are functions of their arguments.
+type Kind[T client.Object] interface {
+	// New returns an empty object.
+	New() T
+	// Family returns what the core knows of the kind.
+	Family() lifecycle.Family
+	// Load returns the cluster under the policies that are in force: apply fills in their defaults, and check says what they have against what
+	// is built with those.
+	Load(o T, apply func(spark.Application) spark.Application, check func(spark.Standalone) []*spark.ConfError) standalone.Loaded
+	// Desired returns what standalone.Decide needs to know of the object itself and of its scheduler's plugin, and the objects that it is to
+	// have, in the order of their parts.
+	Desired(T, standalone.Loaded, scheduler.Descriptor, scheduler.Decoration) (standalone.Cluster, []spark.Object)
+	// ToStatus returns a copy of the object with the status for the outcome; changed is false if it has that already.
+	ToStatus(o T, outcome standalone.Outcome, now time.Time) (next T, changed bool)
+	// State returns the word for the state that a cluster is in, and what explains it; both are empty for one that has no status yet.
+	State(T) (word, message string)
 }
 
-// Family implements application.Kind.
-func (Kind) Family() lifecycle.Family { return apache.ClusterFamily }
+// kind is a kind of clusters among those of applications (application.Kind).
+type kind[T client.Object] struct {
+	Kind[T]
+	list        client.ObjectList
+	addToScheme func(*runtime.Scheme) error
+}
+
+// NewKind returns a kind of clusters among those of applications (application.Kind): an empty list of them, and what adds their types to a scheme.
+func NewKind[T client.Object](k Kind[T], list client.ObjectList, addToScheme func(*runtime.Scheme) error) kind[T] {
+	return kind[T]{k, list, addToScheme}
+}
 
 // AddToScheme implements application.Kind.
-func (Kind) AddToScheme(s *runtime.Scheme) error { return v1.AddToScheme(s) }
+func (k kind[T]) AddToScheme(s *runtime.Scheme) error { return k.addToScheme(s) }
 
 // Owned are empty objects of the kinds that a cluster consists of. The cache holds those that name a cluster.
-func (Kind) Owned() []client.Object {
+func (kind[T]) Owned() []client.Object {
 	all := make([]client.Object, 0, len(owned))
 	for _, empty := range owned {
 		all = append(all, empty())
@@ -47,22 +72,24 @@ func (Kind) Owned() []client.Object {
 }
 
 // Setup implements application.Kind: it adds the controller to the manager.
-func (k Kind) Setup(s *operator.Shared) error {
+func (k kind[T]) Setup(s *operator.Shared) error {
 	now := clock.RealClock{}
 	writer := operator.CountWrites(client.WithFieldOwner(s.Manager.GetClient(), actuate.FieldOwner), s.Metrics, now, s.Manager.GetScheme())
-	engine := NewEngine(s.Reader, writer, s.Recorder, now, s.Schedulers, func() resolve.Operator {
+	engine := NewEngine(k.Kind, k.list, s.Reader, writer, s.Recorder, now, s.Schedulers, func() resolve.Operator {
 		return resolve.Operator{Registry: s.Registry, Policies: s.Policies(), Submitters: s.Config.Submitter.From}
 	})
-	engine.Watches, engine.KeepHistory = s.Namespaces.Watches, k.KeepHistory
+	engine.Watches = s.Namespaces.Watches
+	family := k.Family()
+	concerned := handler.EnqueueRequestsFromMapFunc(clusterOf(family.Labels.App))
 	b := ctrl.NewControllerManagedBy(s.Manager).
-		Named("sparkcluster").
-		For(&v1.SparkCluster{}).
-		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(clusterOf)).
-		WatchesRawSource(source.Channel(s.SchedulerKinds.Events(apache.ClusterFamily.GroupKind()), &handler.EnqueueRequestForObject{})).
+		Named(strings.ToLower(family.Kind)).
+		For(k.New()).
+		Watches(&corev1.Pod{}, concerned).
+		WatchesRawSource(source.Channel(s.SchedulerKinds.Events(family.GroupKind()), &handler.EnqueueRequestForObject{})).
 		WatchesRawSource(s.Namespaces.Source(engine.names)).
 		WithOptions(fairqueue.Options(s.Config.Workers))
 	for _, object := range k.Owned() {
-		b = b.Watches(object, handler.EnqueueRequestsFromMapFunc(clusterOf))
+		b = b.Watches(object, concerned)
 	}
 	if err := b.Complete(engine); err != nil {
 		return fmt.Errorf("set up the controller of clusters: %w", err)
@@ -70,22 +97,37 @@ func (k Kind) Setup(s *operator.Shared) error {
 	return nil
 }
 
-// clusterOf is the cluster that an object names.
-func clusterOf(_ context.Context, o client.Object) []reconcile.Request {
-	name := o.GetLabels()[v1.LabelClusterName]
-	if name == "" {
-		return nil
+// clusterOf finds the cluster that an object names in a label.
+func clusterOf(label string) handler.MapFunc {
+	return func(_ context.Context, o client.Object) []reconcile.Request {
+		name := o.GetLabels()[label]
+		if name == "" {
+			return nil
+		}
+		return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: name}}}
 	}
-	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: name}}}
+}
+
+// list lists the clusters of a namespace, or all with "", in the cache.
+func (e *Engine[T]) list(ctx context.Context, namespace string) ([]T, error) {
+	list, _ := e.List.DeepCopyObject().(client.ObjectList)
+	if err := e.Reader.Cache.List(ctx, list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return nil, err
+	}
+	var all []T
+	err := meta.EachListItem(list, func(o runtime.Object) error {
+		all = append(all, o.(T))
+		return nil
+	})
+	return all, err
 }
 
 // names names the clusters of a namespace, or all with "", in the cache.
-func (e *Engine) names(ctx context.Context, namespace string) ([]types.NamespacedName, error) {
-	var all v1.SparkClusterList
-	err := e.Reader.Cache.List(ctx, &all, client.InNamespace(namespace), client.UnsafeDisableDeepCopy)
-	names := make([]types.NamespacedName, 0, len(all.Items))
-	for i := range all.Items {
-		names = append(names, client.ObjectKeyFromObject(&all.Items[i]))
+func (e *Engine[T]) names(ctx context.Context, namespace string) ([]types.NamespacedName, error) {
+	all, err := e.list(ctx, namespace)
+	names := make([]types.NamespacedName, 0, len(all))
+	for _, o := range all {
+		names = append(names, client.ObjectKeyFromObject(o))
 	}
 	return names, err
 }

@@ -142,7 +142,7 @@ func TestImageOfCluster(t *testing.T) {
 	o := &v1.SparkCluster{}
 	o.Name, o.Spec.RuntimeVersions.SparkVersion = "lab", "4.1.4"
 	o.Spec.SparkConf = map[string]string{spark.ConfImage: "a:{{SPARK_VERSION}}", "spark.kubernetes.driver.container.image": "b:{{SPARK_VERSION}}"}
-	for _, r := range ClusterBuilt(o, nil).Roles {
+	for _, r := range clusterBuilt(o, nil).Roles {
 		d := r.Pod.Spec.Containers[0]
 		if d.Image != "a:4.1.4" || !strings.Contains(d.Env[len(d.Env)-1].Value, `-Dspark.kubernetes.driver.container.image="b:{{SPARK_VERSION}}"`) {
 			t.Errorf("%s: image %s, %v", r.Name, d.Image, d.Env)

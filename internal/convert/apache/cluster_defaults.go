@@ -15,9 +15,9 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/standalone"
 )
 
-// ClusterDefaults are the Spark properties that policies set where a cluster says nothing: those of the policies that are in force (apply), and
+// clusterDefaults are the Spark properties that policies set where a cluster says nothing: those of the policies that are in force (apply), and
 // for a cluster that runs those that it was started with. Others would restart its pods.
-func ClusterDefaults(o *v1.SparkCluster, apply func(spark.Application) spark.Application) map[string]string {
+func clusterDefaults(o *v1.SparkCluster, apply func(spark.Application) spark.Application) map[string]string {
 	if r := ClusterRecord(o); r.State == standalone.Running {
 		return r.Defaults
 	}

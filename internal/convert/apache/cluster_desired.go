@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -34,11 +35,51 @@ var ClusterFamily = lifecycle.Family{
 	Fields:    clusterFields,
 }
 
+// Clusters translates SparkClusters.
+type Clusters struct {
+	// KeepHistory keeps the states of all attempts in one history (mostKept bounds it), instead of those of the current and of the one before.
+	KeepHistory bool
+}
+
+// New returns an empty object.
+func (Clusters) New() *v1.SparkCluster { return &v1.SparkCluster{} }
+
+// Family returns what the core knows of the kind.
+func (Clusters) Family() lifecycle.Family { return ClusterFamily }
+
+// Load returns the cluster under the policies that are in force: apply fills in their defaults, and check says what they have against what is
+// built with those.
+func (Clusters) Load(o *v1.SparkCluster, apply func(spark.Application) spark.Application, check func(spark.Standalone) []*spark.ConfError) standalone.Loaded {
+	c := standalone.Loaded{Record: ClusterRecord(o), Defaults: clusterDefaults(o, apply), Suspend: o.Spec.Suspend, Probe: clusterProbe(o), QueuedAt: clusterQueuedAt(o)}
+	c.Objections, c.Built = ClusterObjections(o, c.Defaults, check), clusterBuilt(o, c.Defaults)
+	c.Master, c.Workers = ClusterSets(o.Name)
+	return c
+}
+
+// Desired returns what standalone.Decide needs to know of the object itself and of its scheduler's plugin, and the objects that it is to have, on
+// whose pods is what the plugin says (d).
+func (Clusters) Desired(o *v1.SparkCluster, c standalone.Loaded, plugin scheduler.Descriptor, d scheduler.Decoration) (standalone.Cluster, []spark.Object) {
+	return DesiredCluster(o, c.Defaults, c.Objections, plugin), ClusterObjects(o, c.Defaults, d)
+}
+
+// ToStatus returns a copy of the object with the status for the outcome; changed is false if it has that already.
+func (k Clusters) ToStatus(o *v1.SparkCluster, out standalone.Outcome, now time.Time) (next *v1.SparkCluster, changed bool) {
+	return ClusterStatus(o, out, now, k.KeepHistory)
+}
+
+// State returns the word for the state that a cluster is in, and what explains it; both are empty for one that has no status yet.
+func (Clusters) State(o *v1.SparkCluster) (word, message string) {
+	if s := o.Status.CurrentState; s != nil {
+		return string(s.CurrentStateSummary), s.Message
+	}
+	return "", ""
+}
+
 // ClusterSets are the names of the StatefulSets of a cluster.
 func ClusterSets(name string) (master, workers string) { return masterName(name), workerName(name) }
 
-// ClusterProbe reports whether the object is the health probe of a previous operator.
-func ClusterProbe(o *v1.SparkCluster) bool {
+// clusterProbe reports whether the object is the health probe of a previous operator.
+func clusterProbe(o *v1.SparkCluster) bool {
 	return strings.EqualFold(o.Labels[v1.LabelSentinel], "true")
 }
 
@@ -50,7 +91,7 @@ func DesiredCluster(o *v1.SparkCluster, defaults map[string]string, objections [
 		Defaults: defaults, SuspendField: clusterFields.Path("suspend"), Problem: problemOf(o, objections),
 		Optional: []standalone.Ref{{Kind: "HorizontalPodAutoscaler", Name: workerName(o.Name) + "-hpa"}, {Kind: "PodDisruptionBudget", Name: workerName(o.Name) + "-pdb"}},
 	}
-	c.Probe = ClusterProbe(o)
+	c.Probe = clusterProbe(o)
 	size := o.Spec.ClusterTolerations.InstanceConfig
 	filled := withDefaults(o, defaults)
 	for _, object := range ClusterObjects(filled, nil, scheduler.Decoration{}) {
@@ -102,7 +143,7 @@ func ClusterObjections(o *v1.SparkCluster, defaults map[string]string, check fun
 	if problems := clusterProblems(o); len(problems) > 0 || check == nil {
 		return problems
 	}
-	return check(ClusterBuilt(o, defaults))
+	return check(clusterBuilt(o, defaults))
 }
 
 // clusterProblems are what is wrong with a spec.
@@ -161,8 +202,8 @@ func fieldsOfRoles() spark.Fields {
 	return fields
 }
 
-// ClusterBuilt is what is built of a cluster with the defaults of policies, as far as it is limited.
-func ClusterBuilt(o *v1.SparkCluster, defaults map[string]string) spark.Standalone {
+// clusterBuilt is what is built of a cluster with the defaults of policies, as far as it is limited.
+func clusterBuilt(o *v1.SparkCluster, defaults map[string]string) spark.Standalone {
 	o = withDefaults(o, defaults)
 	c := clusterOf(o)
 	built := spark.Standalone{Namespace: o.Namespace, Conf: o.Spec.SparkConf, Defaults: defaults, Fields: clusterFields}

@@ -90,7 +90,7 @@ func wantedText(o *v1.SparkCluster, defaults map[string]string) string {
 
 // defaults are those of a cluster.
 func (h *clusterHistory) defaults(o *v1.SparkCluster) map[string]string {
-	return ClusterDefaults(o, func(app spark.Application) spark.Application {
+	return clusterDefaults(o, func(app spark.Application) spark.Application {
 		app.Conf = map[string]string{"spark.preset": h.preset}
 		return app
 	})

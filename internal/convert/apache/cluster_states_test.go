@@ -146,8 +146,8 @@ func TestHistoryOfClusters(t *testing.T) {
 			if diff := cmp.Diff(tc.want, slices.Sorted(maps.Keys(s.StateTransitionHistory))); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
-			if began := instantOf(s.StateTransitionHistory["3"].LastTransitionTime); !ClusterQueuedAt(w.cluster).Equal(began) {
-				t.Errorf("%s: queued at %s, began at %s", tc.reason, ClusterQueuedAt(w.cluster), began)
+			if began := instantOf(s.StateTransitionHistory["3"].LastTransitionTime); !clusterQueuedAt(w.cluster).Equal(began) {
+				t.Errorf("%s: queued at %s, began at %s", tc.reason, clusterQueuedAt(w.cluster), began)
 			}
 			if trimmed := len(s.PreviousAttemptSummary.StateTransitionHistory) == 3; trimmed == tc.keep {
 				t.Errorf("%s: %+v", tc.reason, s.PreviousAttemptSummary)

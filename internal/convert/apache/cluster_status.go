@@ -103,8 +103,8 @@ func ClusterPods(o *v1.SparkCluster) *standalone.Pods {
 	return &standalone.Pods{Master: count(o.Status.Pods.Master), Workers: count(o.Status.Pods.Workers)}
 }
 
-// ClusterQueuedAt is since when a cluster waits for its start: the first since it was created, and those after it since they began.
-func ClusterQueuedAt(o *v1.SparkCluster) time.Time {
+// clusterQueuedAt is since when a cluster waits for its start: the first since it was created, and those after it since they began.
+func clusterQueuedAt(o *v1.SparkCluster) time.Time {
 	if s := o.Status.Scheduling; s == nil || s.Start <= 1 {
 		return o.CreationTimestamp.Time
 	}
