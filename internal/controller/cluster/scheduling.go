@@ -168,14 +168,10 @@ func (e *Engine[T]) release(ctx context.Context, o T, c standalone.Loaded) lifec
 // enterRunning enters in the ledger what runs already, so that an operator that was restarted reserves nothing twice, and announces what waits, so
 // that it lets none pass.
 func (e *Engine[T]) enterRunning(ctx context.Context) error {
-	all, err := e.list(ctx, "")
-	if err != nil {
-		return fmt.Errorf("list clusters: %w", err)
-	}
 	config := e.Operator()
-	for _, o := range all {
+	return e.each(ctx, "", func(o T) error {
 		if e.Watches != nil && !e.Watches(o.GetNamespace()) {
-			continue
+			return nil
 		}
 		c := e.load(o)
 		r := c.Record
@@ -185,11 +181,11 @@ func (e *Engine[T]) enterRunning(ctx context.Context) error {
 			}
 		}
 		if r.State != standalone.Running || r.Scheduling.Scheduler == "" {
-			continue
+			return nil
 		}
 		candidate := e.start(o, c).Running(config)
 		if candidate == nil {
-			continue
+			return nil
 		}
 		facts, err := e.facts(ctx, o, c, candidate.Attempt())
 		if err != nil {
@@ -198,6 +194,6 @@ func (e *Engine[T]) enterRunning(ctx context.Context) error {
 		if a := candidate.Attempt(); !e.Schedulers.Knows(a.App.Key(), a.ID) {
 			e.Schedulers.Enter(a, scheduler.ProgressOf(facts))
 		}
-	}
-	return nil
+		return nil
+	})
 }

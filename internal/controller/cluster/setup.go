@@ -108,26 +108,20 @@ func clusterOf(label string) handler.MapFunc {
 	}
 }
 
-// list lists the clusters of a namespace, or all with "", in the cache.
-func (e *Engine[T]) list(ctx context.Context, namespace string) ([]T, error) {
+// each visits the clusters of a namespace, or all with "", in the cache.
+func (e *Engine[T]) each(ctx context.Context, namespace string, visit func(T) error) error {
 	list, _ := e.List.DeepCopyObject().(client.ObjectList)
 	if err := e.Reader.Cache.List(ctx, list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
-		return nil, err
+		return fmt.Errorf("list clusters: %w", err)
 	}
-	var all []T
-	err := meta.EachListItem(list, func(o runtime.Object) error {
-		all = append(all, o.(T))
-		return nil
-	})
-	return all, err
+	return meta.EachListItem(list, func(o runtime.Object) error { return visit(o.(T)) })
 }
 
-// names names the clusters of a namespace, or all with "", in the cache.
-func (e *Engine[T]) names(ctx context.Context, namespace string) ([]types.NamespacedName, error) {
-	all, err := e.list(ctx, namespace)
-	names := make([]types.NamespacedName, 0, len(all))
-	for _, o := range all {
+// names names the clusters that each visits.
+func (e *Engine[T]) names(ctx context.Context, namespace string) (names []types.NamespacedName, err error) {
+	err = e.each(ctx, namespace, func(o T) error {
 		names = append(names, client.ObjectKeyFromObject(o))
-	}
+		return nil
+	})
 	return names, err
 }

@@ -46,15 +46,13 @@ func (e *Engine[S, R]) schedules(leads <-chan struct{}) metrics.ScheduleSource {
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), scrapePatience)
 		defer cancel()
-		all, err := e.list(ctx, "")
-		if err != nil {
-			ctrllog.Log.Error(err, "cannot list schedules for metrics")
-			return
-		}
-		for _, o := range all {
+		err := e.each(ctx, "", func(o S) {
 			if e.Watches == nil || e.Watches(o.GetNamespace()) {
 				each(subjectOf(o), e.Kind.State(o))
 			}
+		})
+		if err != nil {
+			ctrllog.Log.Error(err, "cannot list schedules for metrics")
 		}
 	}
 }

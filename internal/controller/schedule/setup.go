@@ -93,27 +93,21 @@ func indexed[S, R client.Object](k Kind[S, R]) client.IndexerFunc {
 	}
 }
 
-// list lists the schedules of a namespace, or all with "", in the cache.
-func (e *Engine[S, R]) list(ctx context.Context, namespace string) ([]S, error) {
+// each visits the schedules of a namespace, or all with "", in the cache.
+func (e *Engine[S, R]) each(ctx context.Context, namespace string, visit func(S)) error {
 	list, _ := e.Schedules.DeepCopyObject().(client.ObjectList)
 	if err := e.Reader.Cache.List(ctx, list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
-		return nil, err
+		return err
 	}
-	var all []S
-	err := meta.EachListItem(list, func(o runtime.Object) error {
-		all = append(all, o.(S))
+	return meta.EachListItem(list, func(o runtime.Object) error {
+		visit(o.(S))
 		return nil
 	})
-	return all, err
 }
 
-// names names the schedules of a namespace, or all with "", in the cache.
-func (e *Engine[S, R]) names(ctx context.Context, namespace string) ([]types.NamespacedName, error) {
-	all, err := e.list(ctx, namespace)
-	names := make([]types.NamespacedName, 0, len(all))
-	for _, o := range all {
-		names = append(names, client.ObjectKeyFromObject(o))
-	}
+// names names the schedules that each visits.
+func (e *Engine[S, R]) names(ctx context.Context, namespace string) (names []types.NamespacedName, err error) {
+	err = e.each(ctx, namespace, func(o S) { names = append(names, client.ObjectKeyFromObject(o)) })
 	return names, err
 }
 
