@@ -52,7 +52,7 @@ func (Clusters) Family() lifecycle.Family { return ClusterFamily }
 func (Clusters) Load(o *v1.SparkCluster, apply func(spark.Application) spark.Application, check func(spark.Standalone) []*spark.ConfError) standalone.Loaded {
 	c := standalone.Loaded{Record: ClusterRecord(o), Defaults: clusterDefaults(o, apply), Suspend: o.Spec.Suspend, Probe: clusterProbe(o), QueuedAt: clusterQueuedAt(o)}
 	c.Objections, c.Built = ClusterObjections(o, c.Defaults, check), clusterBuilt(o, c.Defaults)
-	c.Master, c.Workers = ClusterSets(o.Name)
+	c.Master, c.Workers = masterName(o.Name), workerName(o.Name)
 	return c
 }
 
@@ -74,9 +74,6 @@ func (Clusters) State(o *v1.SparkCluster) (word, message string) {
 	}
 	return "", ""
 }
-
-// ClusterSets are the names of the StatefulSets of a cluster.
-func ClusterSets(name string) (master, workers string) { return masterName(name), workerName(name) }
 
 // clusterProbe reports whether the object is the health probe of a previous operator.
 func clusterProbe(o *v1.SparkCluster) bool {
