@@ -19,6 +19,7 @@ repo=$(cd "$here/../.." && pwd)
 . "$here/base.sh"
 . "$here/pyspark.sh"
 . "$here/spark.sh"
+. "$here/classes.sh"
 . "$here/operator.sh"
 cache=$(cache_dir)/images
 

@@ -14,7 +14,7 @@ check_spark_version() {
 spark() {
   local version=${1:-$spark_default_version} archive
   check_spark_version "$version"
-  local sources=("$here"/{build,base,pyspark,spark}.sh "$here"/{base.sha256,pyspark.txt} "$here"/../tools/maven.sh "$here"/go.sum "$here"/oci/*.go)
+  local sources=("$here"/{build,base,pyspark,spark,classes}.sh "$here"/{base.sha256,pyspark.txt} "$here"/../tools/maven.sh "$here"/go.sum "$here"/oci/*.go)
   mapfile -t -O "${#sources[@]}" sources < <(find "$here/spark" -type f | sort)
   archive=$cache/spark-$version-$(key "${sources[@]}").tar
   [ -e "$archive" ] || build_spark "$version" "$archive"
@@ -38,6 +38,7 @@ build_spark() {
   layer_tar -C "$(spark_tree "$version")" -cf "$work/spark.tar" .
   add_own_files "$(spark_tree "$version")/opt/spark/jars" "$work/own"
   add_spark_connect "$version" "$work/own"
+  archive_classes "$base" "$(spark_tree "$version")" "$work/own"
   layer_tar -C "$work/own" -cf "$work/own.tar" opt
   local platform
   platform=linux/$(go env GOARCH)

@@ -17,16 +17,26 @@ if [ -n "${HADOOP_HOME:-}" ] && [ -z "${SPARK_DIST_CLASSPATH:-}" ]; then
 fi
 export SPARK_DIST_CLASSPATH=${SPARK_DIST_CLASSPATH:-}
 
+# The archive of Spark's classes (hack/image/classes.sh), and the jar that the class path must begin with then. Of an archive that does not fit,
+# because the options of the application are others, Java says nothing and takes nothing.
+archive=$home/classes/spark.jsa archived=$home/classes/spark.jar
+share=(-XX:SharedArchiveFile="$archive" -Xlog:cds=off -Xlog:cds+dynamic=off)
+
 run_driver() {
+  if [ -e "$archive" ] && ! grep -qsF spark.driver.extraClassPath "${SPARK_CONF_DIR:-$home/conf}/spark.properties"; then
+    export SPARK_SUBMIT_OPTS="${share[*]} ${SPARK_SUBMIT_OPTS:-}"
+    set -- --driver-class-path "$archived" "$@"
+  fi
   exec tini -s -- "$home/bin/spark-submit" \
     --conf "spark.driver.bindAddress=$SPARK_DRIVER_BIND_ADDRESS" \
     --conf "spark.executorEnv.SPARK_DRIVER_POD_IP=$SPARK_DRIVER_BIND_ADDRESS" \
     --deploy-mode client "$@"
 }
 
-# executor_class_path joins what is set, configuration first and the working directory last.
+# executor_class_path joins what is set, configuration before Spark and the working directory last.
 executor_class_path() {
   local part path=
+  [ ! -e "$archive" ] || path=$archived
   for part in "${SPARK_CONF_DIR:-$home/conf}" "${HADOOP_CONF_DIR:-}" "${SPARK_CLASSPATH:-}" "$home/jars/*" \
     "${SPARK_EXTRA_CLASSPATH:-}" "$PWD" "$SPARK_DIST_CLASSPATH"; do
     [ -z "$part" ] || path+=${path:+:}$part
@@ -36,6 +46,7 @@ executor_class_path() {
 
 run_executor() {
   local name options=()
+  [ ! -e "$archive" ] || options=("${share[@]}")
   # SPARK_JAVA_OPT_0, _1, ... _10 in the order of their numbers
   while read -r name; do options+=("${!name}"); done < <(compgen -e SPARK_JAVA_OPT_ | sort -t_ -k4,4n)
   exec tini -s -- "${JAVA_HOME:-/usr}/bin/java" "${options[@]}" \
