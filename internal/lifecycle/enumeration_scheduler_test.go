@@ -3,7 +3,6 @@
 package lifecycle_test
 
 import (
-	"runtime/debug"
 	"slices"
 	"testing"
 
@@ -16,7 +15,6 @@ import (
 // scheduler has a word about the driver; with the scheduler that has the objects, with another that
 // was chosen since, and with one that cannot be asked.
 func TestEnumerationOfSchedulers(t *testing.T) {
-	defer debug.SetGCPercent(debug.SetGCPercent(800))
 	enumerate(t, "enumeration-schedulers", "schedulers: ", func(c *checker, state lifecycle.State) {
 		answers := [][]scheduler.Admission{domain.GangAdmissions(), domain.PlainAdmissions(), domain.Admissions()}
 		if !state.Starting() {
