@@ -135,6 +135,7 @@ fmt: ## gofmt and import order
 lint: ## The import law, the budgets and the usual suspects
 	@# its cache remembers paths, so that checkouts that share one are told each other's findings; a new clone in the same place finds it
 	GOGC=200 GOLANGCI_LINT_CACHE=$${FIRESTEEL_CACHE:-$${XDG_CACHE_HOME:-$$HOME/.cache}/firesteel}/lint$(subst /,-,$(CURDIR)) "$$($(TOOLS) golangci-lint)/golangci-lint" run --allow-serial-runners
+	@without=$$(git grep -L --untracked '^// SPDX-License-Identifier: Apache-2.0$$' -- '*.go') || true; [ -z "$$without" ] || { echo "$$without: the line // SPDX-License-Identifier: Apache-2.0 is missing" >&2; exit 1; }
 
 .PHONY: vulncheck
 vulncheck: ## Known vulnerabilities in what the programs call; needs their database (GOVULNDB=URL for a copy; VULNCHECK_OFFLINE=1 leaves it out)

@@ -11,9 +11,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"sigs.k8s.io/yaml"
-
 	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/yaml"
 
 	"github.com/firesteel-dev/firesteel/test/bench/internal/ground"
 	"github.com/firesteel-dev/firesteel/test/bench/internal/limit"
