@@ -108,11 +108,11 @@ load_images() {
   wait "$load"
 }
 
-# go_test NAME ARGS... runs go test. Lint has vetted already.
+# go_test NAME ARGS... runs go test. Lint has vetted already, and nobody debugs these programs: linked without what debuggers read they take a third less.
 go_test() {
   local name=$1
   shift
-  "$runner" --format pkgname --format-hide-empty-pkg --jsonfile "$report/go-$name.json" -- -vet=off ${RUN:+-run="$RUN"} "$@"
+  "$runner" --format pkgname --format-hide-empty-pkg --jsonfile "$report/go-$name.json" -- -vet=off -ldflags='-s -w' ${RUN:+-run="$RUN"} "$@"
 }
 
 # module_tests NAME FOLDER runs the tests of another module.

@@ -22,7 +22,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/observe"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
-	"github.com/firesteel-dev/firesteel/internal/testutil"
+	"github.com/firesteel-dev/firesteel/internal/testutil/apiserver"
 	"github.com/firesteel-dev/firesteel/test/golden"
 )
 
@@ -115,7 +115,7 @@ func TestAdopt(t *testing.T) {
 
 // Wherever the command is interrupted, no second driver starts, and the same command goes on.
 func TestAdoptGoesOn(t *testing.T) {
-	for name, denied := range map[string]testutil.Request{
+	for name, denied := range map[string]apiserver.Request{
 		"before the driver is marked":  {Verb: "patch", Resource: "pods", Name: sparkPiDriver},
 		"before an executor is marked": {Verb: "patch", Resource: "pods", Name: "pi-exec-1"},
 		"before the application":       {Verb: "create", Resource: "sparkapplications"},
@@ -258,7 +258,7 @@ func TestAdoptRefuses(t *testing.T) {
 				objects = append(objects, tc.beside)
 			}
 			a := newAPI(t, objects...)
-			a.Deny(testutil.Request{Namespace: "denied"})
+			a.Deny(apiserver.Request{Namespace: "denied"})
 			args := tc.args
 			if args == "" {
 				args = sparkPiDriver

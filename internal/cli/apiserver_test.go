@@ -21,7 +21,7 @@ import (
 	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
-	"github.com/firesteel-dev/firesteel/internal/testutil"
+	"github.com/firesteel-dev/firesteel/internal/testutil/apiserver"
 )
 
 var (
@@ -41,20 +41,20 @@ func TestMain(m *testing.M) {
 }
 
 // newAPI starts an API server that kubectl's configuration points to. The real one is in test/integration.
-func newAPI(t *testing.T, objects ...client.Object) *testutil.APIServer {
+func newAPI(t *testing.T, objects ...client.Object) *apiserver.Server {
 	t.Helper()
-	return serving(t, testutil.NewAPIServer, objects)
+	return serving(t, apiserver.New, objects)
 }
 
 // newMemoryAPI starts one for a test in a bubble of testing/synctest. The clock there goes on only when everybody waits, so that a timeout
 // is over after all answers have come, however busy the machine is.
-func newMemoryAPI(t *testing.T, objects ...client.Object) *testutil.APIServer {
+func newMemoryAPI(t *testing.T, objects ...client.Object) *apiserver.Server {
 	t.Helper()
-	return serving(t, testutil.NewAPIServerInMemory, objects)
+	return serving(t, apiserver.NewInMemory, objects)
 }
 
 // serving starts an API server in one of the ways in which testutil has it.
-func serving(t *testing.T, begin func(*testing.T, []schema.GroupVersionKind, ...client.Object) *testutil.APIServer, objects []client.Object) *testutil.APIServer {
+func serving(t *testing.T, begin func(*testing.T, []schema.GroupVersionKind, ...client.Object) *apiserver.Server, objects []client.Object) *apiserver.Server {
 	t.Helper()
 	kinds := []schema.GroupVersionKind{applicationKind, scheduleKind, serverKind, apacheKind, clusterKind, appsv1.SchemeGroupVersion.WithKind("Deployment"),
 		appsv1.SchemeGroupVersion.WithKind("StatefulSet"), networkingv1.SchemeGroupVersion.WithKind("NetworkPolicy"),
@@ -69,8 +69,8 @@ func serving(t *testing.T, begin func(*testing.T, []schema.GroupVersionKind, ...
 }
 
 // request is what is asked of all objects of a resource.
-func request(verb, resource string) testutil.Request {
-	return testutil.Request{Verb: verb, Resource: resource}
+func request(verb, resource string) apiserver.Request {
+	return apiserver.Request{Verb: verb, Resource: resource}
 }
 
 // useServer writes a kubeconfig for a server and namespace jobs.

@@ -27,12 +27,13 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/internal/testutil"
+	"github.com/firesteel-dev/firesteel/internal/testutil/apiserver"
 )
 
 // lab is a connect command that runs against a fake cluster, whose pods say their UID to every line that they are told.
 type lab struct {
 	t   *testing.T
-	api *testutil.APIServer
+	api *apiserver.Server
 	// tunnels are the pods to which one was opened.
 	tunnels chan string
 	// cut ends the current tunnel.

@@ -25,7 +25,7 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/inspect"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
-	"github.com/firesteel-dev/firesteel/internal/testutil"
+	"github.com/firesteel-dev/firesteel/internal/testutil/apiserver"
 )
 
 // served is a server of namespace jobs that takes clients.
@@ -91,7 +91,7 @@ func TestConnectRefuses(t *testing.T) {
 		reason  string
 		objects []client.Object
 		args    string
-		deny    []testutil.Request
+		deny    []apiserver.Request
 		code    int
 		want    string
 	}{
@@ -107,16 +107,16 @@ func TestConnectRefuses(t *testing.T) {
 		"no such": {"as the other commands", []client.Object{served("notebook")}, "notebooks", nil, 1, "error: there is no SparkConnect \"notebooks\" in namespace jobs; did you mean notebook?\n"},
 		"no name": {"where others are", nil, "nb", nil, 1, "error: there is no SparkConnect \"nb\" in namespace jobs; kubectl spark list sparkconn -A shows all\n"},
 		"reader": {
-			"the right that is missing", []client.Object{served("nb")}, "nb", []testutil.Request{request("get", "sparkconnects")}, 1,
+			"the right that is missing", []client.Object{served("nb")}, "nb", []apiserver.Request{request("get", "sparkconnects")}, 1,
 			"error: you may not get sparkconnects.sparkoperator.k8s.io in namespace jobs: an administrator can give you that right (kubectl auth can-i get sparkconnects.sparkoperator.k8s.io -n jobs)\n",
 		},
 		"may not wake": {
-			"the right that is missing", []client.Object{served("nb", idle(stopped))}, "nb", []testutil.Request{request("patch", "sparkconnects")}, 1,
+			"the right that is missing", []client.Object{served("nb", idle(stopped))}, "nb", []apiserver.Request{request("patch", "sparkconnects")}, 1,
 			"server jobs/nb was stopped at 2026-11-22T09:00:00Z because it was idle; waking it\n" +
 				"error: you may not patch sparkconnects.sparkoperator.k8s.io in namespace jobs: an administrator can give you that right, which the cluster role edit has with the operator's roles for users (kubectl auth can-i patch sparkconnects.sparkoperator.k8s.io -n jobs)\n",
 		},
 		"no pods": {
-			"the right that is missing", []client.Object{served("nb")}, "nb", []testutil.Request{request("get", "pods")}, 1,
+			"the right that is missing", []client.Object{served("nb")}, "nb", []apiserver.Request{request("get", "pods")}, 1,
 			"error: you may not get pods in namespace jobs: an administrator can give you that right (kubectl auth can-i get pods -n jobs)\n",
 		},
 		"bad port":    {"a port", nil, "nb --port 70000", nil, 1, "error: --port: must be a port, from 1 to 65535\n"},

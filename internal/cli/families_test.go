@@ -18,7 +18,7 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	family "github.com/firesteel-dev/firesteel/internal/convert/apache"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
-	"github.com/firesteel-dev/firesteel/internal/testutil"
+	"github.com/firesteel-dev/firesteel/internal/testutil/apiserver"
 )
 
 // ofApache is an application of spark.apache.org whose driver runs, an hour old.
@@ -102,16 +102,16 @@ func TestOneFamily(t *testing.T) {
 	for name, begin := range map[string]func(t *testing.T){
 		"NotInstalled": func(t *testing.T) {
 			t.Helper()
-			useServer(t, testutil.NewAPIServer(t, []schema.GroupVersionKind{applicationKind, corev1.SchemeGroupVersion.WithKind("Pod")}, pi).URL)
+			useServer(t, apiserver.New(t, []schema.GroupVersionKind{applicationKind, corev1.SchemeGroupVersion.WithKind("Pod")}, pi).URL)
 		},
 		"OtherForbidden": func(t *testing.T) { // who may read the other one sees that
 			t.Helper()
 			o := ofApache("pi")
-			newAPI(t, inState("hidden", v1beta2.ApplicationStateRunning), o).Deny(testutil.Request{Group: v1beta2.GroupVersion.Group})
+			newAPI(t, inState("hidden", v1beta2.ApplicationStateRunning), o).Deny(apiserver.Request{Group: v1beta2.GroupVersion.Group})
 		},
 		"Forbidden": func(t *testing.T) {
 			t.Helper()
-			newAPI(t, pi, ofApache("etl")).Deny(testutil.Request{Group: v1.SchemeGroupVersion.Group})
+			newAPI(t, pi, ofApache("etl")).Deny(apiserver.Request{Group: v1.SchemeGroupVersion.Group})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/config"
-	"github.com/firesteel-dev/firesteel/internal/testutil"
+	"github.com/firesteel-dev/firesteel/internal/testutil/apiserver"
 )
 
 // operatorWith is what an installation has of its configuration: the Deployment, and the ConfigMap that it mounts.
@@ -46,7 +46,7 @@ func TestExplainConsidersTheConfiguration(t *testing.T) {
 	keyless.Data = nil
 	cases := map[string]struct {
 		reason   string
-		prepare  func(*testutil.APIServer)
+		prepare  func(*apiserver.Server)
 		args     []string
 		says     []string
 		mustNot  string
@@ -54,15 +54,15 @@ func TestExplainConsidersTheConfiguration(t *testing.T) {
 		wantCode int
 	}{
 		"Found": {
-			reason: "the Deployment says which ConfigMap", prepare: func(a *testutil.APIServer) { a.Put(deployment); a.Put(stored) },
+			reason: "the Deployment says which ConfigMap", prepare: func(a *apiserver.Server) { a.Put(deployment); a.Put(stored) },
 			says: []string{refused}, mustNot: ignored,
 		},
 		"Elsewhere": {
-			reason: "the flag says where", prepare: func(a *testutil.APIServer) { a.Put(elsewhere); a.Put(other) },
+			reason: "the flag says where", prepare: func(a *apiserver.Server) { a.Put(elsewhere); a.Put(other) },
 			args: []string{"--operator", "platform/controller"}, says: []string{refused}, mustNot: ignored,
 		},
 		"File": {
-			reason: "a file wins and no one is asked", prepare: func(a *testutil.APIServer) { a.Deny(request("get", "deployments")) },
+			reason: "a file wins and no one is asked", prepare: func(a *apiserver.Server) { a.Deny(request("get", "deployments")) },
 			args: []string{"--config", "testdata/strict.yaml"}, says: []string{refused}, mustNot: ignored,
 		},
 		"NoFile": {
@@ -72,24 +72,24 @@ func TestExplainConsidersTheConfiguration(t *testing.T) {
 			reason: "installed by another name", says: []string{`deployments.apps "spark-operator-controller" not found`, ignored}, mustNot: refused,
 		},
 		"Forbidden": {
-			reason: "most users may not", prepare: func(a *testutil.APIServer) { a.Put(deployment); a.Put(stored); a.Deny(request("get", "configmaps")) },
+			reason: "most users may not", prepare: func(a *apiserver.Server) { a.Put(deployment); a.Put(stored); a.Deny(request("get", "configmaps")) },
 			says: []string{"you may not get configmaps in namespace spark-operator", ignored}, mustNot: refused,
 		},
 		"Unmounted": {
-			reason: "not our Deployment", prepare: func(a *testutil.APIServer) { a.Put(unmounted) }, says: []string{`no volume "config"`, ignored}, mustNot: refused,
+			reason: "not our Deployment", prepare: func(a *apiserver.Server) { a.Put(unmounted) }, says: []string{`no volume "config"`, ignored}, mustNot: refused,
 		},
 		"Gone": {
-			reason: "the ConfigMap is not there", prepare: func(a *testutil.APIServer) { a.Put(deployment) }, says: []string{`"settings-5f6b" not found`, ignored}, mustNot: refused,
+			reason: "the ConfigMap is not there", prepare: func(a *apiserver.Server) { a.Put(deployment) }, says: []string{`"settings-5f6b" not found`, ignored}, mustNot: refused,
 		},
 		"Keyless": {
-			reason: "the ConfigMap is another's", prepare: func(a *testutil.APIServer) { a.Put(deployment); a.Put(keyless) },
+			reason: "the ConfigMap is another's", prepare: func(a *apiserver.Server) { a.Put(deployment); a.Put(keyless) },
 			says: []string{"settings-5f6b has no config.yaml", ignored}, mustNot: refused,
 		},
 		"Wrong": {
-			reason: "of another version", prepare: func(a *testutil.APIServer) { a.Put(deployment); a.Put(wrong) }, says: []string{`unknown field "policy"`, ignored}, mustNot: refused,
+			reason: "of another version", prepare: func(a *apiserver.Server) { a.Put(deployment); a.Put(wrong) }, says: []string{`unknown field "policy"`, ignored}, mustNot: refused,
 		},
 		"UnknownScheduler": {
-			reason: "the operator has a plugin that this program lacks", prepare: func(a *testutil.APIServer) { a.Put(deployment); a.Put(unknown) },
+			reason: "the operator has a plugin that this program lacks", prepare: func(a *apiserver.Server) { a.Put(deployment); a.Put(unknown) },
 			says: []string{`"own" is not a known scheduler`, ignored},
 		},
 		"NoNamespace": {

@@ -19,7 +19,7 @@ import (
 
 	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
-	"github.com/firesteel-dev/firesteel/internal/testutil"
+	"github.com/firesteel-dev/firesteel/internal/testutil/apiserver"
 )
 
 var elasticQuotaKind = schema.GroupVersionKind{Group: "scheduling.x-k8s.io", Version: "v1alpha1", Kind: "ElasticQuota"}
@@ -53,7 +53,7 @@ func twoCores(o *v1.SparkCluster) {
 }
 
 // linesToSee is a cluster in which applications wait for a ResourceQuota, and others for what namespaces share.
-func linesToSee(t *testing.T, settings string) *testutil.APIServer {
+func linesToSee(t *testing.T, settings string) *apiserver.Server {
 	t.Helper()
 	cores := func(n string) corev1.ResourceList { return corev1.ResourceList{"requests.cpu": resource.MustParse(n)} }
 	deployment, stored := operatorWith(configHead + "batchScheduler: {enabled: [kube, coscheduling, volcano], quota: {" + settings + "}}\n")
@@ -81,7 +81,7 @@ func TestQueueShowsPositions(t *testing.T) {
 		reason   string
 		settings string
 		args     []string
-		prepare  func(*testutil.APIServer)
+		prepare  func(*apiserver.Server)
 		want     map[string]map[string]int
 		errOut   string
 	}{
@@ -98,12 +98,12 @@ func TestQueueShowsPositions(t *testing.T) {
 		},
 		"Fair": {
 			reason: "the other namespace uses less of its min, although its application has waited for less", settings: enforced + ", order: FairShare", args: []string{"-n", "lab"},
-			prepare: func(a *testutil.APIServer) { a.Put(share("etl", "4", "20", "3500m")) },
+			prepare: func(a *apiserver.Server) { a.Put(share("etl", "4", "20", "3500m")) },
 			want:    map[string]map[string]int{"other": {sum: 2, "lab the min of ElasticQuota share cpu": 1}},
 		},
 		"Unseen": {
 			reason: "who may not see the others learns no wrong position", settings: enforced, args: []string{"-n", "etl"},
-			prepare: func(a *testutil.APIServer) { a.Deny(testutil.Request{Verb: "list", Resource: "elasticquotas"}) },
+			prepare: func(a *apiserver.Server) { a.Deny(apiserver.Request{Verb: "list", Resource: "elasticquotas"}) },
 			want:    map[string]map[string]int{"borrower": nil}, errOut: "positions in the lines of quotas are not known",
 		},
 		"Off": {reason: "there are no lines", settings: "mode: Off", args: []string{"-n", "etl"}, want: map[string]map[string]int{"borrower": nil}},
@@ -159,7 +159,7 @@ func TestExplainShowsWhoBlocks(t *testing.T) {
 		reason, name string
 		settings     string
 		args         []string
-		deny         testutil.Request
+		deny         apiserver.Request
 		want         []string
 		lacks        string
 	}{
@@ -171,10 +171,10 @@ func TestExplainShowsWhoBlocks(t *testing.T) {
 		"First":  {reason: "nobody is ahead", name: "sparkcluster/lab", settings: enforced, want: []string{"requests.cpu, position 1 of 4", "used by: running (5)"}, lacks: "ahead:"},
 		"Shared": {reason: "the one ahead is in another namespace", name: "borrower", settings: enforced, args: []string{"-n", "etl"}, want: []string{"(of all namespaces): cpu, position 2 of 2", "ahead: lab/other"}, lacks: "used by:"},
 		"Unseen": {
-			reason: "what may not be read is said", name: "borrower", settings: enforced, args: []string{"-n", "etl"}, deny: testutil.Request{Verb: "list", Resource: "elasticquotas"},
+			reason: "what may not be read is said", name: "borrower", settings: enforced, args: []string{"-n", "etl"}, deny: apiserver.Request{Verb: "list", Resource: "elasticquotas"},
 			want: []string{"positions in the lines of quotas are not known"}, lacks: "Line ",
 		},
-		"NoPods":  {reason: "the rest is known all the same", name: "second", settings: enforced, deny: testutil.Request{Verb: "list", Resource: "pods"}, want: []string{"ahead: sparkcluster/lab", "who uses the quotas: you may not list pods"}, lacks: "used by:"},
+		"NoPods":  {reason: "the rest is known all the same", name: "second", settings: enforced, deny: apiserver.Request{Verb: "list", Resource: "pods"}, want: []string{"ahead: sparkcluster/lab", "who uses the quotas: you may not list pods"}, lacks: "used by:"},
 		"Off":     {reason: "there are no lines", name: "second", settings: "mode: Off", lacks: "Line "},
 		"Running": {reason: "it does not wait", name: "running", settings: enforced, lacks: "Line "},
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/testutil"
+	"github.com/firesteel-dev/firesteel/internal/testutil/apiserver"
 )
 
 var volcanoQueueKind = schema.GroupVersionKind{Group: "scheduling.volcano.sh", Version: "v1beta1", Kind: "Queue"}
@@ -29,7 +30,7 @@ func volcanoQueue(name string, spec, allocated map[string]any) *unstructured.Uns
 }
 
 // queuesToSee is a cluster in which applications and a cluster wait in queues of Volcano and of YuniKorn.
-func queuesToSee(t *testing.T, configured bool) *testutil.APIServer {
+func queuesToSee(t *testing.T, configured bool) *apiserver.Server {
 	t.Helper()
 	type amounts = map[string]any
 	waits := func(name, namespace, plugin, queue string, since time.Duration) *v1beta2.SparkApplication {
@@ -76,7 +77,7 @@ func TestQueueShowsQueues(t *testing.T) {
 
 // Programs find the queues beside the lines of quotas, and learn what is missing. Who may see a part sees it.
 func TestQueueReportsQueues(t *testing.T) {
-	list := testutil.Request{Verb: "list", Resource: "queues"}
+	list := apiserver.Request{Verb: "list", Resource: "queues"}
 	etl := map[string]string{
 		"* Queue dept cpu": "1 waits 40m, 3 of 12, limit 12", "* Queue dept memory": "1 waits 40m, 4224Mi of 18Gi, no limit",
 		"* Queue team-b cpu": "1 waits 40m, 3 of 4, no limit", "* Queue team-b memory": "1 waits 40m, 4224Mi of 6Gi, no limit",
@@ -84,21 +85,21 @@ func TestQueueReportsQueues(t *testing.T) {
 	cases := map[string]struct {
 		reason       string
 		configured   bool
-		prepare      func(*testutil.APIServer)
+		prepare      func(*apiserver.Server)
 		args         []string
 		want         map[string]string
 		errOut, lack string
 	}{
 		"All":          {reason: "one of etl waits in a queue that reports numbers", configured: true, want: etl},
-		"Denied":       {reason: "the queues are left out and the rest is there", configured: true, prepare: func(a *testutil.APIServer) { a.Deny(list) }, errOut: "numbers of queues are not known: ", lack: "positions"},
+		"Denied":       {reason: "the queues are left out and the rest is there", configured: true, prepare: func(a *apiserver.Server) { a.Deny(list) }, errOut: "numbers of queues are not known: ", lack: "positions"},
 		"Unconfigured": {reason: "what is recorded suffices; that policies may say more is said", want: etl, errOut: "what is asked of queues may be more or less: configuration of the operator"},
-		"NotInstalled": {reason: "there are no queues", configured: true, prepare: func(a *testutil.APIServer) { a.Uninstall(volcanoQueueKind) }},
+		"NotInstalled": {reason: "there are no queues", configured: true, prepare: func(a *apiserver.Server) { a.Uninstall(volcanoQueueKind) }},
 		"Misconfigured": {
 			reason: "the file cannot be read", configured: true, args: []string{"--config", "missing.yaml"}, errOut: "numbers of queues are not known: ",
 		},
 		"Broken": {
 			reason: "a queue that cannot be read is named", configured: true, errOut: "decode Queue team-b",
-			prepare: func(a *testutil.APIServer) {
+			prepare: func(a *apiserver.Server) {
 				a.Put(volcanoQueue("team-b", map[string]any{"capability": map[string]any{"cpu": "much"}}, nil))
 			},
 		},
@@ -143,7 +144,7 @@ func TestQueueReportsQueues(t *testing.T) {
 
 // Most tenants may not list queues, and look often: the table leaves them out.
 func TestQueueWithoutQueues(t *testing.T) {
-	queuesToSee(t, true).Deny(testutil.Request{Verb: "list", Resource: "queues"})
+	queuesToSee(t, true).Deny(apiserver.Request{Verb: "list", Resource: "queues"})
 	out, errOut, code := execute(t, "", "queue", "-A")
 	if code != 0 || errOut != "" || strings.Contains(out, "Queue ") || !strings.Contains(out, "second") {
 		t.Errorf("exit code %d, %q:\n%s", code, errOut, out)
@@ -151,7 +152,7 @@ func TestQueueWithoutQueues(t *testing.T) {
 }
 
 // queueLists is how often queues were listed.
-func queueLists(a *testutil.APIServer) int {
+func queueLists(a *apiserver.Server) int {
 	lists := 0
 	for _, r := range a.Requests() {
 		if r.Verb == "list" && r.Resource == "queues" {

@@ -23,7 +23,7 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/inspect"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
-	"github.com/firesteel-dev/firesteel/internal/testutil"
+	"github.com/firesteel-dev/firesteel/internal/testutil/apiserver"
 )
 
 func TestUIRefuses(t *testing.T) {
@@ -158,9 +158,9 @@ func TestUIIsProxied(t *testing.T) {
 // A tunnel does not notice that its pod is gone: the command does, and ends it.
 func TestUIEndsWithTheDriver(t *testing.T) {
 	o := inState("pi", v1beta2.ApplicationStateRunning)
-	for name, end := range map[string]func(*testutil.APIServer){
-		"ended": func(a *testutil.APIServer) { a.Put(podOf(o, 0, exited(0))) },
-		"gone":  func(a *testutil.APIServer) { a.Remove(podOf(o, 0, running())) },
+	for name, end := range map[string]func(*apiserver.Server){
+		"ended": func(a *apiserver.Server) { a.Put(podOf(o, 0, exited(0))) },
+		"gone":  func(a *apiserver.Server) { a.Remove(podOf(o, 0, running())) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := newAPI(t, o, podOf(o, 0, running()))

@@ -19,6 +19,7 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/inspect"
 	"github.com/firesteel-dev/firesteel/internal/testutil"
+	"github.com/firesteel-dev/firesteel/internal/testutil/apiserver"
 )
 
 // nightly is a schedule of namespace jobs.
@@ -42,7 +43,7 @@ func runOf(s *v1beta2.ScheduledSparkApplication, name string, state v1beta2.Appl
 }
 
 // written are the requests that change something, with their bodies.
-func written(a *testutil.APIServer) []string {
+func written(a *apiserver.Server) []string {
 	var all []string
 	for _, r := range a.Requests() {
 		if r.Verb == "patch" || r.Verb == "delete" {
@@ -63,7 +64,7 @@ type verbCase struct {
 	wrote       []string
 }
 
-func (tc verbCase) run(t *testing.T, a *testutil.APIServer) {
+func (tc verbCase) run(t *testing.T, a *apiserver.Server) {
 	t.Helper()
 	a.AllowWrites()
 	out, errOut, code := execute(t, "", strings.Fields(tc.args)...)

@@ -28,6 +28,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/metrics"
 	"github.com/firesteel-dev/firesteel/internal/testutil"
+	"github.com/firesteel-dev/firesteel/internal/testutil/apiserver"
 )
 
 var start = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
@@ -73,7 +74,7 @@ func sending(t *testing.T, errs ...error) (r *Recorder, s *sink, log *strings.Bu
 		defer mu.Unlock()
 		log.WriteString(args + "\n")
 	}, funcr.Options{})
-	r, err := New(s, testutil.Scheme(), clocktesting.NewFakePassiveClock(start), logger, nil)
+	r, err := New(s, apiserver.Scheme(), clocktesting.NewFakePassiveClock(start), logger, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
-	"github.com/firesteel-dev/firesteel/internal/testutil"
+	"github.com/firesteel-dev/firesteel/internal/testutil/apiserver"
 )
 
 // queueing is a plugin that needs the kind.
@@ -51,7 +51,7 @@ func TestAvailability(t *testing.T) {
 	server, may, reviews, now := &installed{}, false, 0, clocktesting.NewFakePassiveClock(start)
 	mapper := meta.NewDefaultRESTMapper(nil)
 	mapper.Add(queues, meta.RESTScopeRoot)
-	live := fake.NewClientBuilder().WithScheme(testutil.Scheme()).WithInterceptorFuncs(interceptor.Funcs{
+	live := fake.NewClientBuilder().WithScheme(apiserver.Scheme()).WithInterceptorFuncs(interceptor.Funcs{
 		Create: func(_ context.Context, _ client.WithWatch, o client.Object, _ ...client.CreateOption) error {
 			if review, ok := o.(*authorizationv1.SelfSubjectAccessReview); ok {
 				review.Status.Allowed = may

@@ -18,14 +18,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
-	"github.com/firesteel-dev/firesteel/internal/testutil"
+	"github.com/firesteel-dev/firesteel/internal/testutil/apiserver"
 )
 
 // All who wait and name one PriorityClass cost one GET a minute, also if it does not exist.
 func TestPriorityClassesAreRemembered(t *testing.T) {
 	now := clocktesting.NewFakeClock(start)
 	gets := make(chan string, 1000)
-	live := fake.NewClientBuilder().WithScheme(testutil.Scheme()).WithObjects(&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "urgent"}, Value: 7}).
+	live := fake.NewClientBuilder().WithScheme(apiserver.Scheme()).WithObjects(&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "urgent"}, Value: 7}).
 		WithInterceptorFuncs(interceptor.Funcs{Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
 			gets <- key.Name
 			return c.Get(ctx, key, o, options...)

@@ -24,7 +24,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/namespaced"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
-	"github.com/firesteel-dev/firesteel/internal/testutil"
+	"github.com/firesteel-dev/firesteel/internal/testutil/apiserver"
 )
 
 // pending are the applications on their way to a controller. Those of these tests have no kind.
@@ -71,11 +71,11 @@ func TestAChangeWakesItsNamespace(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			k := crowdOf(nil, scheduler.Key{Namespace: "a", Name: "early"}, scheduler.Key{Namespace: "b", Name: "late"})
-			nothing, err := namespaced.New(&rest.Config{}, cache.Options{Scheme: testutil.Scheme(), Mapper: meta.NewDefaultRESTMapper(nil)})
+			nothing, err := namespaced.New(&rest.Config{}, cache.Options{Scheme: apiserver.Scheme(), Mapper: meta.NewDefaultRESTMapper(nil)})
 			if err != nil {
 				t.Fatal(err)
 			}
-			reader := newKindCache(kindCacheOptions{Cache: nothing, Live: fake.NewClientBuilder().WithScheme(testutil.Scheme()).Build(), Listed: k.noteRead})
+			reader := newKindCache(kindCacheOptions{Cache: nothing, Live: fake.NewClientBuilder().WithScheme(apiserver.Scheme()).Build(), Listed: k.noteRead})
 			for _, namespace := range tc.read {
 				var list unstructured.UnstructuredList
 				list.SetGroupVersionKind(queues.GroupVersion().WithKind(queues.Kind + "List"))

@@ -23,7 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/firesteel-dev/firesteel/internal/testutil"
+	"github.com/firesteel-dev/firesteel/internal/testutil/apiserver"
 )
 
 // followedCluster is one whose events are followed, and what it was asked.
@@ -38,7 +38,7 @@ type followedCluster struct {
 func follow(t *testing.T, stored ...string) *followedCluster {
 	t.Helper()
 	f := &followedCluster{stream: watch.NewFake(), now: clocktesting.NewFakePassiveClock(start)}
-	live := fake.NewClientBuilder().WithScheme(testutil.Scheme()).WithInterceptorFuncs(interceptor.Funcs{
+	live := fake.NewClientBuilder().WithScheme(apiserver.Scheme()).WithInterceptorFuncs(interceptor.Funcs{
 		List: func(_ context.Context, _ client.WithWatch, list client.ObjectList, _ ...client.ListOption) error {
 			f.lists.Add(1)
 			events, _ := list.(*unstructured.UnstructuredList)

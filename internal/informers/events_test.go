@@ -24,14 +24,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/firesteel-dev/firesteel/internal/testutil"
+	"github.com/firesteel-dev/firesteel/internal/testutil/apiserver"
 )
 
 // asking is a reader of schedulers' kinds at an API server that counts the questions, and refuses them if told so.
 func asking(t *testing.T, now clock.PassiveClock) (k *kindCache, questions *int, refuse *error) {
 	t.Helper()
 	questions, refuse = new(int), new(error)
-	live := fake.NewClientBuilder().WithScheme(testutil.Scheme()).
+	live := fake.NewClientBuilder().WithScheme(apiserver.Scheme()).
 		WithIndex(&corev1.Event{}, "involvedObject.name", func(o client.Object) []string {
 			content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
 			if err != nil {
@@ -118,7 +118,7 @@ func TestEventsAreRememberedForAWhile(t *testing.T) {
 func TestOneListServesANamespace(t *testing.T) {
 	var lists atomic.Int32
 	pages := map[string]string{"": "1", "1": "2", "2": ""}
-	live := fake.NewClientBuilder().WithScheme(testutil.Scheme()).WithInterceptorFuncs(interceptor.Funcs{
+	live := fake.NewClientBuilder().WithScheme(apiserver.Scheme()).WithInterceptorFuncs(interceptor.Funcs{
 		List: func(_ context.Context, _ client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
 			lists.Add(1)
 			time.Sleep(10 * time.Millisecond) // so that the others come while it is read
@@ -168,7 +168,7 @@ func TestOneListServesANamespace(t *testing.T) {
 // A list that never ends is cut, and says so.
 func TestListOfEventsIsBounded(t *testing.T) {
 	lists := 0
-	live := fake.NewClientBuilder().WithScheme(testutil.Scheme()).WithInterceptorFuncs(interceptor.Funcs{
+	live := fake.NewClientBuilder().WithScheme(apiserver.Scheme()).WithInterceptorFuncs(interceptor.Funcs{
 		List: func(_ context.Context, _ client.WithWatch, list client.ObjectList, _ ...client.ListOption) error {
 			lists++
 			list.SetContinue("more")

@@ -17,16 +17,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/firesteel-dev/firesteel/internal/namespaced"
-	"github.com/firesteel-dev/firesteel/internal/testutil"
+	"github.com/firesteel-dev/firesteel/internal/testutil/apiserver"
 )
 
 // A kind is read from its informer as long as it is watched, and live before and after.
 func TestKindsAreReadFromInformers(t *testing.T) {
-	server := testutil.NewAPIServer(t, []schema.GroupVersionKind{queues}, quotaIn("jobs", nil))
+	server := apiserver.New(t, []schema.GroupVersionKind{queues}, quotaIn("jobs", nil))
 	mapper := meta.NewDefaultRESTMapper(nil)
 	mapper.Add(queues, meta.RESTScopeNamespace)
 	mapper.Add(queues.GroupVersion().WithKind(queues.Kind+"List"), meta.RESTScopeNamespace) // as discovery does
-	own, err := namespaced.New(&rest.Config{Host: server.URL}, cache.Options{Scheme: testutil.Scheme(), Mapper: mapper, HTTPClient: server.Client()})
+	own, err := namespaced.New(&rest.Config{Host: server.URL}, cache.Options{Scheme: apiserver.Scheme(), Mapper: mapper, HTTPClient: server.Client()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func TestKindsAreReadFromInformers(t *testing.T) {
 	t.Cleanup(func() { <-ended })
 	seen := make(chan any, 10)
 	c := newKindCache(kindCacheOptions{
-		Cache: own, Live: fake.NewClientBuilder().WithScheme(testutil.Scheme()).Build(), // which has nothing
+		Cache: own, Live: fake.NewClientBuilder().WithScheme(apiserver.Scheme()).Build(), // which has nothing
 		Handler: func(schema.GroupVersionKind) toolscache.ResourceEventHandler {
 			return toolscache.ResourceEventHandlerFuncs{AddFunc: func(o any) { seen <- o }}
 		},

@@ -21,13 +21,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/firesteel-dev/firesteel/internal/testutil"
+	"github.com/firesteel-dev/firesteel/internal/testutil/apiserver"
 )
 
 func byApp(o client.Object) []string { return []string{o.GetLabels()["app"]} }
 
 // begin returns a running cache of pods in some namespaces.
-func begin(t *testing.T, namespaces ...string) (*Cache, *testutil.APIServer, *seen) {
+func begin(t *testing.T, namespaces ...string) (*Cache, *apiserver.Server, *seen) {
 	t.Helper()
 	c, a, s := newCache(t)
 	if err := c.Set(t.Context(), namespaces...); err != nil {

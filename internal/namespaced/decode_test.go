@@ -21,13 +21,14 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/testutil"
+	"github.com/firesteel-dev/firesteel/internal/testutil/apiserver"
 )
 
 var application = v1beta2.GroupVersion.WithKind("SparkApplication")
 
 // watching decodes a stream as client-go does: with the decoders of this package, or with Kubernetes'.
 func watching(ours bool, stream io.Reader) *restwatch.Decoder {
-	scheme := testutil.Scheme()
+	scheme := apiserver.Scheme()
 	metav1.AddToGroupVersion(scheme, v1beta2.GroupVersion)
 	all := serializer.NewCodecFactory(scheme).WithoutConversion()
 	if ours {

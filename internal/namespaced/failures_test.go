@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 
-	"github.com/firesteel-dev/firesteel/internal/testutil"
+	"github.com/firesteel-dev/firesteel/internal/testutil/apiserver"
 )
 
 // says is what the cache has told last about a namespace; "" if nothing is wrong.
@@ -21,7 +21,7 @@ func (s *seen) says(namespace string) (failures string) {
 }
 
 // deny takes a right away and ends all watches, as an API server does from time to time.
-func deny(a *testutil.APIServer, pattern testutil.Request) {
+func deny(a *apiserver.Server, pattern apiserver.Request) {
 	a.Deny(pattern)
 	a.EndWatches()
 }
@@ -33,7 +33,7 @@ func TestTroubleComesAndGoes(t *testing.T) {
 	if !c.Watching("a") || !c.Watching("c") || c.Watching("b") {
 		t.Fatalf("watching: a %v, c %v, b %v; want a and c", c.Watching("a"), c.Watching("c"), c.Watching("b"))
 	}
-	deny(a, testutil.Request{Namespace: "a"})
+	deny(a, apiserver.Request{Namespace: "a"})
 	eventually(t, "a is not watched", func() bool { return !c.Watching("a") })
 	eventually(t, "it is reported", func() bool { return strings.Contains(s.says("a"), "forbidden") })
 	if !c.Ready("a") || get(t, c, "a", "one") != nil || !c.Watching("c") {
@@ -54,13 +54,13 @@ func TestTroubleIsOfOneKind(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "a is watched with both", func() bool { return c.Watching("a") })
-	deny(a, testutil.Request{Namespace: "a"})
+	deny(a, apiserver.Request{Namespace: "a"})
 	eventually(t, "both kinds are failing", func() bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		return len(c.members["a"].failed) == 2
 	})
-	a.Deny(testutil.Request{Namespace: "a", Resource: "configmaps"})
+	a.Deny(apiserver.Request{Namespace: "a", Resource: "configmaps"})
 	eventually(t, "one is watched again", func() bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -89,7 +89,7 @@ func TestTroubleWithoutNamespace(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "all are watched", func() bool { return c.Watching(All) && c.Serves(&corev1.Node{}, "") })
-	deny(a, testutil.Request{Resource: "nodes"})
+	deny(a, apiserver.Request{Resource: "nodes"})
 	eventually(t, "nodes are not watched", func() bool { return !c.Watching(All) && strings.Contains(s.says(All), "forbidden") })
 	a.Deny()
 	eventually(t, "they are again", func() bool { return c.Watching(All) && s.says(All) == "" })
@@ -106,7 +106,7 @@ func TestListedIsNotWatched(t *testing.T) {
 		}
 		return n
 	}
-	deny(a, testutil.Request{Verb: "watch", Resource: "pods", Namespace: "a"})
+	deny(a, apiserver.Request{Verb: "watch", Resource: "pods", Namespace: "a"})
 	before := lists()
 	eventually(t, "it is listed again", func() bool { return lists() > before+1 })
 	if c.Watching("a") || s.read(func() bool { return s.ended > 0 }) {

@@ -17,7 +17,7 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 
-	"github.com/firesteel-dev/firesteel/internal/testutil"
+	"github.com/firesteel-dev/firesteel/internal/testutil/apiserver"
 )
 
 const patience = 20 * time.Second
@@ -54,11 +54,11 @@ func pod(namespace, name string) *corev1.Pod {
 }
 
 // newCache returns a cache over an API server with a pod in each of a, b and c, which refuses what is in b.
-func newCache(t *testing.T) (*Cache, *testutil.APIServer, *seen) {
+func newCache(t *testing.T) (*Cache, *apiserver.Server, *seen) {
 	t.Helper()
 	kinds := []schema.GroupVersionKind{corev1.SchemeGroupVersion.WithKind("Pod"), corev1.SchemeGroupVersion.WithKind("ConfigMap"), corev1.SchemeGroupVersion.WithKind("Node")}
-	a := testutil.NewAPIServer(t, kinds, pod("a", "one"), pod("b", "two"), pod("c", "three"))
-	a.Deny(testutil.Request{Namespace: "b"})
+	a := apiserver.New(t, kinds, pod("a", "one"), pod("b", "two"), pod("c", "three"))
+	a.Deny(apiserver.Request{Namespace: "b"})
 	mapper := meta.NewDefaultRESTMapper(nil)
 	for kind, level := range map[string]meta.RESTScope{"Pod": meta.RESTScopeNamespace, "ConfigMap": meta.RESTScopeNamespace, "Node": meta.RESTScopeRoot} {
 		mapper.Add(corev1.SchemeGroupVersion.WithKind(kind), level)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/testutil"
+	"github.com/firesteel-dev/firesteel/internal/testutil/apiserver"
 )
 
 func stripped[T client.Object](t *testing.T, o T) T {
@@ -87,7 +88,7 @@ func TestLargeSpecsAreNotCached(t *testing.T) {
 			o := testutil.Pi()
 			tc.change(&o.Spec)
 			o.ResourceVersion = ""
-			live := fake.NewClientBuilder().WithScheme(testutil.Scheme()).WithObjects(o.DeepCopy()).Build()
+			live := fake.NewClientBuilder().WithScheme(apiserver.Scheme()).WithObjects(o.DeepCopy()).Build()
 			cached := stripped(t, o.DeepCopy())
 			if IsStub(cached) != tc.stub || tc.stub != reflect.ValueOf(cached.Spec).IsZero() {
 				t.Fatalf("%s: a stub: %t, want %t", tc.reason, IsStub(cached), tc.stub)

@@ -22,7 +22,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/firesteel-dev/firesteel/internal/config"
-	"github.com/firesteel-dev/firesteel/internal/testutil"
+	"github.com/firesteel-dev/firesteel/internal/testutil/apiserver"
 )
 
 // Two releases in one namespace have a Lease each: whatever asks for one asks for that of the configuration.
@@ -34,7 +34,7 @@ func TestElectionByName(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "ops", Name: tc.lease}}
-			server := testutil.NewAPIServer(t, []schema.GroupVersionKind{coordinationv1.SchemeGroupVersion.WithKind("Lease")}, lease)
+			server := apiserver.New(t, []schema.GroupVersionKind{coordinationv1.SchemeGroupVersion.WithKind("Lease")}, lease)
 			c, err := config.Parse([]byte("apiVersion: config.firesteel.dev/v1alpha1\nkind: OperatorConfiguration\nleaderElection: " + tc.text + "\n"))
 			if err != nil {
 				t.Fatal(err)

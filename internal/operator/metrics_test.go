@@ -21,6 +21,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/metrics"
 	"github.com/firesteel-dev/firesteel/internal/testutil"
+	"github.com/firesteel-dev/firesteel/internal/testutil/apiserver"
 )
 
 func TestResourceOfAWrite(t *testing.T) {
@@ -38,7 +39,7 @@ func TestResourceOfAWrite(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := (writeCounter{scheme: testutil.Scheme()}).resource(tc.object); got != tc.want {
+			if got := (writeCounter{scheme: apiserver.Scheme()}).resource(tc.object); got != tc.want {
 				t.Errorf("%s: %q, want %q", tc.reason, got, tc.want)
 			}
 		})
@@ -49,13 +50,13 @@ func TestResourceOfAWrite(t *testing.T) {
 func TestAnswerToAStatusWrite(t *testing.T) {
 	stored := testutil.Pi()
 	var asked client.Object
-	inner := fake.NewClientBuilder().WithScheme(testutil.Scheme()).WithObjects(stored).WithStatusSubresource(stored).WithInterceptorFuncs(interceptor.Funcs{
+	inner := fake.NewClientBuilder().WithScheme(apiserver.Scheme()).WithObjects(stored).WithStatusSubresource(stored).WithInterceptorFuncs(interceptor.Funcs{
 		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
 			asked = o
 			return c.SubResource(sub).Patch(ctx, o, p, opts...)
 		},
 	}).Build()
-	w := actuate.Writer{Client: CountWrites(inner, metrics.New(config.Metrics{MaxLabelValues: 1}), clocktesting.NewFakePassiveClock(metav1.Now().Time), testutil.Scheme())}
+	w := actuate.Writer{Client: CountWrites(inner, metrics.New(config.Metrics{MaxLabelValues: 1}), clocktesting.NewFakePassiveClock(metav1.Now().Time), apiserver.Scheme())}
 	before := testutil.Pi()
 	if err := inner.Get(t.Context(), client.ObjectKeyFromObject(stored), before); err != nil {
 		t.Fatal(err)

@@ -20,7 +20,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
-	"github.com/firesteel-dev/firesteel/internal/testutil"
+	"github.com/firesteel-dev/firesteel/internal/testutil/apiserver"
 	"github.com/firesteel-dev/firesteel/internal/testutil/ports"
 )
 
@@ -57,7 +57,7 @@ func runManager(t *testing.T, c config.OperatorConfiguration) {
 			t.Fatal(err)
 		}
 	}
-	server := testutil.NewAPIServer(t, []schema.GroupVersionKind{corev1.SchemeGroupVersion.WithKind("Pod")})
+	server := apiserver.New(t, []schema.GroupVersionKind{corev1.SchemeGroupVersion.WithKind("Pod")})
 	mgr, err := NewManager(&rest.Config{Host: server.URL}, c, scheme, []lifecycle.Family{kubeflow.SparkApplications{}.Family()}, Cached{})
 	if err != nil {
 		t.Fatal(err)

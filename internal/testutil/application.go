@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package testutil holds what the tests of several packages share: the usual application, a fake API server and the
-// comparison with golden files.
+// Package testutil holds what the tests of several packages share: the usual application and the comparison with
+// golden files.
 package testutil
 
 import (
@@ -9,10 +9,7 @@ import (
 	"slices"
 	"strconv"
 
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 
 	apache "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
@@ -52,14 +49,6 @@ func New(namespace, name string) func(*v1beta2.SparkApplication) {
 // Executors sets their number.
 func Executors(n int32) func(*v1beta2.SparkApplication) {
 	return func(app *v1beta2.SparkApplication) { app.Spec.Executor.Instances = &n }
-}
-
-// Scheme returns the types of Kubernetes and of the usual application.
-func Scheme() *runtime.Scheme {
-	s := runtime.NewScheme()
-	utilruntime.Must(clientgoscheme.AddToScheme(s))
-	utilruntime.Must(v1beta2.AddToScheme(s))
-	return s
 }
 
 // Model returns what a conversion makes of the usual application, after some changes. The tests of internal/spark have

@@ -27,7 +27,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/observe"
 	"github.com/firesteel-dev/firesteel/internal/reservations"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
-	"github.com/firesteel-dev/firesteel/internal/testutil"
+	"github.com/firesteel-dev/firesteel/internal/testutil/apiserver"
 )
 
 var (
@@ -72,7 +72,7 @@ type harness struct {
 func newHarness(t *testing.T, objects ...client.Object) *harness {
 	t.Helper()
 	w := &harness{t: t, clock: clocktesting.NewFakePassiveClock(start), recorder: events.NewFakeRecorder(100), writes: map[string]int{}, reads: map[string]int{}, plugin: plain{goAhead}}
-	w.c = fake.NewClientBuilder().WithScheme(testutil.Scheme()).WithObjects(objects...).
+	w.c = fake.NewClientBuilder().WithScheme(apiserver.Scheme()).WithObjects(objects...).
 		WithStatusSubresource(&v1beta2.SparkApplication{}, &corev1.Pod{}).
 		WithReturnManagedFields().
 		WithInterceptorFuncs(interceptor.Funcs{

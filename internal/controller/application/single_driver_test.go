@@ -19,6 +19,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/testutil"
+	"github.com/firesteel-dev/firesteel/internal/testutil/apiserver"
 )
 
 // Never two live drivers: the first was created just before a crash, then the user renamed the driver.
@@ -85,7 +86,7 @@ func TestDriverThatLacksItsConfigMap(t *testing.T) {
 func TestStaleCacheRunsNothingTwice(t *testing.T) {
 	w := newHarness(t, testutil.Pi())
 	w.reconcile()
-	stale := fake.NewClientBuilder().WithScheme(testutil.Scheme()).WithObjects(testutil.Pi()).WithStatusSubresource(&v1beta2.SparkApplication{}).Build()
+	stale := fake.NewClientBuilder().WithScheme(apiserver.Scheme()).WithObjects(testutil.Pi()).WithStatusSubresource(&v1beta2.SparkApplication{}).Build()
 	for _, p := range w.drivers() {
 		if err := w.c.Delete(t.Context(), &p); err != nil {
 			t.Fatal(err)

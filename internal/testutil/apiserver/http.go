@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package testutil
+package apiserver
 
 import (
 	"cmp"
@@ -28,7 +28,7 @@ const user = `User "eve"`
 // withoutNamespace are the kinds that are in no namespace.
 var withoutNamespace = map[string]bool{"Namespace": true, "Node": true}
 
-func (s *APIServer) serve(w http.ResponseWriter, r *http.Request) {
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	s.mu.Lock()
 	writes := s.writes
@@ -54,7 +54,7 @@ func (s *APIServer) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (s *APIServer) groups() metav1.APIGroupList {
+func (s *Server) groups() metav1.APIGroupList {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}}
@@ -70,7 +70,7 @@ func (s *APIServer) groups() metav1.APIGroupList {
 }
 
 // discover lists the kinds of a group. A group without kinds is not installed.
-func (s *APIServer) discover(w http.ResponseWriter, gv schema.GroupVersion) {
+func (s *Server) discover(w http.ResponseWriter, gv schema.GroupVersion) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := metav1.APIResourceList{TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: gv.String()}
@@ -89,7 +89,7 @@ func (s *APIServer) discover(w http.ResponseWriter, gv schema.GroupVersion) {
 }
 
 // answer serves what is under namespaces/NAMESPACE/RESOURCE[/NAME[/log]], and the same without a namespace.
-func (s *APIServer) answer(w http.ResponseWriter, r *http.Request, gv schema.GroupVersion, parts []string) {
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, gv schema.GroupVersion, parts []string) {
 	asked := Request{Verb: "list", URL: r.URL.String()}
 	if parts[0] == "namespaces" && len(parts) > 2 {
 		asked.Namespace, parts = parts[1], parts[2:]
@@ -144,7 +144,7 @@ func (s *APIServer) answer(w http.ResponseWriter, r *http.Request, gv schema.Gro
 }
 
 // selected is whether an object is in the namespace and has the labels and fields that a request asks for.
-func (s *APIServer) selected(o *unstructured.Unstructured, query url.Values, namespace string) bool {
+func (s *Server) selected(o *unstructured.Unstructured, query url.Values, namespace string) bool {
 	byLabel, err := labels.Parse(query.Get("labelSelector"))
 	if err != nil {
 		s.t.Error(err)
@@ -171,7 +171,7 @@ func (p paths) Has(path string) bool {
 	return found
 }
 
-func (s *APIServer) list(w http.ResponseWriter, query url.Values, asked Request, gv schema.GroupVersion) {
+func (s *Server) list(w http.ResponseWriter, query url.Values, asked Request, gv schema.GroupVersion) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	kind := slices.IndexFunc(s.kinds, func(k schema.GroupVersionKind) bool { return k.GroupVersion() == gv && resourceOf(k) == asked.Resource })
@@ -188,7 +188,7 @@ func (s *APIServer) list(w http.ResponseWriter, query url.Values, asked Request,
 }
 
 // watch sends the changes after a version; if none is given, all objects before.
-func (s *APIServer) watch(w http.ResponseWriter, r *http.Request, asked Request) {
+func (s *Server) watch(w http.ResponseWriter, r *http.Request, asked Request) {
 	query := r.URL.Query()
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusOK)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package testutil
+package apiserver
 
 import (
 	"context"
@@ -14,15 +14,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// NewAPIServerInMemory starts an API server that clients without TLS reach in this process, whatever its address, and no other process. It is
+// NewInMemory starts an API server that clients without TLS reach in this process, whatever its address, and no other process. It is
 // for a bubble of testing/synctest, whose clock stands while anybody waits for a network.
-func NewAPIServerInMemory(t *testing.T, kinds []schema.GroupVersionKind, objects ...client.Object) *APIServer {
+func NewInMemory(t *testing.T, kinds []schema.GroupVersionKind, objects ...client.Object) *Server {
 	t.Helper()
 	l := &memoryListener{dialed: make(chan net.Conn), closed: make(chan struct{})}
 	before := http.DefaultTransport // client-go's clients have no other if they need nothing special
 	http.DefaultTransport = &http.Transport{DialContext: l.dial}
 	t.Cleanup(func() { http.DefaultTransport = before })
-	s := newAPIServer(t, kinds, objects...)
+	s := newServer(t, kinds, objects...)
 	s.Server = &httptest.Server{Listener: l, Config: &http.Server{Handler: http.HandlerFunc(s.serve)}} //nolint:gosec // no client sends slowly
 	s.Start()
 	t.Cleanup(s.Close)

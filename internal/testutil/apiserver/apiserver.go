@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package testutil
+// Package apiserver has a fake API server for tests. It is apart from testutil, since what links a client takes seconds to link.
+package apiserver
 
 import (
 	"encoding/json"
@@ -16,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -29,10 +31,10 @@ import (
 // patience bounds what a test waits for.
 const patience = 20 * time.Second
 
-// APIServer is an API server over HTTP for programs that look: it has discovery, get, list and watch of its kinds, and
+// Server is an API server over HTTP for programs that look: it has discovery, get, list and watch of its kinds, and
 // logs. A write fails the test, unless AllowWrites was called. Who wants a client and no HTTP uses controller-runtime's
 // fake client.
-type APIServer struct {
+type Server struct {
 	*httptest.Server
 	t *testing.T
 
@@ -50,6 +52,14 @@ type APIServer struct {
 	begun, awaited map[string]int
 	// updated is closed, and replaced, when something of the above has changed that a test may wait for.
 	updated chan struct{}
+}
+
+// Scheme returns the types of Kubernetes and of the usual application.
+func Scheme() *runtime.Scheme {
+	s := runtime.NewScheme()
+	utilruntime.Must(clientgoscheme.AddToScheme(s))
+	utilruntime.Must(v1beta2.AddToScheme(s))
+	return s
 }
 
 // Request is an API request. As a pattern it matches all requests that have the same in every field that is set.
@@ -91,18 +101,18 @@ var scheme = func() *runtime.Scheme {
 	return s
 }()
 
-// NewAPIServer starts an API server that serves some kinds, with some objects. It ends with the test.
-func NewAPIServer(t *testing.T, kinds []schema.GroupVersionKind, objects ...client.Object) *APIServer {
+// New starts an API server that serves some kinds, with some objects. It ends with the test.
+func New(t *testing.T, kinds []schema.GroupVersionKind, objects ...client.Object) *Server {
 	t.Helper()
-	s := newAPIServer(t, kinds, objects...)
+	s := newServer(t, kinds, objects...)
 	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
 	t.Cleanup(s.Close)
 	return s
 }
 
-func newAPIServer(t *testing.T, kinds []schema.GroupVersionKind, objects ...client.Object) *APIServer {
+func newServer(t *testing.T, kinds []schema.GroupVersionKind, objects ...client.Object) *Server {
 	t.Helper()
-	s := &APIServer{t: t, logs: map[string]string{}, begun: map[string]int{}, awaited: map[string]int{}, updated: make(chan struct{})}
+	s := &Server{t: t, logs: map[string]string{}, begun: map[string]int{}, awaited: map[string]int{}, updated: make(chan struct{})}
 	s.Install(kinds...)
 	for _, o := range objects {
 		s.Put(o)
@@ -111,13 +121,13 @@ func newAPIServer(t *testing.T, kinds []schema.GroupVersionKind, objects ...clie
 }
 
 // Close ends the server and all watches.
-func (s *APIServer) Close() {
+func (s *Server) Close() {
 	s.set(func() { s.closed = true })
 	s.Server.Close()
 }
 
 // set changes the server, and notifies those who wait for a change.
-func (s *APIServer) set(change func()) {
+func (s *Server) set(change func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	change()
@@ -126,33 +136,33 @@ func (s *APIServer) set(change func()) {
 }
 
 // Install adds kinds.
-func (s *APIServer) Install(kinds ...schema.GroupVersionKind) {
+func (s *Server) Install(kinds ...schema.GroupVersionKind) {
 	s.set(func() { s.kinds = append(s.kinds, kinds...) })
 }
 
 // Uninstall removes a kind.
-func (s *APIServer) Uninstall(kind schema.GroupVersionKind) {
+func (s *Server) Uninstall(kind schema.GroupVersionKind) {
 	s.set(func() {
 		s.kinds = slices.DeleteFunc(slices.Clone(s.kinds), func(k schema.GroupVersionKind) bool { return k == kind })
 	})
 }
 
 // Deny refuses the requests of some patterns from now on, and no others.
-func (s *APIServer) Deny(patterns ...Request) { s.set(func() { s.denied = patterns }) }
+func (s *Server) Deny(patterns ...Request) { s.set(func() { s.denied = patterns }) }
 
 // AllowWrites takes merge patches and deletions from now on.
-func (s *APIServer) AllowWrites() { s.set(func() { s.writes = true }) }
+func (s *Server) AllowWrites() { s.set(func() { s.writes = true }) }
 
 // SetLog sets the log of a container.
-func (s *APIServer) SetLog(pod, container, text string) {
+func (s *Server) SetLog(pod, container, text string) {
 	s.set(func() { s.logs[pod+"/"+container] = text })
 }
 
 // EndWatches ends all watches, as an API server does now and then. Watches send before what has happened.
-func (s *APIServer) EndWatches() { s.set(func() { s.ended++ }) }
+func (s *Server) EndWatches() { s.set(func() { s.ended++ }) }
 
 // AwaitWatch waits until one more watch of a resource has begun than it has seen.
-func (s *APIServer) AwaitWatch(resource string) {
+func (s *Server) AwaitWatch(resource string) {
 	s.t.Helper()
 	late := time.NewTimer(patience)
 	defer late.Stop()
@@ -175,19 +185,19 @@ func (s *APIServer) AwaitWatch(resource string) {
 }
 
 // Requests returns what was asked for, from the beginning. Discovery is not among it.
-func (s *APIServer) Requests() []Request {
+func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.asked)
 }
 
 // Put creates or replaces an object.
-func (s *APIServer) Put(o client.Object) { s.change(o, watch.Modified) }
+func (s *Server) Put(o client.Object) { s.change(o, watch.Modified) }
 
 // Remove deletes an object.
-func (s *APIServer) Remove(o client.Object) { s.change(o, watch.Deleted) }
+func (s *Server) Remove(o client.Object) { s.change(o, watch.Deleted) }
 
-func (s *APIServer) change(o client.Object, kind watch.EventType) {
+func (s *Server) change(o client.Object, kind watch.EventType) {
 	s.t.Helper()
 	gvk, err := apiutil.GVKForObject(o, scheme)
 	if err != nil {
@@ -213,7 +223,7 @@ func (s *APIServer) change(o client.Object, kind watch.EventType) {
 }
 
 // find returns an object, nil if there is none. The lock is held.
-func (s *APIServer) find(resource schema.GroupResource, namespace, name string) *unstructured.Unstructured {
+func (s *Server) find(resource schema.GroupResource, namespace, name string) *unstructured.Unstructured {
 	for _, c := range slices.Backward(s.history) {
 		if c.of(resource, namespace, name) {
 			if c.kind == watch.Deleted {
@@ -226,7 +236,7 @@ func (s *APIServer) find(resource schema.GroupResource, namespace, name string) 
 }
 
 // all returns the objects of a resource in the order in which they came. The lock is held.
-func (s *APIServer) all(resource schema.GroupResource) []*unstructured.Unstructured {
+func (s *Server) all(resource schema.GroupResource) []*unstructured.Unstructured {
 	var all []*unstructured.Unstructured
 	for _, c := range s.history {
 		if c.kind == watch.Added && c.resource == resource {

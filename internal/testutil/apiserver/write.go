@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package testutil
+package apiserver
 
 import (
 	"encoding/json"
@@ -20,7 +20,7 @@ import (
 var writingVerbs = map[string]string{http.MethodPatch: "patch", http.MethodDelete: "delete"}
 
 // write patches or deletes an object. A patch that names another UID or version is a conflict. A dry run changes nothing and answers the same.
-func (s *APIServer) write(w http.ResponseWriter, r *http.Request, asked Request, stored *unstructured.Unstructured) {
+func (s *Server) write(w http.ResponseWriter, r *http.Request, asked Request, stored *unstructured.Unstructured) {
 	dry := r.URL.Query().Get("dryRun") != "" || strings.Contains(asked.Body, `"dryRun":["All"]`)
 	if asked.Verb == "delete" {
 		if !dry {
@@ -55,7 +55,7 @@ func (s *APIServer) write(w http.ResponseWriter, r *http.Request, asked Request,
 }
 
 // create stores a new object, whose UID is made from its name.
-func (s *APIServer) create(w http.ResponseWriter, r *http.Request, asked Request) {
+func (s *Server) create(w http.ResponseWriter, r *http.Request, asked Request) {
 	o := &unstructured.Unstructured{}
 	if err := json.Unmarshal([]byte(asked.Body), o); err != nil {
 		s.t.Error(err)
