@@ -201,6 +201,7 @@ busy=$(awk '/^cpu / { print $2 + $3 + $4 + $7 + $8 }' /proc/stat 2>/dev/null || 
 runner=$(hack/tools/build.sh gotestsum)/gotestsum
 # What is built here is what is released: the programs that tests build share its compiled packages.
 export GOFLAGS=-trimpath CGO_ENABLED=0
+export GOGC=200 # memory is there, and collecting garbage is a tenth of the time; what measures memory sets its own
 status=0
 case $what in
 check | units | simulation | all)
@@ -247,7 +248,6 @@ if [ ${#left_out[@]} -gt 0 ] && [ -n "${CI:-}" ]; then
 fi
 [ ${#packages[@]} -gt 0 ] || { say "nothing to run"; exit 1; }
 [ -z "${PACKAGES:-}" ] || read -ra packages <<<"$PACKAGES"
-export GOGC=200 # memory is there, and collecting garbage is a tenth of the time; what measures memory sets its own
 go_test suites -exec "$PWD/hack/timed.sh" -count=1 -p 2 -timeout 60m "${packages[@]}" ${FOCUS:+-ginkgo.focus="$FOCUS" -ginkgo.fail-on-empty} || status=$?
 if [ "$status" != 0 ] && [ -z "${PACKAGES:-}${RUN:-}${FOCUS:-}" ] && try_again; then status=0; fi
 finish

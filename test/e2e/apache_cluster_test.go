@@ -28,7 +28,10 @@ func standalone(namespace string) *v1.SparkCluster {
 	o.Spec.RuntimeVersions.SparkVersion = "4.1.4"
 	o.Spec.SparkConf = map[string]string{"spark.kubernetes.container.image": sparkImage}
 	o.Spec.ClusterTolerations.InstanceConfig = v1.WorkerInstanceConfig{InitWorkers: 2, MinWorkers: 2, MaxWorkers: 2}
-	small := []corev1.EnvVar{{Name: "SPARK_DAEMON_JAVA_OPTS", Value: quickStart}, {Name: "SPARK_DAEMON_MEMORY", Value: "256m"}}
+	small := []corev1.EnvVar{
+		{Name: "SPARK_DAEMON_JAVA_OPTS", Value: quickStart + " -XX:SharedArchiveFile=/opt/spark/classes/spark.jsa"}, {Name: "SPARK_DAEMON_CLASSPATH", Value: "/opt/spark/classes/spark.jar"},
+		{Name: "SPARK_DAEMON_MEMORY", Value: "256m"},
+	}
 	o.Spec.MasterSpec = &v1.MasterSpec{RoleObjects: v1.RoleObjects{StatefulSetSpec: &appsv1.StatefulSetSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
 		Containers: []corev1.Container{{Name: "master", Env: small}},
 	}}}}}
