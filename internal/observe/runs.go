@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/internal/spark"
@@ -34,15 +35,15 @@ type Runs struct {
 // ListRuns returns the runs of a schedule; owned says which objects are. list is an empty list of their kind, empty
 // returns an empty object. What comes from the cache must not be changed.
 func ListRuns[T client.Object](ctx context.Context, r Reader, which Runs, list client.ObjectList, empty func() T, owned func(T) bool) ([]T, error) {
-	cached, err := listed[T](ctx, r.Cache, list, client.InNamespace(which.Namespace), client.MatchingFields{IndexSchedule: which.UID}, client.UnsafeDisableDeepCopy)
+	cached, err := List[T](ctx, r.Cache, list, client.InNamespace(which.Namespace), client.MatchingFields{IndexSchedule: which.UID}, client.UnsafeDisableDeepCopy)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("list runs: %w", err)
 	}
 	all := cached
 	ask := which.Named
 	if which.Live {
-		if all, err = listed[T](ctx, r.Live, list, client.InNamespace(which.Namespace), which.Label); err != nil {
-			return nil, err
+		if all, err = List[T](ctx, r.Live, list, client.InNamespace(which.Namespace), which.Label); err != nil {
+			return nil, fmt.Errorf("list runs: %w", err)
 		}
 		for _, run := range cached { // a user may have removed the label
 			ask = append(ask[:len(ask):len(ask)], run.GetName())
@@ -76,10 +77,11 @@ func ListRuns[T client.Object](ctx context.Context, r Reader, which Runs, list c
 	return runs, nil
 }
 
-func listed[T client.Object](ctx context.Context, from client.Reader, empty client.ObjectList, options ...client.ListOption) ([]T, error) {
+// List returns the objects of the kind of an empty list.
+func List[T client.Object](ctx context.Context, from client.Reader, empty client.ObjectList, options ...client.ListOption) ([]T, error) {
 	list, _ := empty.DeepCopyObject().(client.ObjectList)
 	if err := from.List(ctx, list, options...); err != nil {
-		return nil, fmt.Errorf("list runs: %w", err)
+		return nil, err
 	}
 	var all []T
 	err := meta.EachListItem(list, func(o runtime.Object) error {
@@ -87,6 +89,18 @@ func listed[T client.Object](ctx context.Context, from client.Reader, empty clie
 		return nil
 	})
 	return all, err
+}
+
+// Names returns what names the objects of the kind of an empty list in a namespace, or all with "", in the cache.
+func (r Reader) Names(empty client.ObjectList) func(ctx context.Context, namespace string) ([]types.NamespacedName, error) {
+	return func(ctx context.Context, namespace string) ([]types.NamespacedName, error) {
+		all, err := List[client.Object](ctx, r.Cache, empty, client.InNamespace(namespace), client.UnsafeDisableDeepCopy)
+		names := make([]types.NamespacedName, 0, len(all))
+		for _, o := range all {
+			names = append(names, client.ObjectKeyFromObject(o))
+		}
+		return names, err
+	}
 }
 
 // listDrivers lists the live pods with a label in which drivers run, whatever they are called.

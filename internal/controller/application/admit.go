@@ -132,7 +132,7 @@ func (e *Engine[T]) release(ctx context.Context, s *scope[T], number int32) []sc
 // EnterRunning enters what runs already, so that an operator that was restarted reserves nothing twice, and announces what waits, so that
 // it lets none pass.
 func (e *Engine[T]) EnterRunning(ctx context.Context) error {
-	all, err := e.list(ctx, e.Cache)
+	all, err := observe.List[T](ctx, e.Cache, e.List)
 	if err != nil {
 		return fmt.Errorf("list applications: %w", err)
 	}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
@@ -90,37 +89,13 @@ func (k kind[T]) Setup(s *operator.Shared) error {
 		For(k.New()).
 		Watches(&corev1.Pod{}, podHandler(s.Schedulers, family)).
 		WatchesRawSource(source.Channel(s.SchedulerKinds.Events(family.GroupKind()), &handler.EnqueueRequestForObject{})).
-		WatchesRawSource(s.Namespaces.Source(engine.names)).
+		WatchesRawSource(s.Namespaces.Source(s.Reader.Names(k.list))).
 		WithOptions(fairqueue.Options(s.Config.Workers)).
 		Complete(engine)
 	if err != nil {
 		return fmt.Errorf("set up the controller of %s: %w", family.GroupKind(), err)
 	}
 	return nil
-}
-
-// list lists the applications of the kind.
-func (e *Engine[T]) list(ctx context.Context, r client.Reader, options ...client.ListOption) ([]T, error) {
-	list, _ := e.List.DeepCopyObject().(client.ObjectList)
-	if err := r.List(ctx, list, options...); err != nil {
-		return nil, err
-	}
-	var all []T
-	err := meta.EachListItem(list, func(o runtime.Object) error {
-		all = append(all, o.(T))
-		return nil
-	})
-	return all, err
-}
-
-// names names the applications of a namespace, or all with "", in the cache.
-func (e *Engine[T]) names(ctx context.Context, namespace string) ([]types.NamespacedName, error) {
-	all, err := e.list(ctx, e.Cache, client.InNamespace(namespace), client.UnsafeDisableDeepCopy)
-	names := make([]types.NamespacedName, 0, len(all))
-	for _, a := range all {
-		names = append(names, client.ObjectKeyFromObject(a))
-	}
-	return names, err
 }
 
 // priorities are those of what becomes of a driver.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/metrics"
+	"github.com/firesteel-dev/firesteel/internal/observe"
 )
 
 // timed is a kind whose users measure the times between its own states.
@@ -40,7 +41,7 @@ func (e *Engine[T]) applications(leads <-chan struct{}) metrics.Source {
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), scrapePatience)
 		defer cancel()
-		all, err := e.list(ctx, e.Cache, client.UnsafeDisableDeepCopy)
+		all, err := observe.List[T](ctx, e.Cache, e.List, client.UnsafeDisableDeepCopy)
 		if err != nil {
 			ctrllog.Log.Error(err, "cannot list applications for metrics")
 			return true

@@ -6,11 +6,13 @@ import (
 	"context"
 	"fmt"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/firesteel-dev/firesteel/internal/admission"
 	"github.com/firesteel-dev/firesteel/internal/attempt"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/observe"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/standalone"
@@ -169,9 +171,13 @@ func (e *Engine[T]) release(ctx context.Context, o T, c standalone.Loaded) lifec
 // that it lets none pass.
 func (e *Engine[T]) enterRunning(ctx context.Context) error {
 	config := e.Operator()
-	return e.each(ctx, "", func(o T) error {
+	all, err := observe.List[T](ctx, e.Reader.Cache, e.List, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return fmt.Errorf("list clusters: %w", err)
+	}
+	for _, o := range all {
 		if e.Watches != nil && !e.Watches(o.GetNamespace()) {
-			return nil
+			continue
 		}
 		c := e.load(o)
 		r := c.Record
@@ -181,11 +187,11 @@ func (e *Engine[T]) enterRunning(ctx context.Context) error {
 			}
 		}
 		if r.State != standalone.Running || r.Scheduling.Scheduler == "" {
-			return nil
+			continue
 		}
 		candidate := e.start(o, c).Running(config)
 		if candidate == nil {
-			return nil
+			continue
 		}
 		facts, err := e.facts(ctx, o, c, candidate.Attempt())
 		if err != nil {
@@ -194,6 +200,6 @@ func (e *Engine[T]) enterRunning(ctx context.Context) error {
 		if a := candidate.Attempt(); !e.Schedulers.Knows(a.App.Key(), a.ID) {
 			e.Schedulers.Enter(a, scheduler.ProgressOf(facts))
 		}
-		return nil
-	})
+	}
+	return nil
 }

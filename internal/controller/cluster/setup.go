@@ -9,7 +9,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
@@ -86,7 +85,7 @@ func (k kind[T]) Setup(s *operator.Shared) error {
 		For(k.New()).
 		Watches(&corev1.Pod{}, concerned).
 		WatchesRawSource(source.Channel(s.SchedulerKinds.Events(family.GroupKind()), &handler.EnqueueRequestForObject{})).
-		WatchesRawSource(s.Namespaces.Source(engine.names)).
+		WatchesRawSource(s.Namespaces.Source(s.Reader.Names(k.list))).
 		WithOptions(fairqueue.Options(s.Config.Workers))
 	for _, object := range k.Owned() {
 		b = b.Watches(object, concerned)
@@ -106,22 +105,4 @@ func clusterOf(label string) handler.MapFunc {
 		}
 		return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: name}}}
 	}
-}
-
-// each visits the clusters of a namespace, or all with "", in the cache.
-func (e *Engine[T]) each(ctx context.Context, namespace string, visit func(T) error) error {
-	list, _ := e.List.DeepCopyObject().(client.ObjectList)
-	if err := e.Reader.Cache.List(ctx, list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
-		return fmt.Errorf("list clusters: %w", err)
-	}
-	return meta.EachListItem(list, func(o runtime.Object) error { return visit(o.(T)) })
-}
-
-// names names the clusters that each visits.
-func (e *Engine[T]) names(ctx context.Context, namespace string) (names []types.NamespacedName, err error) {
-	err = e.each(ctx, namespace, func(o T) error {
-		names = append(names, client.ObjectKeyFromObject(o))
-		return nil
-	})
-	return names, err
 }

@@ -10,6 +10,7 @@ import (
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/firesteel-dev/firesteel/internal/metrics"
+	"github.com/firesteel-dev/firesteel/internal/observe"
 	"github.com/firesteel-dev/firesteel/internal/schedule"
 )
 
@@ -46,13 +47,14 @@ func (e *Engine[S, R]) schedules(leads <-chan struct{}) metrics.ScheduleSource {
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), scrapePatience)
 		defer cancel()
-		err := e.each(ctx, "", func(o S) {
+		all, err := observe.List[S](ctx, e.Reader.Cache, e.Schedules, client.UnsafeDisableDeepCopy)
+		if err != nil {
+			ctrllog.Log.Error(err, "cannot list schedules for metrics")
+		}
+		for _, o := range all {
 			if e.Watches == nil || e.Watches(o.GetNamespace()) {
 				each(subjectOf(o), e.Kind.State(o))
 			}
-		})
-		if err != nil {
-			ctrllog.Log.Error(err, "cannot list schedules for metrics")
 		}
 	}
 }

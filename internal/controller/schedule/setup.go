@@ -8,9 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
@@ -74,7 +72,7 @@ func add[S, R client.Object](s *operator.Shared, k Kind[S, R], schedules, runs c
 		Named(strings.ToLower(k.GroupVersionKind().Kind)).
 		For(k.New()).
 		Watches(k.EmptyRun(), runHandler(k)).
-		WatchesRawSource(s.Namespaces.Source(engine.names)).
+		WatchesRawSource(s.Namespaces.Source(s.Reader.Names(schedules))).
 		WithOptions(fairqueue.Options(s.Config.Workers)).
 		Complete(engine)
 	if err != nil {
@@ -91,24 +89,6 @@ func indexed[S, R client.Object](k Kind[S, R]) client.IndexerFunc {
 		}
 		return nil
 	}
-}
-
-// each visits the schedules of a namespace, or all with "", in the cache.
-func (e *Engine[S, R]) each(ctx context.Context, namespace string, visit func(S)) error {
-	list, _ := e.Schedules.DeepCopyObject().(client.ObjectList)
-	if err := e.Reader.Cache.List(ctx, list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
-		return err
-	}
-	return meta.EachListItem(list, func(o runtime.Object) error {
-		visit(o.(S))
-		return nil
-	})
-}
-
-// names names the schedules that each visits.
-func (e *Engine[S, R]) names(ctx context.Context, namespace string) (names []types.NamespacedName, err error) {
-	err = e.each(ctx, namespace, func(o S) { names = append(names, client.ObjectKeyFromObject(o)) })
-	return names, err
 }
 
 // runHandler enqueues the schedule of a run that appears, finishes, runs again, is being deleted or is gone. What else happens to a

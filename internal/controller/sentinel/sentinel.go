@@ -19,9 +19,7 @@ import (
 
 	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -204,16 +202,9 @@ func (p *Probe) is(o client.Object) bool {
 
 // sentinels are those of a kind in the cache. One whose spec is too large for the cache is left out: its number is not known.
 func (p *Probe) sentinels(ctx context.Context, empty client.ObjectList) ([]client.Object, error) {
-	list, _ := empty.DeepCopyObject().(client.ObjectList)
-	if err := p.Cache.List(ctx, list, client.HasLabels{p.Label}, client.UnsafeDisableDeepCopy); err != nil {
-		return nil, fmt.Errorf("list %T: %w", list, err)
+	all, err := observe.List[client.Object](ctx, p.Cache, empty, client.HasLabels{p.Label}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return nil, fmt.Errorf("list %T: %w", empty, err)
 	}
-	var all []client.Object
-	err := meta.EachListItem(list, func(item runtime.Object) error {
-		if o, ok := item.(client.Object); ok && p.is(o) && !observe.IsStub(o) && p.Watches(o.GetNamespace()) {
-			all = append(all, o)
-		}
-		return nil
-	})
-	return all, err
+	return slices.DeleteFunc(all, func(o client.Object) bool { return !p.is(o) || observe.IsStub(o) || !p.Watches(o.GetNamespace()) }), nil
 }
