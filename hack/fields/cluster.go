@@ -18,6 +18,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/convert/apache"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/internal/standalone"
 )
 
 const clusterHead = `
@@ -91,8 +92,9 @@ func clusterEffects(path string) (effects []string, edit string) {
 			changePart(v, path)
 		}
 	})
-	effects, edit = objectEffects(apache.ClusterObjects(clusterSample(), nil, scheduler.Decoration{}), apache.ClusterObjects(changed, nil, scheduler.Decoration{}))
-	before, after := apache.DesiredCluster(clusterSample(), nil, nil, scheduler.Descriptor{}), apache.DesiredCluster(changed, nil, nil, scheduler.Descriptor{})
+	before, made := apache.Clusters{}.Desired(clusterSample(), standalone.Loaded{}, scheduler.Descriptor{}, scheduler.Decoration{})
+	after, remade := apache.Clusters{}.Desired(changed, standalone.Loaded{}, scheduler.Descriptor{}, scheduler.Decoration{})
+	effects, edit = objectEffects(made, remade)
 	acts := len(effects) > 0 || before.Suspend != after.Suspend
 	words, said := inCluster[path]
 	switch ignored := strings.HasPrefix(words, "*ignored*"); {

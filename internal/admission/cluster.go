@@ -8,12 +8,12 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/internal/standalone"
 )
 
 // Cluster is a start of a standalone cluster, as its scheduler sees it: the master in place of a driver, and the workers in place of its
@@ -35,9 +35,17 @@ type Cluster struct {
 // clusterWords are what schedulers call a driver and its executors.
 var clusterWords = strings.NewReplacer("driver", "master", "executor", "worker", "the application", "the cluster", "the whole application", "the whole cluster")
 
-// ClusterApp identifies a cluster for schedulers.
-func ClusterApp(kind schema.GroupKind, o metav1.Object) scheduler.App {
-	return scheduler.App{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID(), Labels: o.GetLabels()}
+// ClusterOf is the start of a cluster that was loaded from an object. What was chosen before holds for a spec that waits, or that runs.
+func ClusterOf(family lifecycle.Family, o metav1.Object, c standalone.Loaded, source lifecycle.SubmitterSource, now time.Time) Cluster {
+	start := Cluster{
+		Built: c.Built, Start: c.Record.Scheduling.Start, QueuedAt: c.QueuedAt, Now: now,
+		App:       scheduler.App{Kind: family.GroupKind(), Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID(), Labels: o.GetLabels()},
+		Submitter: lifecycle.SubmitterOf(o.GetAnnotations(), family.Submitter, source),
+	}
+	if c.Record.State == standalone.Running || c.Record.Generation == o.GetGeneration() {
+		start.Recorded = c.Record.Scheduling.Choice
+	}
+	return start
 }
 
 // Attempt is the start as far as it is known without its sizes: for what is done when it is over.

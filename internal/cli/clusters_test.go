@@ -18,6 +18,7 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	family "github.com/firesteel-dev/firesteel/internal/convert/apache"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/policy"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/standalone"
 	"github.com/firesteel-dev/firesteel/internal/testutil"
@@ -37,14 +38,14 @@ func ofCluster(name string, changes ...func(*v1.SparkCluster)) *v1.SparkCluster 
 // reconciled gives a cluster the status that the operator writes when it sees something.
 func reconciled(seen standalone.Observation) func(*v1.SparkCluster) {
 	return func(o *v1.SparkCluster) {
-		desired := family.DesiredCluster(o, nil, family.ClusterObjections(o, nil, nil), scheduler.Descriptor{})
+		desired, _ := family.Clusters{}.Desired(o, family.Clusters{}.Load(o, policy.Set{}.Apply, nil), scheduler.Descriptor{}, scheduler.Decoration{})
 		for range 2 {
 			plan := standalone.Decide(desired, family.ClusterRecord(o), seen)
 			results := make([]standalone.Result, len(plan.Actions))
 			for i := range results {
 				results[i].Class = lifecycle.ClassDone
 			}
-			next, _ := family.ClusterStatus(o, standalone.Settle(plan, results), before(10*time.Minute).Time, false)
+			next, _ := family.Clusters{}.ToStatus(o, standalone.Settle(plan, results), before(10*time.Minute).Time)
 			*o = *next
 		}
 	}

@@ -58,7 +58,8 @@ func (w *clusterHarness) edit(change func(*v1.SparkClusterSpec)) {
 func (w *clusterHarness) pass(d time.Duration) { w.now = w.now.Add(d) }
 
 func (w *clusterHarness) desired() standalone.Cluster {
-	return apache.DesiredCluster(w.o, nil, apache.ClusterObjections(w.o, nil, nil), scheduler.Descriptor{})
+	desired, _ := apache.Clusters{}.Desired(w.o, apache.Clusters{}.Load(w.o, policy.Set{}.Apply, nil), scheduler.Descriptor{}, scheduler.Decoration{})
+	return desired
 }
 
 // observed are the sets as their pods are.
@@ -100,7 +101,7 @@ func (w *clusterHarness) settle() {
 		results := w.act(plan)
 		refused := slices.ContainsFunc(results, func(r standalone.Result) bool { return r.Class != lifecycle.ClassDone })
 		out := standalone.Settle(plan, results)
-		next, changed := apache.ClusterStatus(w.o, out, w.now, false)
+		next, changed := apache.Clusters{}.ToStatus(w.o, out, w.now)
 		if w.o = next; !changed && (refused || len(plan.Actions) == 0) {
 			return
 		}

@@ -24,6 +24,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/schedule"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/standalone"
 )
 
 // The fields of each kind, without its lenient decoder.
@@ -120,12 +121,10 @@ var ApacheSparkCluster = &Row{
 			f.Errors = append(f.Errors, e.Invalid(apache.ClusterNames(cluster).PathOf(e)))
 		}
 		if f.Errors == nil && operator.Registry != nil {
-			f.DryRunResult = admission.DryRunCluster(admission.Cluster{
-				Built: c.Built, App: admission.ClusterApp(apache.ClusterFamily.GroupKind(), cluster),
-				Submitter: lifecycle.SubmitterOf(cluster.Annotations, apache.ClusterFamily.Submitter, operator.Submitters),
-			}, operator)
+			first := admission.ClusterOf(apache.ClusterFamily, cluster, standalone.Loaded{Built: c.Built}, operator.Submitters, time.Time{})
+			f.DryRunResult = admission.DryRunCluster(first, operator)
 		}
-		f.Makes = apache.ClusterObjects(cluster, c.Defaults, f.Decoration())
+		_, f.Makes = apache.Clusters{}.Desired(cluster, c, scheduler.Descriptor{}, f.Decoration())
 		return f
 	},
 	States: []string{
@@ -174,7 +173,7 @@ func readSchedule(o Object, operator resolve.Operator, now time.Time) ScheduleRe
 	s := o.(*v1beta2.ScheduledSparkApplication)
 	return ScheduleReading{
 		Desired: kubeflow.DesiredSchedule(s), Record: kubeflow.ScheduleRecord(&s.Status), Conditions: s.Status.Conditions,
-		RunLabels: kubeflow.RunLabels(s.Name),
+		RunLabels: kubeflow.Schedules{}.RunLabels(s.Name),
 		RunOf:     func(run metav1.Object) schedule.Run { return kubeflow.RunOf(run.(*v1beta2.SparkApplication)) },
 		Run: func(start schedule.Start) resolve.Application {
 			return resolve.Load(kubeflow.SparkApplications{Template: true}, kubeflow.NewRun(s, start), lifecycle.Record{}, operator, now)
@@ -187,18 +186,11 @@ func readCluster(o Object, operator resolve.Operator, now time.Time) ClusterRead
 	cluster := o.(*v1.SparkCluster)
 	policies := operator.Policies.For(o.GetNamespace())
 	c := apache.Clusters{}.Load(cluster, policies.Apply, policies.CheckCluster)
+	desired, _ := apache.Clusters{}.Desired(cluster, c, scheduler.Descriptor{}, scheduler.Decoration{})
 	r := ClusterReading{
-		Record: c.Record, Conditions: cluster.Status.Conditions, Since: apache.ClusterSince(cluster), Pods: apache.ClusterPods(cluster),
+		Record: c.Record, Desired: desired, Conditions: cluster.Status.Conditions, Since: apache.ClusterSince(cluster), Pods: apache.ClusterPods(cluster),
 		Word: apache.ClusterState, Master: c.Master, Workers: c.Workers,
-		Desired: apache.DesiredCluster(cluster, c.Defaults, c.Objections, scheduler.Descriptor{}),
-	}
-	r.Start = admission.Cluster{
-		Built: c.Built, App: admission.ClusterApp(apache.ClusterFamily.GroupKind(), cluster),
-		Start: r.Record.Scheduling.Start, QueuedAt: c.QueuedAt, Now: now,
-		Submitter: lifecycle.SubmitterOf(cluster.Annotations, apache.ClusterFamily.Submitter, operator.Submitters),
-	}
-	if r.Record.Generation == cluster.Generation {
-		r.Start.Recorded = r.Record.Scheduling.Choice
+		Start: admission.ClusterOf(apache.ClusterFamily, cluster, c, operator.Submitters, now),
 	}
 	r.State, r.Message = apache.Clusters{}.State(cluster)
 	return r

@@ -50,17 +50,9 @@ func (e *Engine[T]) load(o T) standalone.Loaded {
 	return e.Kind.Load(o, policies.Apply, policies.CheckCluster)
 }
 
-// start is what schedulers know of a cluster. What was chosen before holds for a spec that waits, or that runs.
+// start is what schedulers know of a cluster.
 func (e *Engine[T]) start(o T, c standalone.Loaded) admission.Cluster {
-	family, r := e.Kind.Family(), c.Record
-	start := admission.Cluster{
-		Built: c.Built, App: admission.ClusterApp(family.GroupKind(), o), Start: r.Scheduling.Start, QueuedAt: c.QueuedAt, Now: e.Clock.Now(),
-		Submitter: lifecycle.SubmitterOf(o.GetAnnotations(), family.Submitter, e.Operator().Submitters),
-	}
-	if r.State == standalone.Running || r.Generation == o.GetGeneration() {
-		start.Recorded = r.Scheduling.Choice
-	}
-	return start
+	return admission.ClusterOf(e.Kind.Family(), o, c, e.Operator().Submitters, e.Clock.Now())
 }
 
 func (e *Engine[T]) asking(config resolve.Operator) attempt.Asking {

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -50,21 +49,14 @@ func (Clusters) Family() lifecycle.Family { return ClusterFamily }
 // Load returns the cluster under the policies that are in force: apply fills in their defaults, and check says what they have against what is
 // built with those.
 func (Clusters) Load(o *v1.SparkCluster, apply func(spark.Application) spark.Application, check func(spark.Standalone) []*spark.ConfError) standalone.Loaded {
-	c := standalone.Loaded{Record: ClusterRecord(o), Defaults: clusterDefaults(o, apply), Suspend: o.Spec.Suspend, Probe: clusterProbe(o), QueuedAt: clusterQueuedAt(o)}
-	c.Objections, c.Built = ClusterObjections(o, c.Defaults, check), clusterBuilt(o, c.Defaults)
-	c.Master, c.Workers = masterName(o.Name), workerName(o.Name)
+	c := standalone.Loaded{
+		Record: ClusterRecord(o), Defaults: clusterDefaults(o, apply), Objections: clusterProblems(o), Suspend: o.Spec.Suspend, Probe: clusterProbe(o),
+		QueuedAt: clusterQueuedAt(o), Master: masterName(o.Name), Workers: workerName(o.Name),
+	}
+	if c.Built = clusterBuilt(o, c.Defaults); len(c.Objections) == 0 && check != nil {
+		c.Objections = check(c.Built)
+	}
 	return c
-}
-
-// Desired returns what standalone.Decide needs to know of the object itself and of its scheduler's plugin, and the objects that it is to have, on
-// whose pods is what the plugin says (d).
-func (Clusters) Desired(o *v1.SparkCluster, c standalone.Loaded, plugin scheduler.Descriptor, d scheduler.Decoration) (standalone.Cluster, []spark.Object) {
-	return DesiredCluster(o, c.Defaults, c.Objections, plugin), ClusterObjects(o, c.Defaults, d)
-}
-
-// ToStatus returns a copy of the object with the status for the outcome; changed is false if it has that already.
-func (k Clusters) ToStatus(o *v1.SparkCluster, out standalone.Outcome, now time.Time) (next *v1.SparkCluster, changed bool) {
-	return ClusterStatus(o, out, now, k.KeepHistory)
 }
 
 // State returns the word for the state that a cluster is in, and what explains it; both are empty for one that has no status yet.
@@ -80,18 +72,18 @@ func clusterProbe(o *v1.SparkCluster) bool {
 	return strings.EqualFold(o.Labels[v1.LabelSentinel], "true")
 }
 
-// DesiredCluster returns what standalone.Decide needs to know of the object itself, of the defaults of policies, of what is against it, and of
-// its scheduler's plugin.
-func DesiredCluster(o *v1.SparkCluster, defaults map[string]string, objections []*spark.ConfError, plugin scheduler.Descriptor) standalone.Cluster {
+// Desired returns what standalone.Decide needs to know of the object itself and of its scheduler's plugin, and the objects that it is to have, on
+// whose pods is what the plugin says (d).
+func (Clusters) Desired(o *v1.SparkCluster, loaded standalone.Loaded, plugin scheduler.Descriptor, d scheduler.Decoration) (standalone.Cluster, []spark.Object) {
 	c := standalone.Cluster{
 		Generation: o.Generation, Suspend: o.Spec.Suspend, Deleting: !o.DeletionTimestamp.IsZero(), Finalizer: slices.Contains(o.Finalizers, v1.ClusterFinalizer),
-		Defaults: defaults, SuspendField: clusterFields.Path("suspend"), Problem: problemOf(o, objections),
+		Probe: loaded.Probe, Defaults: loaded.Defaults, SuspendField: clusterFields.Path("suspend"), Problem: problemOf(o, loaded.Objections),
 		Optional: []standalone.Ref{{Kind: "HorizontalPodAutoscaler", Name: workerName(o.Name) + "-hpa"}, {Kind: "PodDisruptionBudget", Name: workerName(o.Name) + "-pdb"}},
 	}
-	c.Probe = clusterProbe(o)
 	size := o.Spec.ClusterTolerations.InstanceConfig
-	filled := withDefaults(o, defaults)
-	for _, object := range ClusterObjects(filled, nil, scheduler.Decoration{}) {
+	filled := withDefaults(o, loaded.Defaults)
+	objects := ClusterObjects(filled, nil, d)
+	for _, object := range objects {
 		part := standalone.Part{Ref: standalone.Ref{Kind: object.GetObjectKind().GroupVersionKind().Kind, Name: object.GetName()}}
 		part.Runs = part.Kind == "StatefulSet" || slices.Contains(c.Optional, part.Ref)
 		switch part.Ref {
@@ -103,7 +95,7 @@ func DesiredCluster(o *v1.SparkCluster, defaults map[string]string, objections [
 		}
 		c.Parts = append(c.Parts, part)
 	}
-	return c
+	return c, objects
 }
 
 // fixed is what a plugin lays over the pods of a role, without what their user has written.
@@ -132,15 +124,6 @@ func problemOf(o *v1.SparkCluster, objections []*spark.ConfError) lifecycle.Caus
 		return lifecycle.Cause{}
 	}
 	return lifecycle.Cause{Reason: lifecycle.ReasonInvalidSpec, Message: strings.Join(sentences, "; ")}
-}
-
-// ClusterObjections are what keeps a cluster from being made: what is wrong with its spec, or else what check has against what is built with
-// the defaults of policies.
-func ClusterObjections(o *v1.SparkCluster, defaults map[string]string, check func(spark.Standalone) []*spark.ConfError) []*spark.ConfError {
-	if problems := clusterProblems(o); len(problems) > 0 || check == nil {
-		return problems
-	}
-	return check(clusterBuilt(o, defaults))
 }
 
 // clusterProblems are what is wrong with a spec.

@@ -146,7 +146,7 @@ func (h *clusterHistory) operate(i int) {
 	defaults := h.defaults(decided)
 	o := seen(cache, defaults)
 	o.Admission = h.asked(decided)
-	plan := standalone.Decide(DesiredCluster(decided, defaults, ClusterObjections(decided, defaults, nil), scheduler.Descriptor{}), ClusterRecord(decided), o)
+	plan := standalone.Decide(desiredOf(decided, defaults), ClusterRecord(decided), o)
 	fresh := func() bool { return h.cluster != nil && h.cluster.ResourceVersion == decided.ResourceVersion }
 	if len(plan.Actions) > 0 && !fresh() {
 		return
@@ -167,7 +167,7 @@ func (h *clusterHistory) operate(i int) {
 		}
 	}
 	out := standalone.Settle(plan, results)
-	next, changed := ClusterStatus(decided, out, h.now, false)
+	next, changed := Clusters{}.ToStatus(decided, out, h.now)
 	if !changed || !decided.DeletionTimestamp.IsZero() || !fresh() || h.chance(12) {
 		return
 	}
@@ -337,7 +337,7 @@ func (h *clusterHistory) settled() error {
 		}
 		return nil
 	}
-	desired, record := DesiredCluster(h.cluster, nil, ClusterObjections(h.cluster, nil, nil), scheduler.Descriptor{}), ClusterRecord(h.cluster)
+	desired, record := desiredOf(h.cluster, nil), ClusterRecord(h.cluster)
 	for ref, object := range h.objects {
 		if object.ours && object.deleted {
 			return fmt.Errorf("%s is being deleted", ref)

@@ -16,6 +16,7 @@ import (
 	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/spark"
 	"github.com/firesteel-dev/firesteel/internal/standalone"
 	"github.com/firesteel-dev/firesteel/internal/testutil"
 	"github.com/firesteel-dev/firesteel/test/golden"
@@ -32,11 +33,20 @@ type clusterWorld struct {
 	now     time.Time
 }
 
+// desiredOf is what a cluster is to be with the defaults of policies, which limit nothing.
+func desiredOf(o *v1.SparkCluster, defaults map[string]string) standalone.Cluster {
+	none := func(app spark.Application) spark.Application { return app }
+	loaded := Clusters{}.Load(o, none, nil)
+	loaded.Defaults = defaults
+	desired, _ := Clusters{}.Desired(o, loaded, scheduler.Descriptor{}, scheduler.Decoration{})
+	return desired
+}
+
 // settle takes steps until one changes nothing.
 func (w *clusterWorld) settle() {
 	w.t.Helper()
 	for range 20 {
-		plan := standalone.Decide(DesiredCluster(w.cluster, nil, ClusterObjections(w.cluster, nil, nil), scheduler.Descriptor{}), ClusterRecord(w.cluster), standalone.Observation{Found: w.objects})
+		plan := standalone.Decide(desiredOf(w.cluster, nil), ClusterRecord(w.cluster), standalone.Observation{Found: w.objects})
 		var results []standalone.Result
 		for _, a := range plan.Actions {
 			r := w.act(a)
@@ -47,7 +57,7 @@ func (w *clusterWorld) settle() {
 		}
 		w.now = w.now.Add(time.Second)
 		out := standalone.Settle(plan, results)
-		next, changed := ClusterStatus(w.cluster, out, w.now, w.keep)
+		next, changed := Clusters{KeepHistory: w.keep}.ToStatus(w.cluster, out, w.now)
 		if w.cluster = next; !changed {
 			return
 		}

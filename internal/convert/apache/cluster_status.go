@@ -25,7 +25,7 @@ var clusterStates = map[standalone.State]v1.ClusterStateSummary{
 // ClusterState is the word for a state; "" for a cluster that has none yet.
 func ClusterState(s standalone.State) string { return string(clusterStates[s]) }
 
-// ClusterRecord reads back what ClusterStatus stored, or what Apache's operator wrote.
+// ClusterRecord reads back what ToStatus stored, or what Apache's operator wrote.
 func ClusterRecord(o *v1.SparkCluster) standalone.Record {
 	r := standalone.Record{Generation: o.Status.ObservedGeneration, Defaults: o.Status.Defaults}
 	if s := o.Status.Scheduling; s != nil {
@@ -46,9 +46,8 @@ func ClusterRecord(o *v1.SparkCluster) standalone.Record {
 	return r
 }
 
-// ClusterStatus returns a copy of the object with the status for the outcome; changed is false if it has that already. keep leaves the states of all
-// attempts in one history (mostKept bounds it).
-func ClusterStatus(o *v1.SparkCluster, out standalone.Outcome, now time.Time, keep bool) (next *v1.SparkCluster, changed bool) {
+// ToStatus returns a copy of the object with the status for the outcome; changed is false if it has that already.
+func (k Clusters) ToStatus(o *v1.SparkCluster, out standalone.Outcome, now time.Time) (next *v1.SparkCluster, changed bool) {
 	next = o.DeepCopy()
 	s := &next.Status
 	s.ObservedGeneration = out.Record.Generation
@@ -64,10 +63,10 @@ func ClusterStatus(o *v1.SparkCluster, out standalone.Outcome, now time.Time, ke
 	before := ClusterRecord(o).State
 	if before != out.Record.State {
 		if before == standalone.New {
-			addClusterState(s, v1.ClusterSubmitted, "the cluster was submitted", now, keep)
+			addClusterState(s, v1.ClusterSubmitted, "the cluster was submitted", now, k.KeepHistory)
 		}
 		if word := clusterStates[out.Record.State]; before != standalone.New || word != v1.ClusterSubmitted {
-			addClusterState(s, word, clusterMessage(out.Record), now, keep)
+			addClusterState(s, word, clusterMessage(out.Record), now, k.KeepHistory)
 		}
 	}
 	return next, !equality.Semantic.DeepEqual(&o.Status, s)
@@ -92,7 +91,7 @@ func clusterPods(p *standalone.Pods) *v1.ClusterPods {
 	return &v1.ClusterPods{Master: count(p.Master), Workers: count(p.Workers)}
 }
 
-// ClusterPods are the numbers of pods that ClusterStatus stored; nil if it stored none.
+// ClusterPods are the numbers of pods that ToStatus stored; nil if it stored none.
 func ClusterPods(o *v1.SparkCluster) *standalone.Pods {
 	if o.Status.Pods == nil {
 		return nil

@@ -106,12 +106,9 @@ func textsOf(t *v1beta2.SparkApplicationSpec) []schedule.Text {
 }
 
 // RunLabels are those by which the runs of a schedule are found.
-func RunLabels(name string) map[string]string {
+func (Schedules) RunLabels(name string) map[string]string {
 	return map[string]string{v1beta2.LabelScheduledAppName: name}
 }
-
-// RunLabels are those by which the runs of a schedule are found.
-func (Schedules) RunLabels(name string) map[string]string { return RunLabels(name) }
 
 // NewRun returns the application of a run, which has the submitter of its schedule. Admission leaves alone what the operator creates.
 func (Schedules) NewRun(o *v1beta2.ScheduledSparkApplication, s schedule.Start, source lifecycle.SubmitterSource) *v1beta2.SparkApplication {
@@ -140,7 +137,7 @@ func NewRun(o *v1beta2.ScheduledSparkApplication, s schedule.Start) *v1beta2.Spa
 	if labels == nil {
 		labels = map[string]string{}
 	}
-	maps.Copy(labels, RunLabels(o.Name))
+	maps.Copy(labels, Schedules{}.RunLabels(o.Name))
 	run := &v1beta2.SparkApplication{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: o.Namespace, Name: s.Name, Labels: labels,
