@@ -83,6 +83,9 @@ func sentences(app spark.Application, problems []*spark.ConfError) []string {
 
 // Candidate is an attempt that passed the checks and waits for its scheduler's answer.
 type Candidate struct {
+	// Reads name what the scheduler needs to see before it is asked.
+	Reads []scheduler.Read
+
 	checked Checked
 	plugin  scheduler.Plugin
 	attempt scheduler.Attempt
@@ -105,10 +108,11 @@ type Result struct {
 	Err error
 }
 
-// Candidate chooses the scheduler. Without a candidate the answer is final: the specification cannot run, or its scheduler
-// is not known. Annotations are those of the application's namespace, which may choose its scheduler; nil if they are not
-// known.
-func (c Checked) Candidate(registry *scheduler.Registry, annotations map[string]string) (*Candidate, Result) {
+// NewCandidate validates an application and chooses its scheduler. Without a candidate the answer is final: the specification
+// cannot run, or its scheduler is not known. Annotations are those of the application's namespace, which may choose its
+// scheduler; nil if they are not known.
+func NewCandidate(a resolve.Application, registry *scheduler.Registry, annotations map[string]string) (*Candidate, Result) {
+	c := Validate(a)
 	if len(c.Objections) > 0 {
 		return nil, objected(c.App, c.Objections)
 	}
@@ -124,7 +128,9 @@ func (c Checked) Candidate(registry *scheduler.Registry, annotations map[string]
 
 // allowed is the candidate, if its namespace may use the queue in which its pods end up, and they name no other user.
 func (c *Candidate) allowed(registry *scheduler.Registry) (*Candidate, Result) {
-	c.attempt.Placeholders, c.err = scheduler.Placeholders(c.plugin, c.attempt)
+	if c.attempt.Placeholders, c.err = scheduler.Placeholders(c.plugin, c.attempt); c.err == nil {
+		c.Reads, c.err = scheduler.Reads(c.plugin, c.attempt)
+	}
 	if wrong, found := c.forbiddenQueue(registry); found {
 		return nil, Result{Admission: c.signed(wrong.Admission())}
 	}
@@ -191,7 +197,7 @@ func (c *Candidate) Plugin() scheduler.Plugin { return c.plugin }
 // Attempt is what the scheduler is asked about.
 func (c *Candidate) Attempt() scheduler.Attempt { return c.attempt }
 
-// SetQuota passes what other attempts will still use, before Reads. It is for plugins that request it.
+// SetQuota passes what other attempts will still use. It is for plugins that request it.
 func (c *Candidate) SetQuota(o scheduler.Outstanding) { c.attempt.Quota = o }
 
 // Shares are those of the plugin, as it would see them with o.
@@ -209,16 +215,6 @@ func (c *Candidate) SetPriority(s scheduler.Snapshot) {
 // Unavailable is the answer for a scheduler that cannot be asked.
 func (c *Candidate) Unavailable(why scheduler.Admission) Result {
 	return Result{Admission: c.signed(why)}
-}
-
-// Reads names what the scheduler needs to read. If its plugin fails, Admit reports it.
-func (c *Candidate) Reads() []scheduler.Read {
-	if c.err != nil {
-		return nil
-	}
-	var reads []scheduler.Read
-	reads, c.err = scheduler.Reads(c.plugin, c.attempt)
-	return reads
 }
 
 // Admit asks the scheduler. If it admits the attempt, the submission is built with the scheduler's decoration.

@@ -45,9 +45,9 @@ func TestBuiltOnceAndOnceMore(t *testing.T) {
 		want   int
 	}{
 		"Validate": {"everything is judged on what is built", testutil.Pi(), func(a resolve.Application) { Validate(a) }, 1},
-		"Wrong":    {"what is wrong is not built again", wrong, func(a resolve.Application) { Validate(a).Candidate(registry, nil) }, 1},
-		"Waits":    {"a wait needs no submission", testutil.Pi(), func(a resolve.Application) { c, _ := Validate(a).Candidate(registry, nil); c.Reads() }, 1},
-		"Admits":   {"decorated", testutil.Pi(), func(a resolve.Application) { c, _ := Validate(a).Candidate(registry, nil); c.Admit(nil) }, 2},
+		"Wrong":    {"what is wrong is not built again", wrong, func(a resolve.Application) { NewCandidate(a, registry, nil) }, 1},
+		"Waits":    {"a wait needs no submission", testutil.Pi(), func(a resolve.Application) { NewCandidate(a, registry, nil) }, 1},
+		"Admits":   {"decorated", testutil.Pi(), func(a resolve.Application) { c, _ := NewCandidate(a, registry, nil); c.Admit(nil) }, 2},
 		"DryRun":   {"admission shows nothing", testutil.Pi(), func(a resolve.Application) { DryRun(a, registry) }, 1},
 		"Rendered": {"decorated", testutil.Pi(), func(a resolve.Application) { _, _ = DryRun(a, registry).Objects() }, 2},
 	}
@@ -157,7 +157,7 @@ func TestAdmit(t *testing.T) {
 			if tc.change != nil {
 				tc.change(o)
 			}
-			candidate, got := Validate(load(o, lifecycle.Record{})).Candidate(registry, nil)
+			candidate, got := NewCandidate(load(o, lifecycle.Record{}), registry, nil)
 			if candidate != nil {
 				got = candidate.Admit(tc.snapshot)
 			}
@@ -183,8 +183,8 @@ func TestReads(t *testing.T) {
 	}
 	o := testutil.Pi()
 	o.Spec.BatchSchedulerOptions = &v1beta2.BatchSchedulerConfiguration{PriorityClassName: new("high")}
-	candidate, _ := Validate(load(o, lifecycle.Record{})).Candidate(registry, nil)
-	if candidate == nil || len(candidate.Reads()) != 1 || candidate.Reads()[0].Name != "high" {
+	candidate, _ := NewCandidate(load(o, lifecycle.Record{}), registry, nil)
+	if candidate == nil || len(candidate.Reads) != 1 || candidate.Reads[0].Name != "high" {
 		t.Errorf("candidate %+v: the scheduler looks at the PriorityClass", candidate)
 	}
 }

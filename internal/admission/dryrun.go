@@ -118,7 +118,8 @@ func (f *DryRunResult) findings(queueKnown bool) {
 // ask asks the plugin as if everything existed that the application names.
 func (f *DryRunResult) ask(queueKnown bool) {
 	snapshot := scheduler.Snapshot{}
-	for _, read := range f.candidate.Reads() {
+	reads, _ := scheduler.Reads(f.candidate.plugin, f.candidate.attempt) // what keeps it from naming them is trouble for a reconcile
+	for _, read := range reads {
 		if read.Kind != priorityClass {
 			continue // the scheduler's own, which is assumed to let the application start
 		}

@@ -138,7 +138,7 @@ func TestForesee(t *testing.T) {
 				t.Errorf("%s: warnings (-want +got):\n%s", tc.reason, diff)
 			}
 			// a reconcile knows the annotations
-			candidate, answer := Validate(r.Application).Candidate(registry, map[string]string{scheduler.AnnotationQueue: "team-a"})
+			candidate, answer := NewCandidate(r.Application, registry, map[string]string{scheduler.AnnotationQueue: "team-a"})
 			if candidate != nil {
 				answer = candidate.Admit(nil)
 			}

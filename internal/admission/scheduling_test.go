@@ -87,7 +87,7 @@ func candidate(t *testing.T, b batch, change func(*request)) (*Candidate, Result
 	if change != nil {
 		change(&r)
 	}
-	return Validate(r.Application).Candidate(registry, r.annotations)
+	return NewCandidate(r.Application, registry, r.annotations)
 }
 
 var goes = scheduler.Admission{
@@ -143,7 +143,6 @@ func TestTrouble(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			c, _ := candidate(t, tc.plugin, nil)
-			c.Reads()
 			got := c.Admit(nil)
 			if got.Err == nil {
 				t.Errorf("%s: the log has nothing to say", tc.reason)
@@ -179,7 +178,7 @@ func TestAttemptKnowsItsCircumstances(t *testing.T) {
 	if diff := cmp.Diff([]scheduler.Placeholder{{Role: spark.RoleExecutor, Count: asked.PodSets.Initial}}, asked.Placeholders); diff != "" {
 		t.Errorf("placeholders (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]scheduler.Read{{Name: "q"}}, c.Reads()); diff != "" {
+	if diff := cmp.Diff([]scheduler.Read{{Name: "q"}}, c.Reads); diff != "" {
 		t.Errorf("reads (-want +got):\n%s", diff)
 	}
 }
@@ -195,14 +194,14 @@ func TestConfiguredParameters(t *testing.T) {
 	}
 	loaded := load(testutil.Pi(), lifecycle.Record{})
 	loaded.App.Scheduling.Parameters = []byte(`{"a":1}`)
-	c, answer := Validate(loaded).Candidate(registry, nil)
+	c, answer := NewCandidate(loaded, registry, nil)
 	if c == nil || string(c.Attempt().Parameters) != `{"a":1,"b":3}` || c.Admit(nil).Choice.Parameters != `{"a":2,"b":3}` {
 		t.Errorf("%+v, %+v", c, answer)
 	}
 	loaded.Record = lifecycle.Record{State: lifecycle.Running, SpecHash: loaded.Desired.SpecHash, Scheduling: lifecycle.Scheduling{
 		Choice: scheduler.Choice{Scheduler: "batch", Parameters: `{"b":4}`},
 	}}
-	if c, answer = Validate(loaded).Candidate(registry, nil); c == nil || string(c.Attempt().Parameters) != `{"a":1,"b":4}` {
+	if c, answer = NewCandidate(loaded, registry, nil); c == nil || string(c.Attempt().Parameters) != `{"a":1,"b":4}` {
 		t.Errorf("%+v, %+v", c, answer)
 	}
 }
@@ -219,7 +218,7 @@ func TestParametersBeyondBounds(t *testing.T) {
 	loaded := load(testutil.Pi(), lifecycle.Record{})
 	loaded.App.Scheduling.Parameters = []byte(`{"a":6}`)
 	const want = `spec.batchSchedulerOptions.parameters.a: 6: must be at most 5 (batchScheduler.plugins.batch of the operator's configuration)`
-	if c, answer := Validate(loaded).Candidate(registry, nil); c != nil || answer.Verdict != scheduler.Reject || answer.Reason != scheduler.ReasonInvalidParameters || answer.Message != want {
+	if c, answer := NewCandidate(loaded, registry, nil); c != nil || answer.Verdict != scheduler.Reject || answer.Reason != scheduler.ReasonInvalidParameters || answer.Message != want {
 		t.Errorf("%+v", answer)
 	}
 	var got []string

@@ -30,13 +30,17 @@ type Reader interface {
 	Snapshot(ctx context.Context, reads []scheduler.Read) (scheduler.Snapshot, error)
 }
 
+// Kinds know which APIs are installed (informers.SchedulerKinds).
+type Kinds interface {
+	// Unavailable returns why a plugin cannot be asked now.
+	Unavailable(d scheduler.Descriptor) (scheduler.Admission, bool)
+}
+
 // Reservations are what is kept of all attempts together.
 type Reservations interface {
-	// Unavailable returns why the plugin cannot be asked now.
-	Unavailable(p scheduler.Plugin) (scheduler.Admission, bool)
 	// SetWaiting records what an application waits for, or that it does not wait.
 	SetWaiting(app scheduler.Key, c *admission.Candidate, a scheduler.Admission)
-	// Admit asks the candidate's scheduler, and reserves what it admits.
+	// Admit asks the scheduler of a candidate that meets quotas, and reserves what it admits.
 	Admit(ctx context.Context, c *admission.Candidate, seen scheduler.Snapshot) (admission.Result, error)
 }
 
@@ -45,6 +49,8 @@ type Asking struct {
 	Registry     *scheduler.Registry
 	Reader       Reader
 	Reservations Reservations
+	// Kinds are nil where every API counts as installed.
+	Kinds Kinds
 }
 
 // Candidate chooses the scheduler of an attempt in a namespace. Without a candidate the answer is final. choose builds the attempt, which is
@@ -67,18 +73,28 @@ func (a Asking) Admit(ctx context.Context, c *admission.Candidate) (r admission.
 	key := c.Attempt().App.Key()
 	// before it reads: what changes while it reads must enqueue it
 	a.Reservations.SetWaiting(key, c, scheduler.Admission{Verdict: scheduler.Wait})
-	if missing, ok := a.Reservations.Unavailable(c.Plugin()); ok {
+	if missing, ok := a.Unavailable(c); ok {
 		a.Reservations.SetWaiting(key, c, missing)
 		return c.Unavailable(missing), nil, nil
 	}
-	if seen, err = a.Reader.Snapshot(ctx, c.Reads()); err != nil {
+	if seen, err = a.Reader.Snapshot(ctx, c.Reads); err != nil {
 		return r, nil, err
 	}
-	if r, err = a.Reservations.Admit(ctx, c, seen); err != nil {
+	if !c.Plugin().Describe().Quota {
+		r = c.Admit(seen)
+	} else if r, err = a.Reservations.Admit(ctx, c, seen); err != nil {
 		return r, seen, err
 	}
 	a.Reservations.SetWaiting(key, c, r.Admission)
 	return r, seen, nil
+}
+
+// Unavailable returns why the scheduler of an attempt cannot be asked now.
+func (a Asking) Unavailable(c *admission.Candidate) (scheduler.Admission, bool) {
+	if a.Kinds == nil {
+		return scheduler.Admission{}, false
+	}
+	return a.Kinds.Unavailable(c.Plugin().Describe())
 }
 
 // Observed is what a scheduler says of an attempt that was submitted.
@@ -97,7 +113,7 @@ func (a Asking) Observe(ctx context.Context, c *admission.Candidate, by string, 
 	if !observes {
 		return o, nil
 	}
-	if _, missing := a.Reservations.Unavailable(c.Plugin()); missing {
+	if _, missing := a.Unavailable(c); missing {
 		return o, nil
 	}
 	if o.Seen, err = a.Reader.Snapshot(ctx, c.ObserveReads(facts)); err != nil {

@@ -45,7 +45,7 @@ func (j *journal) read(what string) error {
 	return nil
 }
 
-func (j *journal) Unavailable(scheduler.Plugin) (scheduler.Admission, bool) {
+func (j *journal) Unavailable(scheduler.Descriptor) (scheduler.Admission, bool) {
 	return scheduler.Admission{Verdict: scheduler.Unavailable, Reason: j.missing}, j.missing != ""
 }
 
@@ -59,9 +59,11 @@ func (j *journal) Admit(_ context.Context, c *admission.Candidate, seen schedule
 }
 
 // full is a plugin that has no capacity, and that says so of attempts that were submitted.
-type full struct{ broken bool }
+type full struct{ broken, quota bool }
 
-func (full) Describe() scheduler.Descriptor                                         { return scheduler.Descriptor{Name: "full"} }
+func (p full) Describe() scheduler.Descriptor {
+	return scheduler.Descriptor{Name: "full", Quota: p.quota}
+}
 func (full) Validate(scheduler.Attempt) field.ErrorList                             { return nil }
 func (full) Reads(scheduler.Attempt) []scheduler.Read                               { return nil }
 func (full) Decorate(scheduler.Attempt, *scheduler.Decoration) error                { return nil }
@@ -83,14 +85,14 @@ func asking(t *testing.T, j *journal, p scheduler.Plugin) Asking {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Asking{Registry: registry, Reader: j, Reservations: j}
+	return Asking{Registry: registry, Reader: j, Reservations: j, Kinds: j}
 }
 
 func candidate(t *testing.T, a Asking) (*admission.Candidate, error) {
 	t.Helper()
 	app := resolve.Load(kubeflow.SparkApplications{}, testutil.Pi(), lifecycle.Record{}, resolve.Operator{Registry: a.Registry}, time.Time{})
 	c, _, err := a.Candidate(t.Context(), app.App.Namespace, func(annotations map[string]string) (*admission.Candidate, admission.Result) {
-		return admission.Validate(app).Candidate(a.Registry, annotations)
+		return admission.NewCandidate(app, a.Registry, annotations)
 	})
 	return c, err
 }
@@ -99,11 +101,15 @@ func TestAdmit(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		j      journal
+		plugin full
 		want   []string
 		fails  bool
 	}{
 		"Asked": {
-			reason: "it waits before anything is read, so that a change in between enqueues it", want: []string{"annotations", "waiting Wait", "snapshot", "admit", "waiting WaitWaitingForQuota"},
+			reason: "it waits before anything is read, so that a change in between enqueues it", want: []string{"annotations", "waiting Wait", "snapshot", "waiting WaitWaitingForQuota"},
+		},
+		"Quota": {
+			reason: "what others reserve counts", plugin: full{quota: true}, want: []string{"annotations", "waiting Wait", "snapshot", "admit", "waiting WaitWaitingForQuota"},
 		},
 		"Unavailable": {
 			reason: "nothing is read for a plugin that cannot be asked", j: journal{missing: scheduler.ReasonSchedulerUnknown},
@@ -116,7 +122,7 @@ func TestAdmit(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			a := asking(t, &tc.j, full{})
+			a := asking(t, &tc.j, tc.plugin)
 			c, err := candidate(t, a)
 			if err == nil {
 				var seen scheduler.Snapshot

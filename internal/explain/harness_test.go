@@ -61,7 +61,7 @@ func (w *harness) admission(s resolve.Application, d lifecycle.Driver) scheduler
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	candidate, answer := admission.Validate(s).Candidate(registry, nil)
+	candidate, answer := admission.NewCandidate(s, registry, nil)
 	if candidate == nil {
 		return answer.Admission
 	}

@@ -195,7 +195,7 @@ func (s *standings) application(o Object) (*admission.Candidate, scheduler.Reaso
 	if !waits || !lifecycle.NeedsAdmission(a.Desired, r, lifecycle.Driver{Presence: lifecycle.Absent}, lifecycle.Env{Now: s.now}) {
 		return nil, "", nil
 	}
-	candidate, _ := admission.Validate(a.Application).Candidate(s.operator.Registry, nil)
+	candidate, _ := admission.NewCandidate(a.Application, s.operator.Registry, nil)
 	return candidate, r.Cause.Reason, nil
 }
 

@@ -39,10 +39,10 @@ func (c *Cluster) ask(ctx context.Context, cluster observe.Reader, registry *sch
 	}
 	unanswered := scheduler.Admission{Verdict: scheduler.Wait, Reason: s.Record.Cause.Reason, Message: s.Record.Cause.Message}
 	a := &asking{
-		Asking: attempt.Asking{Registry: registry, Reader: cluster, Reservations: unreserved{c.RESTMapper()}}, cluster: cluster, scope: s, in: in,
+		Asking: attempt.Asking{Registry: registry, Reader: cluster, Reservations: unreserved{}, Kinds: installed{c.RESTMapper()}}, cluster: cluster, scope: s, in: in,
 	}
 	candidate, answer, err := a.Candidate(ctx, s.App.Namespace, func(annotations map[string]string) (*admission.Candidate, admission.Result) {
-		return admission.Validate(s).Candidate(registry, annotations)
+		return admission.NewCandidate(s, registry, annotations)
 	})
 	if err != nil {
 		if needsAdmission {
@@ -97,7 +97,7 @@ func (a *asking) admit(ctx context.Context, candidate *admission.Candidate) (sch
 
 // observe asks about a driver that was submitted.
 func (a *asking) observe(ctx context.Context, candidate *admission.Candidate) error {
-	if _, missing := a.Reservations.Unavailable(candidate.Plugin()); missing {
+	if _, missing := a.Unavailable(candidate); missing {
 		return nil
 	}
 	facts, err := a.cluster.PodStatuses(ctx, attempt.Target(a.scope, a.in.Now), a.in.Now)
@@ -143,17 +143,20 @@ func (a *asking) group(ctx context.Context, refs []scheduler.Ref) (bool, error) 
 	return all, nil
 }
 
-// unreserved knows no other attempts: what the operator keeps for them is not known here.
-type unreserved struct{ mapper meta.RESTMapper }
+// installed are the APIs that there are.
+type installed struct{ mapper meta.RESTMapper }
 
 // Unavailable is the answer of a scheduler whose API is not installed. The operator's rights are not known here.
-func (u unreserved) Unavailable(plugin scheduler.Plugin) (scheduler.Admission, bool) {
+func (i installed) Unavailable(d scheduler.Descriptor) (scheduler.Admission, bool) {
 	served := func(kind schema.GroupVersionKind) bool {
-		_, err := u.mapper.RESTMapping(kind.GroupKind(), kind.Version)
+		_, err := i.mapper.RESTMapping(kind.GroupKind(), kind.Version)
 		return !meta.IsNoMatchError(err)
 	}
-	return plugin.Describe().Unready(served, func(scheduler.Access) bool { return true })
+	return d.Unready(served, func(scheduler.Access) bool { return true })
 }
+
+// unreserved knows no other attempts: what the operator keeps for them is not known here.
+type unreserved struct{}
 
 // SetWaiting records nothing: no application is enqueued here.
 func (unreserved) SetWaiting(scheduler.Key, *admission.Candidate, scheduler.Admission) {}

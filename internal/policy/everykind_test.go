@@ -137,7 +137,7 @@ func makeAll(t *testing.T, a resolve.Application, registry *scheduler.Registry, 
 	} else if sure {
 		t.Fatal(err)
 	}
-	if candidate, _ := admission.Validate(a).Candidate(registry, nil); candidate != nil {
+	if candidate, _ := admission.NewCandidate(a, registry, nil); candidate != nil {
 		for _, o := range candidate.Admit(nil).Apply {
 			add(o)
 		}

@@ -39,9 +39,8 @@ type Manager struct {
 	unplaced unplaced
 }
 
-// Kinds are an informers.SchedulerKinds: they know which APIs are installed, and reach the controllers.
+// Kinds are an informers.SchedulerKinds, which reach the controllers.
 type Kinds interface {
-	Unavailable(d scheduler.Descriptor) (scheduler.Admission, bool)
 	Enqueue(apps []scheduler.Key)
 }
 
@@ -51,27 +50,16 @@ type waiter struct {
 	kinds []schema.GroupVersionKind
 }
 
-// New returns an empty memory. Without kinds every API counts as installed. Pods may have ended while no operator
+// New returns an empty memory. Without kinds nothing is enqueued. Pods may have ended while no operator
 // ran, so room counts as made now.
 func New(now clock.PassiveClock, kinds Kinds, order scheduler.Order) *Manager {
 	return &Manager{clock: now, kinds: kinds, generation: 1, ledger: scheduler.NewLedger(order), waiting: map[scheduler.Key]waiter{}, loose: loose{}, entered: map[scheduler.Key]string{}, room: now.Now(),
 		unplaced: newUnplaced()}
 }
 
-// Unavailable returns why the plugin cannot be asked now.
-func (m *Manager) Unavailable(p scheduler.Plugin) (scheduler.Admission, bool) {
-	if m.kinds == nil {
-		return scheduler.Admission{}, false
-	}
-	return m.kinds.Unavailable(p.Describe())
-}
-
-// Admit asks the candidate's scheduler. Of two candidates for the same room one is checked after the other's answer was
+// Admit asks the scheduler of a candidate that meets quotas. Of two candidates for the same room one is checked after the other's answer was
 // entered.
 func (m *Manager) Admit(ctx context.Context, c *admission.Candidate, seen scheduler.Snapshot) (admission.Result, error) {
-	if !c.Plugin().Describe().Quota {
-		return c.Admit(seen), nil
-	}
 	if err := m.rebuildOnce(ctx); err != nil {
 		return admission.Result{}, err
 	}

@@ -29,12 +29,8 @@ var start = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 
 var inLine = scheduler.Line{Namespace: "a", Quota: "q", Resource: "cpu"}
 
-// controllers note who is enqueued. Every API is installed.
+// controllers note who is enqueued.
 type controllers struct{ names []string }
-
-func (*controllers) Unavailable(scheduler.Descriptor) (none scheduler.Admission, no bool) {
-	return none, no
-}
 
 func (c *controllers) Enqueue(apps []scheduler.Key) {
 	for _, app := range apps {
@@ -211,6 +207,7 @@ type roomy struct{ scheduler.Plugin }
 func (roomy) Describe() scheduler.Descriptor {
 	return scheduler.Descriptor{Name: "roomy", Quota: true}
 }
+func (roomy) Reads(scheduler.Attempt) []scheduler.Read                { return nil }
 func (roomy) Validate(scheduler.Attempt) field.ErrorList              { return nil }
 func (roomy) Decorate(scheduler.Attempt, *scheduler.Decoration) error { return nil }
 func (roomy) Admit(scheduler.Attempt, scheduler.Snapshot) (scheduler.Admission, error) {
@@ -223,7 +220,7 @@ func TestAdmittingEnqueuesTheNext(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, _ := admission.Validate(resolve.Load(kubeflow.SparkApplications{}, testutil.Pi(), lifecycle.Record{}, resolve.Operator{}, start)).Candidate(registry, nil)
+	c, _ := admission.NewCandidate(resolve.Load(kubeflow.SparkApplications{}, testutil.Pi(), lifecycle.Record{}, resolve.Operator{}, start), registry, nil)
 	k := &controllers{}
 	m := New(clocktesting.NewFakePassiveClock(start), k, scheduler.Order{})
 	next := scheduler.Attempt{App: scheduler.App{Namespace: "a", Name: "next"}, ID: "next-1", QueuedAt: start.Add(time.Minute)}
@@ -267,7 +264,7 @@ func TestBuildingHoldsUpNoOthers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, _ := admission.Validate(resolve.Load(kubeflow.SparkApplications{}, testutil.Pi(), lifecycle.Record{}, resolve.Operator{}, start)).Candidate(registry, nil)
+	c, _ := admission.NewCandidate(resolve.Load(kubeflow.SparkApplications{}, testutil.Pi(), lifecycle.Record{}, resolve.Operator{}, start), registry, nil)
 	r, err := m.Admit(t.Context(), c, nil)
 	if err != nil || r.Verdict == scheduler.Admit || reserved != 1 {
 		t.Errorf("%+v, %v; while it is built, %d attempts have reservations, want its own", r, err, reserved)

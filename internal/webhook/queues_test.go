@@ -79,7 +79,7 @@ func TestQueuesByEffectiveScheduler(t *testing.T) {
 			o := testutil.Pi()
 			tc.change(o)
 			a := resolve.Load(kubeflow.SparkApplications{}, o, lifecycle.Record{}, resolve.Operator{Registry: registry}, time.Unix(0, 0))
-			candidate, answer := admission.Validate(a).Candidate(registry, nil)
+			candidate, answer := admission.NewCandidate(a, registry, nil)
 			dry := admission.DryRun(a, registry)
 			if tc.want == "" {
 				if candidate == nil || len(dry.Errors) > 0 {

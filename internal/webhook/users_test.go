@@ -66,7 +66,7 @@ func TestPodsNameNobodyElse(t *testing.T) {
 					pod.Labels[label] = tc.label
 				}
 				a := resolve.Load(kubeflow.SparkApplications{}, o, lifecycle.Record{State: lifecycle.Queued, Submitter: tc.user}, resolve.Operator{Registry: registry}, time.Unix(0, 0))
-				candidate, answer := admission.Validate(a).Candidate(registry, nil)
+				candidate, answer := admission.NewCandidate(a, registry, nil)
 				dry := admission.DryRun(a, registry)
 				assumed := strings.Join(validation.Sentences(dry.Assumptions), "; ")
 				switch {

@@ -32,7 +32,7 @@ func (e *Engine[T]) admit(ctx context.Context, s *scope[T]) error {
 }
 
 func (e *Engine[T]) asking() attempt.Asking {
-	return attempt.Asking{Registry: e.Registry, Reader: e.Reader, Reservations: e.Schedulers}
+	return attempt.Asking{Registry: e.Registry, Reader: e.Reader, Reservations: e.Schedulers, Kinds: e.Kinds}
 }
 
 // candidate validates the attempt and chooses its scheduler, once in a step. It is nil if the answer is known without that.
@@ -42,7 +42,7 @@ func (e *Engine[T]) candidate(ctx context.Context, s *scope[T]) (*admission.Cand
 	}
 	var err error
 	s.candidate, s.answer, err = e.asking().Candidate(ctx, s.App.Namespace, func(annotations map[string]string) (*admission.Candidate, admission.Result) {
-		return admission.Validate(s.Application).Candidate(e.Registry, annotations)
+		return admission.NewCandidate(s.Application, e.Registry, annotations)
 	})
 	s.validated = err == nil
 	return s.candidate, s.answer, err

@@ -54,6 +54,8 @@ type Engine[T client.Object] struct {
 	Submitters lifecycle.SubmitterSource
 	// Schedulers remembers what concerns more than one application.
 	Schedulers *reservations.Manager
+	// Kinds know which schedulers can be asked; nil for all of them.
+	Kinds attempt.Kinds
 	// List is an empty list of the kind.
 	List     client.ObjectList
 	Recorder events.EventRecorder

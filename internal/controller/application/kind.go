@@ -79,7 +79,7 @@ func (k kind[T]) Setup(s *operator.Shared) error {
 	now := clock.RealClock{}
 	writer := operator.CountWrites(client.WithFieldOwner(s.Manager.GetClient(), actuate.FieldOwner), s.Metrics, now, s.Manager.GetScheme())
 	engine := NewEngine(k.Kind, k.list, s.Reader, writer, s.Registry, s.Recorder, now, s.Schedulers)
-	engine.Exposure, engine.Metrics = s.Config.Exposure(), s.Metrics
+	engine.Kinds, engine.Exposure, engine.Metrics = s.SchedulerKinds, s.Config.Exposure(), s.Metrics
 	engine.Periods, engine.ExposureRetry = s.Periods.Core, s.Periods.Exposure
 	engine.Policies, engine.Watches, engine.Submitters = s.Policies, s.Namespaces.Watches, s.Config.Submitter.From
 	s.Metrics.Observe(engine.applications(s.Manager.Elected()))

@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/firesteel-dev/firesteel/internal/actuate"
+	"github.com/firesteel-dev/firesteel/internal/attempt"
 	"github.com/firesteel-dev/firesteel/internal/eventrecorder"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/observe"
@@ -69,6 +70,8 @@ type Engine[T client.Object] struct {
 	Operator func() resolve.Operator
 	// Schedulers remembers what concerns more than one cluster.
 	Schedulers *reservations.Manager
+	// Kinds know which schedulers can be asked; nil for all of them.
+	Kinds attempt.Kinds
 	// Watches reports whether the operator works in a namespace; nil for all of them.
 	Watches func(namespace string) bool
 

@@ -56,7 +56,7 @@ func (e *Engine[T]) start(o T, c standalone.Loaded) admission.Cluster {
 }
 
 func (e *Engine[T]) asking(config resolve.Operator) attempt.Asking {
-	return attempt.Asking{Registry: config.Registry, Reader: e.Reader, Reservations: e.Schedulers}
+	return attempt.Asking{Registry: config.Registry, Reader: e.Reader, Reservations: e.Schedulers, Kinds: e.Kinds}
 }
 
 // admit asks whether the cluster may start.

@@ -77,7 +77,7 @@ func (k kind[T]) Setup(s *operator.Shared) error {
 	engine := NewEngine(k.Kind, k.list, s.Reader, writer, s.Recorder, now, s.Schedulers, func() resolve.Operator {
 		return resolve.Operator{Registry: s.Registry, Policies: s.Policies(), Submitters: s.Config.Submitter.From}
 	})
-	engine.Watches = s.Namespaces.Watches
+	engine.Kinds, engine.Watches = s.SchedulerKinds, s.Namespaces.Watches
 	family := k.Family()
 	concerned := handler.EnqueueRequestsFromMapFunc(clusterOf(family.Labels.App))
 	b := ctrl.NewControllerManagedBy(s.Manager).

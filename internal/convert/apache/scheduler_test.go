@@ -88,7 +88,7 @@ func TestSchedulerOfThePods(t *testing.T) {
 			}
 			o.Spec.SparkConf["spark.kubernetes.container.image"] = "spark:4.1.4"
 			loaded := resolve.Load(apache.SparkApplications{}, o, lifecycle.Record{}, resolve.Operator{Registry: registry, Policies: tc.policies}, schedulertest.Start)
-			candidate, answer := admission.Validate(loaded).Candidate(registry, nil)
+			candidate, answer := admission.NewCandidate(loaded, registry, nil)
 			if tc.refused != "" {
 				if candidate != nil || !strings.Contains(answer.Message, tc.refused) {
 					t.Errorf("%s: %+v", tc.reason, answer.Admission)

@@ -203,7 +203,7 @@ func (r *run) build(t *testing.T, registry *scheduler.Registry) (spark.Submissio
 	loaded := resolve.Load(kubeflow.SparkApplications{}, &r.app, lifecycle.Record{SubmissionID: identity.SubmissionID}, resolve.Operator{}, identity.SubmitTime)
 	r.driverName = loaded.DriverName()
 	loaded.Identity = identity
-	candidate, result := admission.Validate(loaded).Candidate(registry, nil)
+	candidate, result := admission.NewCandidate(loaded, registry, nil)
 	if candidate != nil {
 		result = candidate.Admit(nil)
 	}

@@ -27,7 +27,7 @@ func candidateOf(t *testing.T, o *v1beta2.SparkApplication) *admission.Candidate
 		t.Fatal(err)
 	}
 	loaded := resolve.Load(kubeflow.SparkApplications{}, o, lifecycle.Record{}, resolve.Operator{}, schedulertest.Start)
-	candidate, refused := admission.Validate(loaded).Candidate(registry, nil)
+	candidate, refused := admission.NewCandidate(loaded, registry, nil)
 	if candidate == nil {
 		t.Fatalf("%+v", refused.Admission)
 	}
