@@ -153,7 +153,7 @@ type Placeholder struct {
 
 // Placeholders asks the plugin for the placeholder pods of an attempt.
 func Placeholders(p Plugin, a Attempt) ([]Placeholder, error) {
-	user, ok := p.(PlaceholderUser)
+	user, ok := can[PlaceholderUser](p)
 	if !ok {
 		return nil, nil
 	}

@@ -79,7 +79,7 @@ func sentence(findings field.ErrorList) string {
 
 // ObserveReads asks the plugin what Observe must show it.
 func ObserveReads(p Plugin, a Attempt, f PodStatuses) ([]Read, error) {
-	observer, ok := p.(Observer)
+	observer, ok := can[Observer](p)
 	if !ok {
 		return nil, nil
 	}
@@ -89,7 +89,7 @@ func ObserveReads(p Plugin, a Attempt, f PodStatuses) ([]Read, error) {
 // Observe says where a submitted attempt stands with its scheduler. A plugin that has nothing to say about it is
 // observed by Pods. That another scheduler took the driver over is found for all of them.
 func Observe(p Plugin, a Attempt, s Snapshot, f PodStatuses) (Observation, error) {
-	observer, ok := p.(Observer)
+	observer, ok := can[Observer](p)
 	return call(p, "Observe", func() (Observation, error) {
 		if o, captured := capturedByOther(p.Describe(), f); captured {
 			return o, nil
@@ -116,7 +116,7 @@ func capturedByOther(d Descriptor, f PodStatuses) (Observation, bool) {
 
 // Release names the objects of the plugin's that must go when the attempt is over.
 func Release(p Plugin, a Attempt) ([]Ref, error) {
-	releaser, ok := p.(Releaser)
+	releaser, ok := can[Releaser](p)
 	if !ok {
 		return nil, nil
 	}

@@ -128,7 +128,7 @@ func (r *Registry) queuer(schedulerName string) (Queuer, string) {
 // placing is the name of the plugin whose scheduler places pods with a schedulerName, enabled or not; "" if there is none.
 func (r *Registry) placing(schedulerName string) string {
 	for _, name := range slices.Sorted(maps.Keys(r.plugins)) {
-		if schedulerName != "" && r.plugins[name].Describe().SchedulerName == schedulerName {
+		if schedulerName != "" && r.own[name].SchedulerName == schedulerName {
 			return name
 		}
 	}

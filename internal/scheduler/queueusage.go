@@ -20,7 +20,7 @@ type QueueReporter interface {
 
 // QueueReads asks the plugin what QueueUsage must show it.
 func QueueReads(p Plugin, a Attempt) ([]Read, error) {
-	reporter, ok := p.(QueueReporter)
+	reporter, ok := can[QueueReporter](p)
 	if !ok {
 		return nil, nil
 	}
@@ -29,7 +29,7 @@ func QueueReads(p Plugin, a Attempt) ([]Read, error) {
 
 // QueueUsage asks the plugin what the queues have that hold the attempt. One whose scheduler does not report it says nothing.
 func QueueUsage(p Plugin, a Attempt, s Snapshot) ([]Usage, error) {
-	reporter, ok := p.(QueueReporter)
+	reporter, ok := can[QueueReporter](p)
 	if !ok {
 		return nil, nil
 	}

@@ -54,7 +54,28 @@ type Policy struct {
 type Registry struct {
 	policy  Policy
 	plugins map[string]Plugin
-	plain   string
+	// asked are the plugins behind those that are asked first, and own what each plugin alone says of itself.
+	asked map[string]Plugin
+	own   map[string]Descriptor
+	plain string
+}
+
+// described is a plugin that was asked once what it is.
+type described struct {
+	Plugin
+	descriptor Descriptor
+}
+
+// Describe is what the plugin said.
+func (d described) Describe() Descriptor { return d.descriptor }
+
+// can returns a plugin as one that can do more than every plugin.
+func can[T any](p Plugin) (T, bool) {
+	if d, is := p.(described); is {
+		p = d.Plugin
+	}
+	able, ok := p.(T)
+	return able, ok
 }
 
 // NewRegistry returns a registry in which all plugins are enabled. fallback names the one that applications without a
@@ -70,13 +91,14 @@ func NewRegistry(fallback string, plugins ...Plugin) (*Registry, error) {
 // NewRegistryFor returns a registry of the plugins that are compiled in. It is an error, which names the field of the
 // configuration, if the policy names a plugin that is not among them, or if two plugins have the same name.
 func NewRegistryFor(policy Policy, plugins ...Plugin) (*Registry, error) {
-	r := &Registry{policy: policy, plugins: make(map[string]Plugin, len(plugins))}
+	r := &Registry{policy: policy, plugins: map[string]Plugin{}, asked: map[string]Plugin{}, own: map[string]Descriptor{}}
 	for _, p := range plugins {
 		d := p.Describe()
 		if _, taken := r.plugins[d.Name]; taken || d.Name == NoScheduler || d.Name == "" {
 			return nil, nameTaken(d)
 		}
-		r.plugins[d.Name] = p
+		all := r.chained(p)
+		r.plugins[d.Name], r.own[d.Name], r.asked[d.Name] = p, d, described{all, all.Describe()}
 		if d.NoBatchScheduler {
 			r.plain = d.Name
 		}
@@ -153,7 +175,7 @@ func (r *Registry) Plain(name string) bool {
 // which pods keep the name; if that is not enabled, it is the name itself, which Resolve refuses.
 func (r *Registry) Serving(schedulerName string) (plugin string, served bool) {
 	for _, name := range r.Names() {
-		if r.plugins[name].Describe().SchedulerName == schedulerName {
+		if r.own[name].SchedulerName == schedulerName {
 			return name, true
 		}
 	}
@@ -172,8 +194,8 @@ func (r *Registry) Plugin(name string) (Plugin, bool) {
 // Compiled returns a plugin by name, behind those that are asked first, enabled or not: what they have made goes although nothing new is
 // asked of it.
 func (r *Registry) Compiled(name string) (Plugin, bool) {
-	p, known := r.plugins[name]
-	return r.chained(p), known
+	p, known := r.asked[name]
+	return p, known
 }
 
 // Observer returns a plugin, behind those that are asked first, if any of them knows more of a submitted attempt than its pods show.
@@ -183,7 +205,7 @@ func (r *Registry) Observer(name string) (Plugin, bool) {
 		_, ok := p.(Observer)
 		return ok
 	})
-	return r.chained(p), enabled && observes
+	return r.asked[name], enabled && observes
 }
 
 // chained puts those that are asked first before a plugin.
@@ -256,7 +278,7 @@ func (r *Registry) Resolve(w SelectionRequest) (Resolution, Admission) {
 	if name == NoScheduler && r.plain != "" {
 		name = r.plain
 	}
-	p, known := r.plugins[name]
+	d, known := r.own[name]
 	switch {
 	case !known:
 		return r.refuse(w, choice, ReasonSchedulerUnknown, "is not known to this operator")
@@ -264,7 +286,6 @@ func (r *Registry) Resolve(w SelectionRequest) (Resolution, Admission) {
 		return r.refuse(w, choice, ReasonSchedulerDisabled, "is not enabled (batchScheduler.enabled in the operator's configuration)")
 	}
 	choice.Scheduler = name
-	d := p.Describe()
 	choice.Queue = r.queue(w, choice, d)
 	var beyond field.ErrorList
 	if w.Recorded == nil {
@@ -287,7 +308,7 @@ func (r *Registry) Resolve(w SelectionRequest) (Resolution, Admission) {
 	if len(beyond) > 0 {
 		return resolution, Admission{Verdict: Reject, Reason: ReasonInvalidParameters, Message: sentence(beyond)}
 	}
-	resolution.Plugin = r.chained(p)
+	resolution.Plugin = r.asked[name]
 	return resolution, Admission{}
 }
 

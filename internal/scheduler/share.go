@@ -32,7 +32,7 @@ type Sharer interface {
 
 // SharesOf asks a plugin for the shares of namespaces. One that has none, or cannot say, has no influence on the order.
 func SharesOf(p Plugin, a Attempt, s Snapshot) Shares {
-	sharer, ok := p.(Sharer)
+	sharer, ok := can[Sharer](p)
 	if !ok {
 		return nil
 	}
