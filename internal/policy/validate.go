@@ -12,6 +12,7 @@ import (
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/internal/validation"
 )
 
 // Validate returns what is wrong with the policies, by the field of the configuration.
@@ -67,7 +68,7 @@ func (v *validator) defaults(field string, d Defaults) {
 			v.fail(field+".sparkConf", key, "not a Spark property; those begin with spark.")
 		}
 	}
-	for _, e := range spark.DefaultErrors(d.SparkConf) {
+	for _, e := range validation.Defaults(d.SparkConf) {
 		v.fail(fmt.Sprintf("%s.sparkConf[%q]", field, e.Key), e.Value, e.Problem)
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.Labels)) {

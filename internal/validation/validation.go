@@ -19,7 +19,7 @@ import (
 var checks = []func(spark.Application) []*spark.ConfError{
 	checkVersion,
 	checkDeniedKeys,
-	func(app spark.Application) []*spark.ConfError { return spark.SizeErrors(app.Conf) },
+	checkSizes,
 	checkScaling,
 	checkDriverName,
 	checkNames,
