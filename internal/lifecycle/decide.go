@@ -44,10 +44,9 @@ type Application struct {
 	LogTails LogTails
 	// Submitter is who created the application.
 	Submitter Submitter
-	// DriverHeap and DriverOverhead are the memory of the driver's JVM and of all else in its container, in bytes; 0 if
-	// the configuration does not say so in numbers.
-	DriverHeap     int64
-	DriverOverhead int64
+	// Model is the application of the current attempt, which says what the memory of a driver that ran out of it was made up of; nil if that
+	// is not to be told. It is only read.
+	Model *spark.Application
 	// RaisesMemory says that an attempt which ran out of memory is followed by one with more.
 	RaisesMemory bool
 	// Notes are sentences about what is accepted and ignored, for the condition Admitted.

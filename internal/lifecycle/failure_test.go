@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
 func TestFailureOf(t *testing.T) {
@@ -77,7 +78,7 @@ func TestFailureHasItsCause(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			app := testApp()
-			app.DriverHeap, app.DriverOverhead = 512<<20, 384<<20
+			app.Model = &spark.Application{SparkVersion: "4.1.0", Conf: map[string]string{spark.ConfDriverMemory: "512m"}}
 			p := Decide(app, ran(Running), Observation{Driver: tc.driver}, scheduler.Admission{}, Env{Now: later})
 			o := Settle(p, nil, Env{Now: later})
 			if got := o.Record.Cause.Message; got != tc.want {

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
 // Presence is tri-state: a cache that has not caught up yields Unknown, never Absent.
@@ -248,8 +249,11 @@ func memoryCause(app Application, d Driver) string {
 		return ""
 	}
 	text := "it used more memory than its limit of " + quantity(d.MemoryLimit)
-	if app.DriverHeap > 0 && app.DriverHeap+app.DriverOverhead == d.MemoryLimit {
-		text += " (heap " + quantity(app.DriverHeap) + ", overhead " + quantity(app.DriverOverhead) + ")"
+	if app.Model == nil {
+		return text
+	}
+	if heap, overhead := spark.DriverMemory(*app.Model); heap > 0 && heap+overhead == d.MemoryLimit {
+		text += " (heap " + quantity(heap) + ", overhead " + quantity(overhead) + ")"
 	}
 	return text
 }

@@ -130,7 +130,8 @@ func Load[T metav1.Object](k Kind[T], o T, record lifecycle.Record, operator Ope
 	a.Desired.SparkAppID, a.Desired.SubmissionID = a.Identity.AppID, a.Identity.SubmissionID
 	a.Desired.DriverName = spark.DriverName(a.App, a.Identity)
 	a.Desired.Executors, a.Desired.Notes = spark.InitialExecutors(a.App), validation.Notes(a.App)
-	a.Desired.DriverHeap, a.Desired.DriverOverhead = spark.DriverMemory(a.App)
+	model := a.App
+	a.Desired.Model = &model
 	return a
 }
 
