@@ -128,21 +128,11 @@ func NewCandidate(a resolve.Application, registry *scheduler.Registry, annotatio
 
 // allowed is the candidate, if its namespace may use the queue in which its pods end up, and they name no other user.
 func (c *Candidate) allowed(registry *scheduler.Registry) (*Candidate, Result) {
-	if c.attempt.Placeholders, c.err = scheduler.Placeholders(c.plugin, c.attempt); c.err == nil {
-		c.Reads, c.err = scheduler.Reads(c.plugin, c.attempt)
-	}
-	if wrong, found := c.forbiddenQueue(registry); found {
-		return nil, Result{Admission: c.signed(wrong.Admission())}
-	}
-	if wrong, found := registry.OtherUser(c.plugin, c.attempt); found {
-		return nil, Result{Admission: c.signed(wrong.Admission())}
+	var refused scheduler.Admission
+	if c.Reads, refused, c.err = registry.Prepare(c.plugin, &c.attempt, c.checked.made()); refused.Verdict != "" {
+		return nil, Result{Admission: c.signed(refused)}
 	}
 	return c, Result{Admission: scheduler.Admission{Choice: c.attempt.Choice}}
-}
-
-// forbiddenQueue finds a queue that the namespace may not use, whoever has named it.
-func (c *Candidate) forbiddenQueue(registry *scheduler.Registry) (scheduler.QueueConflict, bool) {
-	return registry.ForbiddenQueue(c.plugin, c.attempt, c.checked.made())
 }
 
 // made are the objects of other kinds than Kubernetes' own that are created with the driver.

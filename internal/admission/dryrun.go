@@ -75,7 +75,7 @@ func (f *DryRunResult) schedule(registry *scheduler.Registry, request scheduler.
 		f.Errors = append(f.Errors, resolution.Refused...)
 	}
 	if queueKnown && answer.Verdict != scheduler.Reject {
-		if wrong, found := f.candidate.forbiddenQueue(registry); found {
+		if wrong, found := registry.ForbiddenQueue(f.candidate.plugin, f.candidate.attempt, f.checked.made()); found {
 			f.Errors = append(f.Errors, scheduler.Invalid(wrong.Path, wrong.Problem))
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -45,6 +46,21 @@ func Validate(p Plugin, a Attempt) (field.ErrorList, error) {
 // Reads asks the plugin what Admit must show it.
 func Reads(p Plugin, a Attempt) ([]Read, error) {
 	return call(p, "Reads", func() ([]Read, error) { return p.Reads(a), nil })
+}
+
+// Prepare adds the placeholder pods to an attempt, and returns what Admit must show its plugin. refused is the answer for pods that end up in a
+// queue that their namespace may not use, whoever has named it, or that name another user; it has no verdict if there are none. made are the
+// objects that are created with them.
+func (r *Registry) Prepare(p Plugin, a *Attempt, made []*unstructured.Unstructured) (reads []Read, refused Admission, err error) {
+	if a.Placeholders, err = Placeholders(p, *a); err == nil {
+		reads, err = Reads(p, *a)
+	}
+	if wrong, found := r.ForbiddenQueue(p, *a, made); found {
+		refused = wrong.Admission()
+	} else if wrong, found := r.OtherUser(p, *a); found {
+		refused = wrong.Admission()
+	}
+	return reads, refused, err
 }
 
 // AdmitAttempt asks the plugin about the attempt: first its own validation, then its answer. Pods that contradict the choice of
