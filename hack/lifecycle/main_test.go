@@ -3,30 +3,10 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
-
-// The page in docs/ is what the state machine does.
-func TestPageIsUpToDate(t *testing.T) {
-	got, err := page(transitions())
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := os.ReadFile(filepath.Join("..", "..", "docs", "lifecycle-transitions.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
-		t.Errorf("docs/lifecycle-transitions.md is out of date; run make generate (-want +got):\n%s", diff)
-	}
-}
 
 func TestPageWantsWordsForEachTransition(t *testing.T) {
 	unknown := edge{lifecycle.Succeeded, lifecycle.Running}
