@@ -212,6 +212,8 @@ const (
 	settle = 5 * time.Second
 	// pause is the least time between two nudges of a group.
 	pause = 15 * time.Second
+	// overtaken is how much later than room was made the last nudge for it is at least: less than pause.
+	overtaken = 10 * time.Second
 	// flush is how long the scheduler lets pods wait before it requeues them by itself, if it is not set otherwise.
 	flush = 5 * time.Minute
 )

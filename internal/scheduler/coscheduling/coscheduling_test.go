@@ -146,6 +146,8 @@ func TestCare(t *testing.T) {
 		"RoomMade":  {reason: "the scheduler does not requeue it", facts: made(facts(60*second, false, 0), 59*second), cpu: "7", wantN: clock(60 * second), retry: pause},
 		"Patience":  {reason: "at most every 15 s", facts: made(facts(60*second, false, 0), 59*second), nudged: clock(50 * second), cpu: "7", wantN: clock(50 * second), retry: 5 * second},
 		"OldNews":   {reason: "room that was made before the last nudge", facts: made(facts(60*second, false, 0), 30*second), nudged: clock(40 * second), cpu: "7", wantN: clock(40 * second), retry: pause},
+		"Overtaken": {reason: "the nudge may have reached the scheduler before the end of the pods did", facts: made(facts(75*second, false, 0), 59*second), nudged: clock(60 * second), cpu: "7", wantN: clock(75 * second), retry: pause},
+		"Again":     {reason: "it is nudged once more, and not at once", facts: made(facts(65*second, false, 0), 59*second), nudged: clock(60 * second), cpu: "7", wantN: clock(60 * second), retry: 10 * second},
 		"Lower":     {reason: "the driver has a node: the others need no such room", facts: facts(100*second, true, 2), cpu: "1", wantLow: clock(100 * second), retry: 5 * second},
 		"Settle":    {reason: "the scheduler still judges by the old spec", facts: facts(102*second, true, 2), lowered: clock(100 * second), cpu: "1", wantLow: clock(100 * second), retry: 3 * second},
 		"Nudge":     {reason: "now it judges by the new one", facts: facts(105*second, true, 2), lowered: clock(100 * second), cpu: "1", wantLow: clock(100 * second), wantN: clock(105 * second), retry: pause},

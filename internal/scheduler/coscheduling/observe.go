@@ -30,7 +30,7 @@ func (Plugin) ObserveReads(a scheduler.Attempt, _ scheduler.PodStatuses) []sched
 // executor would be held until there are as many as at the start. The scheduler does not requeue pods of a group when other pods end, and it
 // evaluates a changed group by its old spec; any further change of any group requeues the pods of all groups. So a group whose pods wait is
 // nudged, by an annotation, a while after it was lowered. When room was made the front of the line is nudged, which wakes all: several, since the
-// first may be broken.
+// first may be broken, and twice, since the scheduler watches groups and pods apart: it may see the nudge before the end of the pods.
 func (Plugin) Observe(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.PodStatuses) (scheduler.Observation, error) {
 	o := scheduler.Pods(f)
 	switch o.Stage {
@@ -128,7 +128,7 @@ func nextNudge(c care, f scheduler.PodStatuses) (time.Time, bool) {
 	if !c.lowered.IsZero() && c.nudged.Before(settled) {
 		return settled, true
 	}
-	if f.Ahead < scheduler.Front && f.RoomMadeAt.After(c.nudged) && f.RoomMadeAt.After(waitingSince(f)) {
+	if f.Ahead < scheduler.Front && c.nudged.Before(f.RoomMadeAt.Add(overtaken)) && f.RoomMadeAt.After(waitingSince(f)) {
 		return later(c.nudged.Add(pause), f.RoomMadeAt), true
 	}
 	return time.Time{}, false
