@@ -142,7 +142,7 @@ func TestPathsExist(t *testing.T) {
 	}
 }
 
-// What kubectl is told to apply as a kustomization is one.
+// What kubectl is to apply as a kustomization is one.
 func TestKustomizationsExist(t *testing.T) {
 	for name, page := range pages(t) {
 		for _, c := range commands(page) {
@@ -214,7 +214,7 @@ func notRun(name, page string, run map[place]bool, seen, marked *int) []string {
 	return faults
 }
 
-// incomplete are commands in sentences that nobody could run as they stand there.
+// incomplete are commands in sentences that cannot be run as they stand there.
 var incomplete = map[string]string{
 	"kubectl delete pod --force":                 "which pod is for a person to decide",
 	"helm test spark-operator -n spark-operator": "test/e2e/helm_test.go runs it with a release of another name",

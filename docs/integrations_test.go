@@ -35,7 +35,7 @@ func TestHealthForArgoCD(t *testing.T) {
 		object any
 		want   string
 	}{
-		"New":             {"nobody has looked at it", &v1alpha1.SparkConnect{}, "Progressing"},
+		"New":             {"it has not been reconciled", &v1alpha1.SparkConnect{}, "Progressing"},
 		"Starting":        {"its pod is on its way", connect(lifecycle.Submitted, false, now), "Progressing"},
 		"Ready":           {"it takes clients", connect(lifecycle.Running, false, now), "Healthy"},
 		"Stopped":         {"it is suspended", connect(lifecycle.Suspended, true, now), "Suspended"},

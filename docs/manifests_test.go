@@ -169,8 +169,8 @@ func judgedText(text []byte) error {
 func merge(into, from tree) {
 	for key, value := range from {
 		below, ok := value.(tree)
-		if former, both := into[key].(tree); ok && both {
-			merge(former, below)
+		if previous, both := into[key].(tree); ok && both {
+			merge(previous, below)
 		} else {
 			into[key] = value
 		}

@@ -47,7 +47,7 @@ words() {
   local pattern instead found=0
   while IFS=$'\t' read -r pattern instead; do
     case $pattern in '' | '#'*) continue ;; esac
-    if git grep -nwE "$pattern" -- internal cmd api config/crd ':!*_test.go' ':!*/testdata/*' ':!internal/testutil'; then
+    if git grep -nwE "$pattern" -- internal cmd api config/crd charts docs README.md SECURITY.md ':!*_test.go' ':!*/testdata/*' ':!internal/testutil'; then
       echo "verify: \"$pattern\": write instead: $instead" >&2
       found=1
     fi

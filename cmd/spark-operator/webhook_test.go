@@ -172,7 +172,7 @@ func TestWebhookFollowsPolicies(t *testing.T) {
 	a.write(fmt.Sprintf(limit, "8"))
 	a.eventually("a raised limit", eight, accepted)
 	a.write("policies: [{name: small}]")
-	a.eventually("a wrong file keeps the former policies, and is reported", eight, func(refused string) bool {
+	a.eventually("a wrong file keeps the previous policies, and is reported", eight, func(refused string) bool {
 		return refused == "" && logged("the previous one stays in force") && logged("policies[0].namespaces")
 	})
 	a.write(fmt.Sprintf(limit, "2"))

@@ -23,7 +23,7 @@ var _ scheduler.Plugin = Plugin{}
 
 var configMapKind = corev1.SchemeGroupVersion.WithKind("ConfigMap")
 
-// label tells people which pods came through the window.
+// label marks the pods that came through the window.
 const label = "example.com/window"
 
 // parameters are spec.batchSchedulerOptions.parameters.
@@ -32,7 +32,7 @@ type parameters struct {
 	Urgent bool `json:"urgent"`
 }
 
-// Describe says who we are, what we look at, which rights that takes and what we write on pods.
+// Describe names the plugin, what it reads, which rights that takes and what we write on pods.
 func (Plugin) Describe() scheduler.Descriptor {
 	return scheduler.Descriptor{
 		Name:        "window",
@@ -43,7 +43,7 @@ func (Plugin) Describe() scheduler.Descriptor {
 	}
 }
 
-// Validate looks at the application alone.
+// Validate checks the application alone.
 func (Plugin) Validate(a scheduler.Attempt) field.ErrorList {
 	return scheduler.DecodeParameters(a, &parameters{})
 }

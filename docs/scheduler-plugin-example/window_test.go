@@ -21,7 +21,7 @@ func TestPlan(t *testing.T) {
 	}{
 		"Open":   {reason: "the window is open", window: `data: {open: "true"}`, verdict: scheduler.Admit, message: "the batch window is open"},
 		"Closed": {reason: "the window is closed", window: `data: {open: "false"}`, verdict: scheduler.Wait, message: "waiting for the batch window of namespace team-a to open"},
-		"None":   {reason: "no one opened it", verdict: scheduler.Wait, message: "waiting for the batch window of namespace team-a to open"},
+		"None":   {reason: "it is not open", verdict: scheduler.Wait, message: "waiting for the batch window of namespace team-a to open"},
 		"Urgent": {reason: "some cannot wait", parameters: `{"urgent":true}`, verdict: scheduler.Admit, message: "urgent: the window does not matter"},
 		"Typo":   {reason: "a parameter that does not exist", parameters: `{"urgnt":true}`, verdict: scheduler.Reject, message: "batchScheduler.parameters.urgnt: is not a parameter of window; must be one of urgent"},
 	}

@@ -270,7 +270,7 @@ func TestRecordedChoice(t *testing.T) {
 	}{
 		"Nothing":  {reason: "the first look", record: lifecycle.Record{State: lifecycle.New}},
 		"Waits":    {reason: "it waits for its scheduler", record: lifecycle.Record{State: lifecycle.Queued, Scheduling: made, Cause: lifecycle.Cause{Reason: "WaitingForQuota"}}, want: stays},
-		"Edited":   {reason: "the spec says otherwise now", record: lifecycle.Record{State: lifecycle.Queued, SpecHash: "former", Scheduling: made}},
+		"Edited":   {reason: "the spec says otherwise now", record: lifecycle.Record{State: lifecycle.Queued, SpecHash: "previous", Scheduling: made}},
 		"Unknown":  {reason: "an administrator may have corrected a default", record: lifecycle.Record{State: lifecycle.Queued, Scheduling: made, Cause: lifecycle.Cause{Reason: "SchedulerUnknown"}}},
 		"Disabled": {reason: "an administrator may have changed a default", record: lifecycle.Record{State: lifecycle.Rerunning, Scheduling: made, Cause: lifecycle.Cause{Reason: "SchedulerDisabled"}}},
 		"Held":     {reason: "the scheduler has objects of the attempt", record: lifecycle.Record{State: lifecycle.Queued, Scheduling: held, Cause: lifecycle.Cause{Reason: "SchedulerDisabled"}}, want: stays},

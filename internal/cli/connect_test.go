@@ -230,7 +230,7 @@ func TestTakesClients(t *testing.T) {
 		"new":       {"it has no conditions yet", func(p *corev1.Pod) { p.Status.Conditions = nil }, false},
 		"ends":      {"it is being deleted", func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{} }, false},
 		"ended":     {"its kubelet is behind", func(p *corev1.Pod) { p.Status.ContainerStatuses[0].State = exited(1) }, false},
-		"foreign":   {"somebody else's pod of the name", func(p *corev1.Pod) { p.OwnerReferences[0].UID = "other" }, false},
+		"notOwned":  {"somebody else's pod of the name", func(p *corev1.Pod) { p.OwnerReferences[0].UID = "other" }, false},
 	} {
 		if got := takesClients(o, serverPod(o, "a", tc.change)); got != tc.want {
 			t.Errorf("%s: %s: %v", name, tc.reason, got)

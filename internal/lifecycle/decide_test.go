@@ -227,7 +227,7 @@ func TestDecide(t *testing.T) {
 		"Resumes":           {reason: "the next attempt is stored before it acts", rec: ran(Suspended), driver: absent, state: Resuming, cause: ReasonResumed},
 		"ResumesThenStarts": {reason: "and then acts", rec: again(Resuming), driver: absent, gate: admit, state: Resuming, actions: resubmit},
 		"Deletion":          {reason: "a held deletion stops the driver", app: with(isDeleted), rec: ran(Running), driver: driver(Current, DriverRunning), state: Running, actions: stop},
-		"DeletionForeign":   {reason: "a deletion touches nothing foreign", app: with(isDeleted), rec: ran(Running), driver: driver(NotOwned, DriverRunning), state: Running},
+		"DeletionNotOwned":  {reason: "a deletion touches nothing of another owner", app: with(isDeleted), rec: ran(Running), driver: driver(NotOwned, DriverRunning), state: Running},
 		"DeletionNew":       {reason: "nothing is created for what goes away", app: with(isDeleted), driver: absent, gate: admit, state: New},
 	}
 	for name, tc := range cases {
@@ -286,7 +286,7 @@ func TestStrayDriverIsStopped(t *testing.T) {
 		}
 		p, _ := decided(app, ran(s), driver(NotOwned, DriverRunning))
 		if len(p.Actions) > 0 {
-			t.Errorf("%s: a foreign pod: actions %v", s, p.Actions)
+			t.Errorf("%s: another owner's pod: actions %v", s, p.Actions)
 		}
 	}
 }

@@ -226,7 +226,7 @@ func (c *checker) plan(p *lifecycle.Plan) {
 		}
 	}
 	if d.Ownership == lifecycle.NotOwned && slices.ContainsFunc(p.Actions, func(a lifecycle.Action) bool { return a.Kind == lifecycle.DeleteDriver }) {
-		c.broken("a foreign pod leads to a deletion")
+		c.broken("another owner's pod leads to a deletion")
 	}
 	c.counters(&e.Record, &p.Record)
 	c.once(&e.Record, &p.Record)

@@ -78,7 +78,7 @@ func TestPresenceIsNeverAssumed(t *testing.T) {
 		}
 	}
 	if d := driver(Previous, DriverRunning); d.Is(Current) || !d.Is(Previous) {
-		t.Error("a driver of a former attempt is not the current one")
+		t.Error("a driver of a previous attempt is not the current one")
 	}
 }
 

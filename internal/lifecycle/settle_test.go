@@ -48,7 +48,7 @@ func TestSettleSubmit(t *testing.T) {
 		"DoneAfterWaiting":  {reason: "what it waited for is no cause any more", record: waits, class: ClassDone, requeue: heartbeat, want: done},
 		"Quota":             {reason: "no room is a wait with the API server's words", record: fresh, class: ClassQuota, requeue: conflictRetry, refused: true, want: because(ReasonQuotaExceeded)},
 		"QuotaAgain":        {reason: "the latest cause is the one shown", record: waits, class: ClassQuota, requeue: conflictRetry, refused: true, want: because(ReasonQuotaExceeded)},
-		"NameTaken":         {reason: "foreign pods are not watched: a timer", record: fresh, class: ClassNameTaken, requeue: conflictRetry, refused: true, want: because(ReasonNameConflict)},
+		"NameTaken":         {reason: "pods of other owners are not watched: a timer", record: fresh, class: ClassNameTaken, requeue: conflictRetry, refused: true, want: because(ReasonNameConflict)},
 		"Terminating":       {reason: "the namespace's end comes for the application too", record: fresh, class: ClassTerminating, requeue: operatorRetry, refused: true, want: because(ReasonNamespaceTerminating)},
 		"OperatorForbidden": {reason: "an admin can change the operator's rights", record: fresh, class: ClassOperatorForbidden, requeue: operatorRetry, refused: true, want: because(ReasonOperatorForbidden)},
 		"Policy":            {reason: "what the policy misses may come: it waits from now on", record: fresh, class: ClassPolicy, requeue: policyRetry, refused: true, want: graceful},
@@ -149,7 +149,7 @@ func TestSettleNameTakenByPod(t *testing.T) {
 	p := Plan{Record: Record{Attempt: 1}, Driver: absent, Admission: admit, Actions: []Action{{Kind: Submit}}}
 	o := Settle(p, []Result{{Kind: Submit, Class: ClassNameTaken, Message: words}}, Env{Now: later})
 	if o.Record.State != Queued || o.Record.Cause.Reason != ReasonNameConflict || o.Requeue != conflictRetry {
-		t.Errorf("a name that is taken is a wait with a timer: foreign pods are not watched: %+v, requeue %s", o.Record, o.Requeue)
+		t.Errorf("a name that is taken is a wait with a timer: pods of other owners are not watched: %+v, requeue %s", o.Record, o.Requeue)
 	}
 	if !strings.Contains(o.Record.Cause.Message, "pi-driver") {
 		t.Errorf("the sentence names the pod: %q", o.Record.Cause.Message)
@@ -293,7 +293,7 @@ func TestReservation(t *testing.T) {
 	}
 }
 
-// When a foreign ConfigMap or Service has the name, the sentence names that, not a pod.
+// When another owner's ConfigMap or Service has the name, the sentence names that, not a pod.
 func TestSettleNameTakenByAnObject(t *testing.T) {
 	p := Plan{Record: Record{Attempt: 1}, Driver: absent, Admission: admit, Actions: []Action{{Kind: Submit}}}
 	said := "ConfigMap spark-drv-1-conf-map already exists and does not belong to this application; delete or rename it"

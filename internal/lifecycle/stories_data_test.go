@@ -46,8 +46,8 @@ func beginnings() map[string]story {
 		"refused-then-fixed":       {steps: concat([]step{refused(lifecycle.ClassRefused, "spec.containers: required value"), {says: "conclude", after: 2 * time.Second, seen: absent}, {says: "the spec is edited", seen: absent, app: edit}}, begin("1")[1:], succeed("1"))},
 		"invalid-then-fixed":       {steps: concat([]step{{says: "the spec cannot run", seen: absent, gate: rejected}, {says: "edited, still wrong", seen: absent, gate: rejected, app: edit}, {says: "edited again", seen: absent, app: edit}}, begin("1")[1:])},
 		"suspended-from-the-start": {steps: concat([]step{{says: "created with suspend: true", seen: absent, app: func(a *lifecycle.Application) { a.Suspend = true }}, {says: "nothing new", after: 5 * time.Minute, seen: absent}, {says: "suspend: false", seen: absent, app: unsuspend}}, begin("1")[1:])},
-		"name-conflict":            {steps: concat([]step{{says: "somebody's pod has the name", seen: foreign(lifecycle.DriverRunning)}, {says: "it is still there", seen: foreign(lifecycle.DriverSucceeded)}}, begin("1"))},
-		"name-conflict-unseen":     {steps: []step{refused(lifecycle.ClassNameTaken, "pod pi-driver already exists and does not belong to this application; delete or rename it"), {says: "a live read shows it", seen: foreign(lifecycle.DriverRunning)}}},
+		"name-conflict":            {steps: concat([]step{{says: "somebody's pod has the name", seen: notOwned(lifecycle.DriverRunning)}, {says: "it is still there", seen: notOwned(lifecycle.DriverSucceeded)}}, begin("1"))},
+		"name-conflict-unseen":     {steps: []step{refused(lifecycle.ClassNameTaken, "pod pi-driver already exists and does not belong to this application; delete or rename it"), {says: "a live read shows it", seen: notOwned(lifecycle.DriverRunning)}}},
 		"deleted-while-queued":     {steps: []step{{says: "the queue is full", seen: absent, gate: held}, {says: "deleted, a finalizer holds it", seen: absent, app: remove}}},
 	}
 }
@@ -60,7 +60,7 @@ func runs() map[string]story {
 		"driver-oom":            {steps: concat(begin("1"), fails(oom))},
 		"driver-evicted":        {steps: concat(begin("1"), fails(evicted("1")))},
 		"driver-deleted":        {steps: concat(begin("1"), []step{{says: "somebody deletes the pod", seen: leaving(running("1"))}, {says: "it is gone", seen: absent}, {says: "conclude", after: 2 * time.Second, seen: absent}})},
-		"driver-replaced":       {steps: concat(begin("1"), []step{{says: "somebody's pod has the name", seen: foreign(lifecycle.DriverRunning)}, {says: "conclude", after: 2 * time.Second, seen: foreign(lifecycle.DriverRunning)}})},
+		"driver-replaced":       {steps: concat(begin("1"), []step{{says: "somebody's pod has the name", seen: notOwned(lifecycle.DriverRunning)}, {says: "conclude", after: 2 * time.Second, seen: notOwned(lifecycle.DriverRunning)}})},
 		"node-lost":             {app: class(lifecycle.Infrastructure, 3), steps: concat(begin("1"), []step{{says: "the node does not answer, its pods are to be deleted", seen: lost}, {says: "the grace period is over", after: 70 * time.Second, seen: lost}, {says: "the next attempt", after: 10 * time.Second, seen: lost}, {says: "the pod may still run", after: 2 * time.Second, seen: lost}, {says: "still", after: 5 * time.Minute, seen: lost}, {says: "the node was deleted", after: time.Minute, seen: absent}, {says: "the driver runs elsewhere", seen: running("2")}})},
 		"node-back":             {steps: concat(begin("1"), []step{{says: "its readings fail", seen: unknownDriver}, {says: "they fail again", after: 2 * time.Second, seen: unknownDriver}, {says: "it was there all the time", after: time.Minute, seen: running("1")}}, succeed("1"))},
 		"pending-again":         {steps: concat(begin("1"), []step{{says: "the pod is pending again", seen: pending("1")}, {says: "its container runs", seen: running("1")}})},

@@ -114,7 +114,7 @@ func leaving(d lifecycle.Driver) lifecycle.Driver {
 	return d
 }
 
-func foreign(phase lifecycle.DriverPhase) lifecycle.Driver {
+func notOwned(phase lifecycle.DriverPhase) lifecycle.Driver {
 	return lifecycle.Driver{Presence: lifecycle.Present, Ownership: lifecycle.NotOwned, Name: "pi-driver", UID: "uid-foreign", Phase: phase}
 }
 

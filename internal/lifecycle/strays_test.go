@@ -32,7 +32,7 @@ func TestStrays(t *testing.T) {
 		"Waits":     {reason: "it may still run", state: Rerunning, driver: Driver{Presence: Absent}, stray: deleting(stray)},
 		"Stuck":     {reason: "people learn what blocks the next attempt", state: Rerunning, driver: Driver{Presence: Absent}, stray: orphaned(stray), cause: ReasonPreviousDriver},
 		"Deleted":   {reason: "a finalizer may hold the application", state: Running, driver: driver(Current, DriverRunning), stray: stray, app: func(a *Application) { a.Deleting = true }, actions: []Action{swept, {Kind: DeleteDriver, UID: "uid-1"}}},
-		"Foreign":   {reason: "another controller runs the application", state: Running, driver: driver(Current, DriverRunning), stray: stray, app: func(a *Application) { a.ManagedBy = "kueue" }},
+		"NotOwned":  {reason: "another controller runs the application", state: Running, driver: driver(Current, DriverRunning), stray: stray, app: func(a *Application) { a.ManagedBy = "kueue" }},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -185,7 +185,7 @@ func TestLogTail(t *testing.T) {
 		return ours(pod(corev1.PodFailed, exits(driverContainer, 1, "Error", "")), "pi-driver", "driver", "s-1")
 	}
 	renamed := ours(withSpark(pod(corev1.PodFailed, exits("main", 1, "Error", "")), "main"), "pi-driver", "driver", "s-1")
-	foreign := pod(corev1.PodFailed, exits(driverContainer, 1, "Error", ""))
+	notOwned := pod(corev1.PodFailed, exits(driverContainer, 1, "Error", ""))
 	cases := map[string]struct {
 		reason    string
 		pod       *corev1.Pod
@@ -199,7 +199,7 @@ func TestLogTail(t *testing.T) {
 		"Renamed":   {reason: "whatever it is called", pod: renamed, state: lifecycle.Running, want: "last words", container: "main"},
 		"NoLog":     {reason: "the node may be gone", pod: failed(), state: lifecycle.Running, fail: errors.New("node is gone"), container: driverContainer},
 		"Again":     {reason: "what is recorded is not asked for again", pod: failed(), state: lifecycle.Failing},
-		"Foreign":   {reason: "not our pod", pod: foreign, state: lifecycle.Running},
+		"NotOwned":  {reason: "not our pod", pod: notOwned, state: lifecycle.Running},
 		"Running":   {reason: "it still talks", pod: driverPod(), state: lifecycle.Running},
 		"Succeeded": {reason: "nobody asks why", pod: ours(pod(corev1.PodSucceeded, exits(driverContainer, 0, "Completed", "")), "pi-driver", "driver", "s-1"), state: lifecycle.Running},
 	}

@@ -82,8 +82,8 @@ func stored(t *testing.T, pods ...*corev1.Pod) Pods {
 
 func TestObserveDriver(t *testing.T) {
 	trouble := apierrors.NewServiceUnavailable("etcd leader changed")
-	former := ours(pod(corev1.PodSucceeded, exits(driverContainer, 0, "", "")), "pi-driver", "driver", "s-0")
-	foreign := pod(corev1.PodRunning)
+	previous := ours(pod(corev1.PodSucceeded, exits(driverContainer, 0, "", "")), "pi-driver", "driver", "s-0")
+	notOwned := pod(corev1.PodRunning)
 	cases := map[string]struct {
 		reason    string
 		state     lifecycle.State
@@ -103,8 +103,8 @@ func TestObserveDriver(t *testing.T) {
 		"RunningDoubt":   {reason: "an API server in trouble proves nothing", state: lifecycle.Running, liveFails: trouble, presence: lifecycle.Unknown, liveReads: 1},
 		"Forbidden":      {reason: "no right to look proves nothing", state: lifecycle.Running, liveFails: apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "pi-driver", errors.New("no")), presence: lifecycle.Unknown, liveReads: 1},
 		"Submitted":      {reason: "the same before it runs", state: lifecycle.Submitted, liveFails: trouble, presence: lifecycle.Unknown, liveReads: 1},
-		"QueuedForeign":  {reason: "foreign pods are not in the cache", state: lifecycle.Queued, live: []client.Object{foreign}, presence: lifecycle.Present, ownership: lifecycle.NotOwned, liveReads: 1},
-		"QueuedFormer":   {reason: "the pod of an earlier attempt still has the name", state: lifecycle.Queued, cached: []client.Object{former}, presence: lifecycle.Present, ownership: lifecycle.Previous},
+		"QueuedNotOwned": {reason: "pods of other owners are not in the cache", state: lifecycle.Queued, live: []client.Object{notOwned}, presence: lifecycle.Present, ownership: lifecycle.NotOwned, liveReads: 1},
+		"QueuedPrevious": {reason: "the pod of an earlier attempt still has the name", state: lifecycle.Queued, cached: []client.Object{previous}, presence: lifecycle.Present, ownership: lifecycle.Previous},
 		"OtherNamespace": {reason: "a pod of the name otherNode is another pod", state: lifecycle.Running, live: []client.Object{otherNode(driverPod())}, presence: lifecycle.Absent, liveReads: 1},
 	}
 	for name, tc := range cases {
@@ -286,13 +286,13 @@ func TestSnapshot(t *testing.T) {
 // cache does not have it yet.
 func TestDriverUnderANewName(t *testing.T) {
 	current := func() *corev1.Pod { return ours(driverPod(), "renamed", "driver", "s-1") }
-	former := func() *corev1.Pod { return ours(driverPod(), "renamed", "driver", "s-0") }
+	previous := func() *corev1.Pod { return ours(driverPod(), "renamed", "driver", "s-0") }
 	cases := map[string]struct {
 		live      *corev1.Pod
 		ownership lifecycle.Ownership
 	}{
-		"Current": {live: current(), ownership: lifecycle.Current},
-		"Former":  {live: former(), ownership: lifecycle.Previous},
+		"Current":  {live: current(), ownership: lifecycle.Current},
+		"Previous": {live: previous(), ownership: lifecycle.Previous},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -312,9 +312,9 @@ func TestDriverUnderANewName(t *testing.T) {
 
 // The cache still has the driver of the attempt before, under the same name: the one of this attempt lives.
 func TestFormerDriverInAStaleCache(t *testing.T) {
-	former := ours(pod(corev1.PodFailed), "pi-driver", "driver", "s-0")
+	previous := ours(pod(corev1.PodFailed), "pi-driver", "driver", "s-0")
 	for _, state := range []lifecycle.State{lifecycle.Submitted, lifecycle.Running, lifecycle.Suspending} {
-		r := Reader{Labels: family.Labels, Cache: cluster(nil, nil, former), Live: cluster(nil, nil, driverPod())}
+		r := Reader{Labels: family.Labels, Cache: cluster(nil, nil, previous), Live: cluster(nil, nil, driverPod())}
 		got, err := r.Observe(t.Context(), target, lifecycle.Record{State: state})
 		if err != nil || got.Driver.Ownership != lifecycle.Current || got.Driver.Phase != lifecycle.DriverRunning {
 			t.Errorf("%s: %+v, %v: a healthy driver is treated as lost", state, got.Driver, err)
@@ -333,7 +333,7 @@ func TestOutlivedDriverInAStaleCache(t *testing.T) {
 		r := Reader{Labels: family.Labels, Cache: cluster(nil, nil, outlived), Live: cluster(nil, nil, now)}
 		got, err := r.Observe(t.Context(), look, lifecycle.Record{State: state})
 		if err != nil || got.Driver.UID != "second" || got.Driver.Ownership != lifecycle.Current || got.Driver.Phase != lifecycle.DriverRunning {
-			t.Errorf("%s: %+v, %v: a healthy driver is taken for a former one", state, got.Driver, err)
+			t.Errorf("%s: %+v, %v: a healthy driver is taken for a previous one", state, got.Driver, err)
 		}
 	}
 }
@@ -364,8 +364,8 @@ func TestStrays(t *testing.T) {
 	app := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "pi", UID: "app"}}
 	leaving := driverPod()
 	leaving.DeletionTimestamp, leaving.Finalizers = &metav1.Time{Time: time.Now()}, []string{"example.com/x"}
-	foreign := driverPod()
-	foreign.OwnerReferences[0].UID = "another"
+	notOwned := driverPod()
+	notOwned.OwnerReferences[0].UID = "another"
 	for name, tc := range map[string]struct {
 		pod  *corev1.Pod
 		want bool
@@ -374,7 +374,7 @@ func TestStrays(t *testing.T) {
 		"Pending":  {ours(pod(corev1.PodPending), "pi-driver", "driver", "s-1"), true},
 		"Ended":    {ours(pod(corev1.PodSucceeded, exits(driverContainer, 0, "", "")), "pi-driver", "driver", "s-1"), false},
 		"Leaving":  {leaving, false},
-		"Foreign":  {foreign, false},
+		"NotOwned": {notOwned, false},
 		"Executor": {ours(pod(corev1.PodRunning), "pi-exec-1", "executor", "s-1"), false},
 	} {
 		r := Reader{Labels: family.Labels, Cache: cluster(nil, nil, tc.pod)}

@@ -103,8 +103,8 @@ func TestServerOfAPreviousOperator(t *testing.T) {
 		delete(p.Labels, v1beta2.LabelSubmissionID)
 		return p
 	}
-	foreign := unmarked("pi-driver", spark.RoleServer)
-	foreign.OwnerReferences[0].UID = "another"
+	notOwned := unmarked("pi-driver", spark.RoleServer)
+	notOwned.OwnerReferences[0].UID = "another"
 	running := lifecycle.Record{State: lifecycle.Running, Attempt: 1, DriverName: "pi-driver"}
 	marked := running
 	marked.SubmissionID = "s-1"
@@ -117,7 +117,7 @@ func TestServerOfAPreviousOperator(t *testing.T) {
 	}{
 		"TakenOver": {"its executors are found by the server's name", running, unmarked("pi-driver", spark.RoleServer), []string{"e-1"}, lifecycle.Previous},
 		"Ours":      {"our own attempts are marked: what is not is none of them", marked, serverPod(corev1.ConditionTrue), []string{"e-2"}, lifecycle.Current},
-		"Foreign":   {"another's pod has no executors of ours", running, foreign, []string{"e-2"}, lifecycle.NotOwned},
+		"NotOwned":  {"another's pod has no executors of ours", running, notOwned, []string{"e-2"}, lifecycle.NotOwned},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

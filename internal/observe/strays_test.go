@@ -17,8 +17,8 @@ func TestObserveStrays(t *testing.T) {
 	other := func(attempt string, phase corev1.PodPhase) *corev1.Pod {
 		return ours(pod(phase), "pi-0-driver", "driver", attempt)
 	}
-	foreign := other("s-0", corev1.PodRunning)
-	foreign.OwnerReferences[0].UID = "another"
+	notOwned := other("s-0", corev1.PodRunning)
+	notOwned.OwnerReferences[0].UID = "another"
 	cases := map[string]struct {
 		reason    string
 		pod       *corev1.Pod
@@ -33,7 +33,7 @@ func TestObserveStrays(t *testing.T) {
 		"Unmarked": {reason: "a previous operator marked no attempts", pod: other("", corev1.PodRunning), followed: driverPod()},
 		"Renamed":  {reason: "it is the current one", pod: other("s-1", corev1.PodRunning)},
 		"Executor": {reason: "executors go with their driver", pod: ours(pod(corev1.PodRunning), "pi-0-exec-1", "executor", "s-0"), followed: driverPod()},
-		"Foreign":  {reason: "it has another owner", pod: foreign, followed: driverPod()},
+		"NotOwned": {reason: "it has another owner", pod: notOwned, followed: driverPod()},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -103,7 +103,7 @@ func TestNothingIsRememberedOfAFormerObject(t *testing.T) {
 	next.UID = "another"
 	w.Add(next, start)
 	if got := w.Paused(next, start); got != 0 || len(w.last) != 1 {
-		t.Errorf("what is remembered of the former object is added to: paused for %s, %d entries", got, len(w.last))
+		t.Errorf("what is remembered of the previous object is added to: paused for %s, %d entries", got, len(w.last))
 	}
 }
 

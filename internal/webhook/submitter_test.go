@@ -109,7 +109,7 @@ func TestLargeMetadata(t *testing.T) {
 		t.Errorf("answered with %+v", r.Result)
 	}
 	if r := call(t, validate, admissionv1.Update, with("labels: {a: "+huge+"}", good), good); !r.Allowed {
-		t.Errorf("a former version may be as it is: %+v", r.Result)
+		t.Errorf("a previous version may be as it is: %+v", r.Result)
 	}
 	managed := with("managedFields: [{manager: "+huge+"}]", good+"\nstatus: {driverInfo: {podName: "+huge+"}}")
 	if r := call(t, validate, admissionv1.Create, "", managed); !r.Allowed {

@@ -207,6 +207,6 @@ func schedules(w *harness) {
 			Type: "Scheduled", Status: metav1.ConditionFalse, Reason: "Suspended", Message: "spec.suspend is true", LastTransitionTime: before(time.Hour),
 		}},
 	})
-	w.run("docs/schedules.md", "Look at them")
+	w.run("docs/schedules.md", "List them")
 	w.do("kubectl delete scheduledsparkapp --all")
 }

@@ -82,9 +82,9 @@ func (c chart) uninstall() {
 func (c chart) leftOver() string {
 	GinkgoHelper()
 	kinds := "all,configmaps,secrets,serviceaccounts,roles,rolebindings,clusterroles,clusterrolebindings,poddisruptionbudgets,mutatingwebhookconfigurations,validatingwebhookconfigurations"
-	labelled := kubectl("get", kinds, "-A", "-l", "app.kubernetes.io/instance="+c.release, "-o", "name", "--ignore-not-found")
+	labeled := kubectl("get", kinds, "-A", "-l", "app.kubernetes.io/instance="+c.release, "-o", "name", "--ignore-not-found")
 	leases := kubectl("get", "leases", "-n", c.namespace, "-o", "name", "--ignore-not-found") // the operator makes it, without labels
-	return strings.TrimSpace(labelled + leases)
+	return strings.TrimSpace(labeled + leases)
 }
 
 var _ = Describe("The chart", longest, func() {

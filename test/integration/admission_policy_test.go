@@ -281,7 +281,7 @@ var _ = Describe("The admission policy for executors", Ordered, smoke, func() {
 		Entry("a driver that cannot be deleted", "neither images nor owners nor finalizers", func(ctx context.Context) error {
 			return tenant.Patch(ctx, it.driver.DeepCopy(), mergePatch(`{"metadata":{"finalizers":["example.com/never"]}}`))
 		}),
-		Entry("another image under the former's name", "neither images nor owners nor finalizers", func(ctx context.Context) error {
+		Entry("another image under the name of the previous", "neither images nor owners nor finalizers", func(ctx context.Context) error {
 			image := client.RawPatch(types.StrategicMergePatchType, []byte(`{"spec":{"containers":[{"name":"c","image":"other"}]}}`))
 			return tenant.Patch(ctx, it.driver.DeepCopy(), image)
 		}),

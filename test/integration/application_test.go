@@ -188,20 +188,20 @@ var _ = Describe("An application", func() {
 	})
 
 	It("does not touch a pod that has its driver's name, and continues when it is gone", func() {
-		foreign := &corev1.Pod{
+		notOwned := &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "pi-driver"},
 			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "c"}}},
 		}
-		Expect(admin.Create(ctx, foreign)).To(Succeed())
+		Expect(admin.Create(ctx, notOwned)).To(Succeed())
 		Expect(admin.Create(ctx, sparkPi(ns, "pi"))).To(Succeed())
 		Eventually(func() string { return condition(ctx, ns, "pi", "Submitted").Reason }, wait, poll).Should(Equal("NameConflict"))
 		Expect(condition(ctx, ns, "pi", "Submitted").Message).To(ContainSubstring("pod pi-driver already exists"))
 		Expect(objectsOf(ctx, ns)).To(BeEmpty(), "nothing is half-created")
-		Expect(driverPod(ctx, ns, "pi-driver").UID).To(Equal(foreign.UID))
+		Expect(driverPod(ctx, ns, "pi-driver").UID).To(Equal(notOwned.UID))
 
-		Expect(admin.Delete(ctx, foreign, client.GracePeriodSeconds(0))).To(Succeed())
+		Expect(admin.Delete(ctx, notOwned, client.GracePeriodSeconds(0))).To(Succeed())
 		Eventually(func() string { return app(ctx, ns, "pi").Status.SubmissionID }, wait, poll).ShouldNot(BeEmpty())
-		Expect(driverPod(ctx, ns, "pi-driver").UID).NotTo(Equal(foreign.UID))
+		Expect(driverPod(ctx, ns, "pi-driver").UID).NotTo(Equal(notOwned.UID))
 	})
 
 	It("waits for room in a quota", smoke, func() {

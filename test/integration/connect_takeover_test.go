@@ -166,7 +166,7 @@ var _ = Describe("Servers that the Kubeflow operator has left", Serial, func() {
 	It("wait for names that others have, and touch nothing of theirs", func(ctx SpecContext) {
 		marks := map[string]string{v1alpha1.LabelConnectName: "notebooks", v1beta2.LabelCreatedBy: "true", v1beta2.LabelLaunchedBy: "true"}
 		cases := map[string]struct {
-			foreign   client.Object
+			notOwned  client.Object
 			condition string
 		}{
 			"Service":   {&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "notebooks-server"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}, "Exposed"},
@@ -176,17 +176,17 @@ var _ = Describe("Servers that the Kubeflow operator has left", Serial, func() {
 		for kind, tc := range cases {
 			By("meeting a " + kind)
 			ns := newNamespace(ctx)
-			tc.foreign.SetNamespace(ns)
-			tc.foreign.SetLabels(marks)
-			Expect(admin.Create(ctx, tc.foreign)).To(Succeed())
-			before := tc.foreign.GetResourceVersion()
+			tc.notOwned.SetNamespace(ns)
+			tc.notOwned.SetLabels(marks)
+			Expect(admin.Create(ctx, tc.notOwned)).To(Succeed())
+			before := tc.notOwned.GetResourceVersion()
 			Expect(admin.Create(ctx, connectServer(ns))).To(Succeed())
 			Eventually(serverReason(ctx, ns, tc.condition), wait, poll).Should(Equal("NameConflict"), func() string { return fmt.Sprintf("%+v", notebooks(ctx, ns).Status.Conditions) })
-			Expect(admin.Get(ctx, client.ObjectKeyFromObject(tc.foreign), tc.foreign)).To(Succeed())
-			Expect(tc.foreign.GetResourceVersion()).To(Equal(before), "%v", writes.in(ns))
+			Expect(admin.Get(ctx, client.ObjectKeyFromObject(tc.notOwned), tc.notOwned)).To(Succeed())
+			Expect(tc.notOwned.GetResourceVersion()).To(Equal(before), "%v", writes.in(ns))
 
 			By("coming when the name is free")
-			Expect(admin.Delete(ctx, tc.foreign, client.GracePeriodSeconds(0))).To(Succeed())
+			Expect(admin.Delete(ctx, tc.notOwned, client.GracePeriodSeconds(0))).To(Succeed())
 			Eventually(serverReason(ctx, ns, tc.condition), wait, poll).ShouldNot(Equal("NameConflict"))
 			serverPod(ctx, ns, nil)
 			Expect(ownedBy(clientsService(ctx, ns), notebooks(ctx, ns))).To(BeTrue())

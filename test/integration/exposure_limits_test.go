@@ -149,7 +149,7 @@ policies:
 	},
 		Entry("though a LoadBalancer is wanted", `{"spec":{"sparkUIOptions":{"serviceType":"LoadBalancer"}}}`,
 			`service/pi-ui-svc is not created or updated: spec.sparkUIOptions.serviceType: "LoadBalancer": namespace it-`),
-		Entry("though a foreign host is wanted", `{"spec":{"driverIngressOptions":[{"servicePort":8000,"servicePortName":"rest","ingressURLFormat":"login.example.org"}]}}`,
+		Entry("though another owner's host is wanted", `{"spec":{"driverIngressOptions":[{"servicePort":8000,"servicePortName":"rest","ingressURLFormat":"login.example.org"}]}}`,
 			`ingress/pi-ing-8000 is not created or updated: spec.driverIngressOptions[0].ingressURLFormat: "login.example.org": namespace it-`),
 		Entry("though another's path is wanted", `{"spec":{"driverIngressOptions":[{"servicePort":8000,"servicePortName":"rest","ingressURLFormat":"shared.example.org/team-b/app"}]}}`,
 			`ingress/pi-ing-8000 is not created or updated: spec.driverIngressOptions[0].ingressURLFormat: "shared.example.org/team-b/app": namespace it-`),

@@ -167,8 +167,8 @@ ui:
 	})
 
 	It("leaves alone what belongs to others, says so, and runs", func() {
-		foreign := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "pi-ui-svc"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 1}}}}
-		Expect(admin.Create(ctx, foreign)).To(Succeed())
+		notOwned := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "pi-ui-svc"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 1}}}}
+		Expect(admin.Create(ctx, notOwned)).To(Succeed())
 		Expect(admin.Create(ctx, full())).To(Succeed())
 		driver := run()
 		Expect(condition(ctx, ns, "pi", "Exposed").Reason).To(Equal("NameConflict"))
@@ -177,7 +177,7 @@ ui:
 		eventuallyState(ctx, ns, "pi", v1beta2.ApplicationStateCompleted)
 		var left corev1.Service
 		get(&left, "pi-ui-svc")
-		Expect(left.UID).To(Equal(foreign.UID))
+		Expect(left.UID).To(Equal(notOwned.UID))
 		Expect(left.Labels).To(BeEmpty())
 		Expect(condition(ctx, ns, "pi", "Exposed").Reason).To(BeEmpty())
 	})

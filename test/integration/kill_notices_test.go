@@ -39,7 +39,7 @@ func TestHistory(t *testing.T) {
 		"Doubled":    {reason: "the first still runs", events: []event{created("a", "x", 1), {apiwatch.Modified, "a", "x", 1, corev1.PodRunning}, created("b", "x", 2)}, says: "lives"},
 		"Repeated":   {reason: "the same attempt ran twice", events: []event{created("a", "x", 1), {apiwatch.Deleted, "a", "x", 1, corev1.PodRunning}, created("b", "x", 1)}, says: "are both of submission"},
 		"Skipped":    {reason: "an attempt is missing", events: []event{created("a", "x", 1), {apiwatch.Deleted, "a", "x", 1, corev1.PodRunning}, created("b", "x", 3)}, says: "is not of attempt 2"},
-		"Foreign":    {reason: "only drivers are in the namespace", events: []event{created("a", "", 1)}, says: "belongs to no one"},
+		"NotOwned":   {reason: "only drivers are in the namespace", events: []event{created("a", "", 1)}, says: "belongs to no one"},
 		"Missed":     {reason: "the watch has a hole", events: []event{{apiwatch.Modified, "a", "x", 1, corev1.PodRunning}}, says: "was never created"},
 	}
 	for name, tc := range cases {

@@ -106,7 +106,7 @@ func (l *lab) duel(ctx SpecContext) *duel {
 }
 
 // round ends the leader, creates an application once its process is gone, and returns how long after the end that
-// application has its driver. A leader that is killed ends when the signal is sent. The former leader then becomes the
+// application has its driver. A leader that is killed ends when the signal is sent. The previous leader then becomes the
 // standby.
 func (d *duel) round(ctx SpecContext, signal syscall.Signal) time.Duration {
 	GinkgoHelper()

@@ -198,9 +198,9 @@ var _ = Describe("A schedule", func() {
 
 		By("a time that was missed, whose name is taken")
 		name := schedule.Name("nightly", last, schedule.Nanos)
-		foreign := sparkPi(namespace, name)
-		foreign.Spec.Suspend = ptr.To(true)
-		Expect(admin.Create(ctx, foreign)).To(Succeed())
+		notOwned := sparkPi(namespace, name)
+		notOwned.Spec.Suspend = ptr.To(true)
+		Expect(admin.Create(ctx, notOwned)).To(Succeed())
 		restartOperator(func() {
 			s := status()
 			object.Status.ScheduledSince = ptr.To(metav1.NewTime(last.Add(-time.Hour)))
@@ -208,7 +208,7 @@ var _ = Describe("A schedule", func() {
 			Expect(admin.Status().Update(ctx, object)).To(Succeed())
 		})
 		Eventually(reason(schedule.ConditionStalled), wait, poll).Should(Equal(string(schedule.ReasonNameConflict)))
-		Expect(admin.Delete(ctx, foreign)).To(Succeed())
+		Expect(admin.Delete(ctx, notOwned)).To(Succeed())
 		Eventually(runs, wait, poll).Should(ContainElement(name), "it is tried again")
 		Eventually(reason(schedule.ConditionStalled), wait, poll).Should(Equal(string(schedule.ReasonNoTrouble)))
 	})

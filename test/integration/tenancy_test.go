@@ -67,7 +67,7 @@ var _ = Describe("Tenancy", Ordered, func() {
 		t.write("namespaces: [ten-a, ten-b, ten-later]")
 	})
 
-	It("keeps the former configuration when the file is wrong", func(ctx SpecContext) {
+	It("keeps the previous configuration when the file is wrong", func(ctx SpecContext) {
 		t.write("namespaces: [ten-a, Wrong_Name]")
 		t.run(ctx, "ten-a", "after-wrong")
 	})
@@ -104,18 +104,18 @@ var _ = Describe("Tenancy", Ordered, func() {
 		t.permitEverywhere(ctx)
 		t.write("namespaces: [ten-b]\nnamespaceSelector: spark=yes")
 		t.run(ctx, "ten-b", "listed")
-		t.create(ctx, "ten-c", "labelled")
-		t.untouched(ctx, "ten-c", "labelled")
+		t.create(ctx, "ten-c", "labeled")
+		t.untouched(ctx, "ten-c", "labeled")
 		t.label(ctx, "ten-c", "yes")
-		t.driver(ctx, "ten-c", "labelled")
+		t.driver(ctx, "ten-c", "labeled")
 		t.label(ctx, "ten-c", "no")
 		t.create(ctx, "ten-c", "late")
-		t.finish(ctx, "ten-c", "labelled")
+		t.finish(ctx, "ten-c", "labeled")
 		t.untouched(ctx, "ten-c", "late")
-		Expect(t.state(ctx, "ten-c", "labelled")()).To(Equal(v1beta2.ApplicationStateSubmitted))
+		Expect(t.state(ctx, "ten-c", "labeled")()).To(Equal(v1beta2.ApplicationStateSubmitted))
 		t.label(ctx, "ten-c", "yes")
 		t.driver(ctx, "ten-c", "late")
-		Eventually(t.state(ctx, "ten-c", "labelled"), wait, poll).Should(Equal(v1beta2.ApplicationStateCompleted))
+		Eventually(t.state(ctx, "ten-c", "labeled"), wait, poll).Should(Equal(v1beta2.ApplicationStateCompleted))
 		t.namespace(ctx, "ten-d", map[string]string{"spark": "yes"})
 		t.run(ctx, "ten-d", "new")
 	})
@@ -143,9 +143,9 @@ var _ = Describe("Tenancy", Ordered, func() {
 		Eventually(t.state(ctx, "ten-b", "at-last"), wait, poll).Should(Equal(v1beta2.ApplicationStateCompleted))
 
 		t.write("namespaces: [ten-b]\npolicies: [{name: small, namespaces: [ten-*], defaults: {labels: {team: b}}}]")
-		t.run(ctx, "ten-b", "labelled")
-		Expect(t.driver(ctx, "ten-b", "labelled").Labels).To(HaveKeyWithValue("team", "b"))
-		Expect(t.app(ctx, "ten-b", "labelled").Spec.Driver.Labels).To(BeEmpty(), "a default is not written into the spec")
+		t.run(ctx, "ten-b", "labeled")
+		Expect(t.driver(ctx, "ten-b", "labeled").Labels).To(HaveKeyWithValue("team", "b"))
+		Expect(t.app(ctx, "ten-b", "labeled").Spec.Driver.Labels).To(BeEmpty(), "a default is not written into the spec")
 	})
 
 	It("records on its pod what happened to a changed configuration, and each refusal in its own words", func(ctx SpecContext) {

@@ -282,13 +282,13 @@ func meddler(h *history) bool {
 	p := h.store.pod(name)
 	switch {
 	case p == nil:
-		foreign := foreignPod()
-		foreign.Name = name
+		notOwned := foreignPod()
+		notOwned.Name = name
 		if last := h.invariants.lastDriver(); last != nil && h.rng.IntN(2) == 0 {
-			foreign.Labels = last.labels
+			notOwned.Labels = last.labels
 		}
-		h.tell("meddler", "creates pod %s, labels %d", name, len(foreign.Labels))
-		h.store.create(foreign, h.second())
+		h.tell("meddler", "creates pod %s, labels %d", name, len(notOwned.Labels))
+		h.store.create(notOwned, h.second())
 	case !h.ours(p) && len(p.OwnerReferences) == 0 && p.DeletionTimestamp == nil:
 		h.removePod(p, "meddler")
 	default:

@@ -139,15 +139,15 @@ func tamper(h *history) bool {
 			s.SparkUIOptions = &v1beta2.SparkUIConfiguration{ServicePort: new(80 + h.rng.Int32N(3))}
 		})
 	case there == nil:
-		foreign := &unstructured.Unstructured{}
-		foreign.SetGroupVersionKind(exposure.Service)
-		foreign.SetNamespace(namespace)
-		foreign.SetName(uiService.name)
+		notOwned := &unstructured.Unstructured{}
+		notOwned.SetGroupVersionKind(exposure.Service)
+		notOwned.SetNamespace(namespace)
+		notOwned.SetName(uiService.name)
 		if n == 1 {
-			foreign.SetLabels(map[string]string{v1beta2.LabelAppName: appName, v1beta2.LabelExposes: "ui"})
+			notOwned.SetLabels(map[string]string{v1beta2.LabelAppName: appName, v1beta2.LabelExposes: "ui"})
 		}
-		h.tell("meddler", "creates %s, labels %d", uiService, len(foreign.GetLabels()))
-		h.store.create(foreign, h.second())
+		h.tell("meddler", "creates %s, labels %d", uiService, len(notOwned.GetLabels()))
+		h.store.create(notOwned, h.second())
 	case n == 1:
 		next := there.DeepCopy()
 		next.SetAnnotations(map[string]string{v1beta2.AnnotationApplied: "something else"})

@@ -18,7 +18,7 @@ files/crds does not install them.
 
 {{/*
 The files of the definitions that this release installs and upgrades, as a JSON list: those that do not exist yet, and its own.
-A definition of somebody else's (kubectl, Argo CD, Kubeflow's chart, another release) stays out of the release: Helm would refuse to
+A definition of another owner (kubectl, Argo CD, Kubeflow's chart, another release) stays out of the release: Helm would refuse to
 install over it. Without a cluster, as in `helm template`, none is known to exist, and all are rendered.
 */}}
 {{- define "spark-operator.ownDefinitions" -}}
@@ -63,7 +63,7 @@ true
 {{- join "," $names -}}
 {{- end -}}
 
-{{/* The definitions that are left to somebody else, as a JSON object: name to the fields that they lack. */}}
+{{/* The definitions that are left to another owner, as a JSON object: name to the fields that they lack. */}}
 {{- define "spark-operator.foreignDefinitions" -}}
 {{- $found := dict -}}
 {{- if .Values.crds.install -}}

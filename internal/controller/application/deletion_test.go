@@ -63,13 +63,13 @@ func TestDeletionCreatesNothing(t *testing.T) {
 }
 
 func TestDeletionTouchesNothingForeign(t *testing.T) {
-	foreign := &corev1.Pod{}
-	foreign.Namespace, foreign.Name, foreign.UID = "jobs", "pi-driver", "theirs"
-	w := newHarness(t, held(), foreign)
+	notOwned := &corev1.Pod{}
+	notOwned.Namespace, notOwned.Name, notOwned.UID = "jobs", "pi-driver", "theirs"
+	w := newHarness(t, held(), notOwned)
 	w.reconcile()
 	w.deleteApp()
 	w.reconcile()
-	if err := w.c.Get(t.Context(), client.ObjectKeyFromObject(foreign), foreign); err != nil || foreign.UID != "theirs" {
-		t.Errorf("the foreign pod: %v", err)
+	if err := w.c.Get(t.Context(), client.ObjectKeyFromObject(notOwned), notOwned); err != nil || notOwned.UID != "theirs" {
+		t.Errorf("the other owner's pod: %v", err)
 	}
 }

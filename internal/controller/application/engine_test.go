@@ -335,16 +335,16 @@ func TestWaits(t *testing.T) {
 }
 
 func TestForeignPodIsReportedAndKept(t *testing.T) {
-	foreign := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "pi-driver", UID: "theirs"}}
-	w := newHarness(t, testutil.Pi(), foreign)
+	notOwned := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "pi-driver", UID: "theirs"}}
+	w := newHarness(t, testutil.Pi(), notOwned)
 	for range 3 {
 		if r := w.reconcile(); r.RequeueAfter <= 0 {
-			t.Error("foreign pods are not watched: a timer is needed")
+			t.Error("pods of other owners are not watched: a timer is needed")
 		}
 	}
 	var got corev1.Pod
-	if err := w.c.Get(t.Context(), client.ObjectKeyFromObject(foreign), &got); err != nil || got.UID != "theirs" {
-		t.Fatalf("the foreign pod is %+v, %v", got.ObjectMeta, err)
+	if err := w.c.Get(t.Context(), client.ObjectKeyFromObject(notOwned), &got); err != nil || got.UID != "theirs" {
+		t.Fatalf("the other owner's pod is %+v, %v", got.ObjectMeta, err)
 	}
 	if w.app().Status.ExecutionAttempts != 0 || !strings.Contains(conditionOf(w, "Succeeded").Message, "pod pi-driver already exists") {
 		t.Errorf("status %+v", w.app().Status)

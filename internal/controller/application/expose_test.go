@@ -193,8 +193,8 @@ func TestConcealWhenSuspended(t *testing.T) {
 
 // Objects of others are neither changed nor deleted, and the application runs without them.
 func TestExposeTouchesNothingForeign(t *testing.T) {
-	foreign := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "pi-ui-svc", UID: "theirs", Labels: map[string]string{"a": "b"}}}
-	w := exposed(t, foreign)
+	notOwned := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "pi-ui-svc", UID: "theirs", Labels: map[string]string{"a": "b"}}}
+	w := exposed(t, notOwned)
 	w.settle()
 	w.kubelet(corev1.PodRunning, running())
 	w.settle()
@@ -212,7 +212,7 @@ func TestExposeTouchesNothingForeign(t *testing.T) {
 	w.settle()
 	left := w.object(&corev1.Service{}, "pi-ui-svc")
 	if left.GetUID() != "theirs" || len(left.GetLabels()) != 1 {
-		t.Errorf("the foreign Service is now %+v", left)
+		t.Errorf("the other owner's Service is now %+v", left)
 	}
 	if c := meta.FindStatusCondition(w.app().Status.Conditions, "Exposed"); c != nil || w.state() != "COMPLETED" {
 		t.Errorf("%s, %+v", w.state(), c)

@@ -243,7 +243,7 @@ func TestLimitsHoldForWhatWasMadeBefore(t *testing.T) {
 	w.govern(forJobs(bounded, policy.Defaults{}))
 	w.settle()
 	if diff := cmp.Diff(allAuxiliary, w.auxiliary()); diff != "" || conditionOf(w, "Exposed").Type != "" {
-		t.Errorf("with the former policy: %+v (-want +got):\n%s", conditionOf(w, "Exposed"), diff)
+		t.Errorf("with the previous policy: %+v (-want +got):\n%s", conditionOf(w, "Exposed"), diff)
 	}
 }
 

@@ -218,24 +218,24 @@ func (w *harness) answer(err error, created bool) {
 func TestPromisesOfWhoDoesNotStart(t *testing.T) {
 	pods := schema.GroupResource{Resource: "pods"}
 	cases := map[string]struct {
-		reason  string
-		foreign bool
-		answer  error
-		created bool
+		reason   string
+		notOwned bool
+		answer   error
+		created  bool
 		// first and then are reserved after one reconcile and after the next; an application has a driver and an executor.
 		first, then int32
 	}{
-		"Started": {reason: "the driver is seen with the next reconcile", first: 2, then: 1},
-		"Foreign": {reason: "a pod of someone else has the driver's name", foreign: true},
-		"Quota":   {reason: "the quota has no room for the driver", answer: apierrors.NewForbidden(pods, "pi-driver", errors.New("exceeded quota: compute"))},
-		"Refused": {reason: "the API server does not take it", answer: apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "pi-driver", nil)},
-		"Lost":    {reason: "the answer was lost, and the driver is there", answer: apierrors.NewTimeoutError("gone", 1), created: true, first: 2, then: 1},
-		"Trouble": {reason: "it is tried again at once", answer: apierrors.NewInternalError(errors.New("boom")), first: 2, then: 2},
+		"Started":  {reason: "the driver is seen with the next reconcile", first: 2, then: 1},
+		"NotOwned": {reason: "a pod of someone else has the driver's name", notOwned: true},
+		"Quota":    {reason: "the quota has no room for the driver", answer: apierrors.NewForbidden(pods, "pi-driver", errors.New("exceeded quota: compute"))},
+		"Refused":  {reason: "the API server does not take it", answer: apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "pi-driver", nil)},
+		"Lost":     {reason: "the answer was lost, and the driver is there", answer: apierrors.NewTimeoutError("gone", 1), created: true, first: 2, then: 1},
+		"Trouble":  {reason: "it is tried again at once", answer: apierrors.NewInternalError(errors.New("boom")), first: 2, then: 2},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			w := counted(t, nil)
-			if tc.foreign {
+			if tc.notOwned {
 				if err := w.c.Create(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "pi-driver"}}); err != nil {
 					t.Fatal(err)
 				}

@@ -102,7 +102,7 @@ func TestEngineForgets(t *testing.T) {
 	}
 }
 
-// An operator that has missed the start of an attempt takes its driver for a former one's: it must not stop it. It is the
+// An operator that has missed the start of an attempt takes its driver for a previous one's: it must not stop it. It is the
 // case of a second leader, which remembers no write of the first.
 func TestStaleCacheStopsNobodysDriver(t *testing.T) {
 	o := testutil.Pi()

@@ -63,7 +63,7 @@ var differences = []difference{
 		}
 		return until(sequence, v1.StateFailed, 1)
 	}},
-	{"a ConfigMap of somebody else is not taken over: the application waits for its name", func(r *recording, _ recordedStates, sequence []string) []string {
+	{"a ConfigMap of another owner is not taken over: the application waits for its name", func(r *recording, _ recordedStates, sequence []string) []string {
 		for _, there := range r.before {
 			for _, w := range r.writes {
 				if made, ok := w.object(); ok && golden.NameOf(made) == golden.NameOf(there) {

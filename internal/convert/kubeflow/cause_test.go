@@ -113,8 +113,8 @@ func TestCauseIsReadFromItsField(t *testing.T) {
 	}
 }
 
-// former is a status as a release before status.cause wrote it.
-func former(status v1beta2.SparkApplicationStatus) v1beta2.SparkApplicationStatus {
+// previous is a status as a release before status.cause wrote it.
+func previous(status v1beta2.SparkApplicationStatus) v1beta2.SparkApplicationStatus {
 	status.Cause = nil
 	return status
 }
@@ -123,13 +123,13 @@ func former(status v1beta2.SparkApplicationStatus) v1beta2.SparkApplicationStatu
 func TestUpgradeKeepsTheCause(t *testing.T) {
 	causes := 0
 	for _, r := range producedRecords() {
-		status := former(reread(t, ToStatus(&v1beta2.SparkApplicationStatus{}, settled(r), now)))
+		status := previous(reread(t, ToStatus(&v1beta2.SparkApplicationStatus{}, settled(r), now)))
 		got := FromStatus(&status)
 		if diff := cmp.Diff(readable(r), got, same); diff != "" {
 			t.Fatalf("%s: written (-) and read after the upgrade (+) differ:\n%s", r.State, diff)
 		}
 		after := reread(t, ToStatus(&status, settled(got), now.Add(time.Hour)))
-		if again := former(after); !cmp.Equal(status, again) {
+		if again := previous(after); !cmp.Equal(status, again) {
 			t.Fatalf("%s: the upgrade changes more than the field (-before +after):\n%s", r.State, cmp.Diff(status, again))
 		}
 		if r.Cause.Reason == "" {
@@ -150,17 +150,17 @@ func TestUpgradeDuringAWait(t *testing.T) {
 	waits := func(message string) lifecycle.Outcome {
 		return settled(lifecycle.Record{State: lifecycle.Queued, Attempt: 1, Cause: lifecycle.Cause{Reason: "WaitingForQuota", Message: message}})
 	}
-	before := former(reread(t, ToStatus(&v1beta2.SparkApplicationStatus{}, waits("free 4"), now)))
+	before := previous(reread(t, ToStatus(&v1beta2.SparkApplicationStatus{}, waits("free 4"), now)))
 	after := ToStatus(&before, waits("free 7"), now.Add(time.Second))
 	if diff := cmp.Diff(&v1beta2.CauseStatus{Reason: "WaitingForQuota", Message: "free 4"}, after.Cause); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(before, former(after)); diff != "" {
+	if diff := cmp.Diff(before, previous(after)); diff != "" {
 		t.Errorf("more than the field was changed (-before +after):\n%s", diff)
 	}
 }
 
-// What a former release showed of a driver pod's wait is the cause of nothing.
+// What a previous release showed of a driver pod's wait is the cause of nothing.
 func TestWaitOfADriverIsNoCause(t *testing.T) {
 	for state, want := range map[lifecycle.State]lifecycle.Cause{
 		lifecycle.Submitted: {}, lifecycle.Queued: {Reason: "DriverPending", Message: "the driver pod is not running yet"},

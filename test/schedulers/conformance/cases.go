@@ -7,7 +7,7 @@ var cases = []Case{
 	{Number: 3, Name: "API missing at start", stage: beforeAPI, run: apiMissing},
 	{Number: 4, Name: "API installed later", stage: beforeAPI, run: apiLater},
 	{Number: 12, Name: "scheduler not running", stage: beforeScheduler, run: schedulerNotRunning},
-	{Number: 28, Name: "foreign object of our name", stage: normal, run: foreign},
+	{Number: 28, Name: "notOwned object of our name", stage: normal, run: notOwned},
 	{Number: 14, Name: "suspend and resume", stage: normal, run: suspend},
 	{Number: 32, Name: "messages are stable", stage: normal, run: stable},
 	{Number: 17, Name: "eviction", stage: normal, run: eviction},

@@ -29,7 +29,7 @@ func requests(pod *corev1.Pod) corev1.ResourceList {
 	return total
 }
 
-// retry : the next attempt is another one to the scheduler, and nothing of the former is left when the pause between them
+// retry : the next attempt is another one to the scheduler, and nothing of the previous is left when the pause between them
 // begins.
 func retry(w *Harness) {
 	w.startWithRoomFor(1)

@@ -119,8 +119,8 @@ func (w *Harness) suspended(name string) (*app, string) {
 	return current, admission.AttemptID(spark.NewIdentity(current.UID, 1, time.Now()), 1)
 }
 
-// foreign : an object of the same name that is not ours is left alone, and the message names it.
-func foreign(w *Harness) {
+// notOwned : an object of the same name that is not ours is left alone, and the message names it.
+func notOwned(w *Harness) {
 	w.startWithRoomFor(1)
 	a, id := w.suspended("late")
 	kind := w.plugin(w).Describe().Owns[0]
@@ -128,17 +128,17 @@ func foreign(w *Harness) {
 	theirs.SetGroupVersionKind(kind)
 	theirs.SetNamespace(w.Namespace)
 	theirs.SetName(id)
-	must(w, "create the foreign object", w.Client.Create(w.Context(), theirs))
+	must(w, "create the notOwned object", w.Client.Create(w.Context(), theirs))
 	w.change(a, func(o *app) { o.Spec.Suspend = nil })
 	message := w.waits(a, lifecycle.ReasonNameConflict)
 	if !strings.Contains(message, id) {
 		w.Errorf("the message does not name the object: %s", message)
 	}
-	must(w, "read the foreign object", w.Client.Get(w.Context(), client.ObjectKeyFromObject(theirs), theirs))
+	must(w, "read the notOwned object", w.Client.Get(w.Context(), client.ObjectKeyFromObject(theirs), theirs))
 	if n, _, _ := unstructured.NestedInt64(theirs.Object, "spec", "minMember"); n != 7 || len(theirs.GetOwnerReferences()) > 0 {
-		w.Errorf("the foreign object was changed: %v", theirs.Object)
+		w.Errorf("the notOwned object was changed: %v", theirs.Object)
 	}
-	must(w, "delete the foreign object", w.Client.Delete(w.Context(), theirs))
+	must(w, "delete the notOwned object", w.Client.Delete(w.Context(), theirs))
 	w.runs(a, 1)
 	w.completes(a)
 }

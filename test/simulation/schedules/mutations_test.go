@@ -29,7 +29,7 @@ func TestMutationsAreFound(t *testing.T) {
 		"patches ignore the version":  {"an old decision overwrites a newer one", func(s w, c, l r) (w, r, r) { return heedlessPatch{s}, c, l }},
 		"creates that fail are done":  {"the run does not exist", func(s w, c, l r) (w, r, r) { return trustingCreate{s}, c, l }},
 		"lists are empty":             {"what exists is not seen", func(s w, c, l r) (w, r, r) { return s, c, emptyList{l} }},
-		"drivers are not looked for":  {"a run starts beside the driver of the former", func(s w, c, l r) (w, r, r) { return s, c, noPods{l} }},
+		"drivers are not looked for":  {"a run starts beside the driver of the previous", func(s w, c, l r) (w, r, r) { return s, c, noPods{l} }},
 		"a time is deleted":           {"a run has no scheduled time", func(s w, c, l r) (w, r, r) { return noTime{s}, c, l }},
 		"status writes get lost":      {"each is a write without effect", func(s w, c, l r) (w, r, r) { return noStatus{s}, c, l }},
 	} {

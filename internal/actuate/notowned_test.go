@@ -36,32 +36,32 @@ func belongsTo(obj client.Object, uid types.UID, submission string) client.Objec
 // Identity is never the name alone: what belongs to somebody else is reported and not touched.
 func TestSubmitForeign(t *testing.T) {
 	cases := map[string]struct {
-		reason  string
-		foreign client.Object
-		says    string
-		class   lifecycle.Class
+		reason   string
+		notOwned client.Object
+		says     string
+		class    lifecycle.Class
 	}{
-		"Pod":             {reason: "nobody's pod", foreign: belongsTo(&corev1.Pod{ObjectMeta: metaOf("pi-driver")}, "", ""), says: "pod pi-driver", class: lifecycle.ClassNameTaken},
-		"PodWithLabel":    {reason: "labels can be copied", foreign: belongsTo(&corev1.Pod{ObjectMeta: metaOf("pi-driver")}, "", "s-1"), says: "pod pi-driver", class: lifecycle.ClassNameTaken},
-		"PodOfSameName":   {reason: "a deleted application of the same name had another UID", foreign: belongsTo(&corev1.Pod{ObjectMeta: metaOf("pi-driver")}, "old-app", "s-1"), says: "pod pi-driver", class: lifecycle.ClassNameTaken},
-		"PodFormer":       {reason: "the driver of an earlier attempt is waited for", foreign: belongsTo(&corev1.Pod{ObjectMeta: metaOf("pi-driver")}, "app", "s-0"), says: "earlier attempt", class: lifecycle.ClassTransient},
-		"ConfigMap":       {reason: "nobody's ConfigMap", foreign: belongsTo(&corev1.ConfigMap{ObjectMeta: metaOf("pi-conf")}, "", ""), says: "ConfigMap pi-conf", class: lifecycle.ClassNameTaken},
-		"ConfigMapOfSame": {reason: "another UID is another application", foreign: belongsTo(&corev1.ConfigMap{ObjectMeta: metaOf("pi-conf")}, "old-app", "s-1"), says: "ConfigMap pi-conf", class: lifecycle.ClassNameTaken},
-		"Service":         {reason: "nobody's Service", foreign: belongsTo(&corev1.Service{ObjectMeta: metaOf("pi-svc")}, "", ""), says: "service pi-svc", class: lifecycle.ClassNameTaken},
+		"Pod":             {reason: "nobody's pod", notOwned: belongsTo(&corev1.Pod{ObjectMeta: metaOf("pi-driver")}, "", ""), says: "pod pi-driver", class: lifecycle.ClassNameTaken},
+		"PodWithLabel":    {reason: "labels can be copied", notOwned: belongsTo(&corev1.Pod{ObjectMeta: metaOf("pi-driver")}, "", "s-1"), says: "pod pi-driver", class: lifecycle.ClassNameTaken},
+		"PodOfSameName":   {reason: "a deleted application of the same name had another UID", notOwned: belongsTo(&corev1.Pod{ObjectMeta: metaOf("pi-driver")}, "old-app", "s-1"), says: "pod pi-driver", class: lifecycle.ClassNameTaken},
+		"PodPrevious":     {reason: "the driver of an earlier attempt is waited for", notOwned: belongsTo(&corev1.Pod{ObjectMeta: metaOf("pi-driver")}, "app", "s-0"), says: "earlier attempt", class: lifecycle.ClassTransient},
+		"ConfigMap":       {reason: "nobody's ConfigMap", notOwned: belongsTo(&corev1.ConfigMap{ObjectMeta: metaOf("pi-conf")}, "", ""), says: "ConfigMap pi-conf", class: lifecycle.ClassNameTaken},
+		"ConfigMapOfSame": {reason: "another UID is another application", notOwned: belongsTo(&corev1.ConfigMap{ObjectMeta: metaOf("pi-conf")}, "old-app", "s-1"), says: "ConfigMap pi-conf", class: lifecycle.ClassNameTaken},
+		"Service":         {reason: "nobody's Service", notOwned: belongsTo(&corev1.Service{ObjectMeta: metaOf("pi-svc")}, "", ""), says: "service pi-svc", class: lifecycle.ClassNameTaken},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			s := newServer(tc.foreign)
-			before := stored(t, s, tc.foreign)
+			s := newServer(tc.notOwned)
+			before := stored(t, s, tc.notOwned)
 			got := s.writer().Submit(t.Context(), owner, submission("a=b"))
 			if got.Class != tc.class || !strings.Contains(got.Message, tc.says) {
 				t.Errorf("%s: result %+v, want %s and %q", tc.reason, got, tc.class, tc.says)
 			}
-			if diff := cmp.Diff(before, stored(t, s, tc.foreign)); diff != "" {
+			if diff := cmp.Diff(before, stored(t, s, tc.notOwned)); diff != "" {
 				t.Errorf("%s: it was touched (-before +after):\n%s", tc.reason, diff)
 			}
 			if tc.class == lifecycle.ClassNameTaken {
-				if diff := cmp.Diff([]string{nameOf(tc.foreign)}, s.inventory(t)); diff != "" {
+				if diff := cmp.Diff([]string{nameOf(tc.notOwned)}, s.inventory(t)); diff != "" {
 					t.Errorf("%s: something was left behind (-want +got):\n%s", tc.reason, diff)
 				}
 			}
