@@ -72,3 +72,15 @@ func TestScheduleUndoesEdits(t *testing.T) {
 		})
 	}
 }
+
+// What stands in the way is left alone, and the message names the kind whose object it does not belong to.
+func TestScheduleNamesTheOwnerThatAnotherObjectHasNot(t *testing.T) {
+	owner := lifecycle.Owner{Reference: metav1.OwnerReference{APIVersion: "v1", Kind: "SparkCluster", Name: "lab", UID: "u1", Controller: ptr.To(true)}, SubmissionID: "s1"}
+	object := groupObject(map[string]any{"minMember": int64(1)})
+	ref := scheduler.Ref{GroupVersionKind: groupKind, Namespace: "jobs", Name: "spark-1"}
+	r := Writer{Client: fake.NewClientBuilder().Build()}.Schedule(t.Context(), owner, "lab", scheduler.Admission{Apply: []*unstructured.Unstructured{object}}, scheduler.Snapshot{ref.Read(): groupObject(nil)})
+	const want = "Group spark-1 already exists and does not belong to SparkCluster lab; delete or rename it"
+	if r.Class != lifecycle.ClassNameTaken || r.Message != want {
+		t.Errorf("%+v, want %q", r, want)
+	}
+}
