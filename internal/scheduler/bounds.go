@@ -190,7 +190,7 @@ func (r *Registry) tries(plugin, path string, parameters map[string]json.RawMess
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	a := Attempt{Choice: Choice{Scheduler: plugin}, Parameters: encoded, Fields: spark.Fields{FieldParameters: path}}
-	findings, err := Validate(r.plugins[plugin], a)
+	findings, err := Validate(r.plugins[plugin].plugin, a)
 	if err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@ func (r *Registry) ForbiddenQueue(p Plugin, a Attempt, made []*unstructured.Unst
 	}
 	for _, object := range made {
 		for _, name := range slices.Sorted(maps.Keys(r.plugins)) {
-			queuer, ok := r.plugins[name].(Queuer)
+			queuer, ok := r.plugins[name].plugin.(Queuer)
 			if !ok {
 				continue
 			}
@@ -121,14 +121,14 @@ func (r *Registry) podConflict(p Plugin, a Attempt, pod rolePod, usable []string
 // queuer returns the plugin of a scheduler, enabled or not, if it knows queues.
 func (r *Registry) queuer(schedulerName string) (Queuer, string) {
 	name := r.placing(schedulerName)
-	queuer, _ := r.plugins[name].(Queuer)
+	queuer, _ := r.plugins[name].plugin.(Queuer)
 	return queuer, name
 }
 
 // placing is the name of the plugin whose scheduler places pods with a schedulerName, enabled or not; "" if there is none.
 func (r *Registry) placing(schedulerName string) string {
 	for _, name := range slices.Sorted(maps.Keys(r.plugins)) {
-		if schedulerName != "" && r.own[name].SchedulerName == schedulerName {
+		if schedulerName != "" && r.plugins[name].own.SchedulerName == schedulerName {
 			return name
 		}
 	}

@@ -53,11 +53,17 @@ type Policy struct {
 // and is safe for concurrent use.
 type Registry struct {
 	policy  Policy
-	plugins map[string]Plugin
-	// asked are the plugins behind those that are asked first, and own what each plugin alone says of itself.
-	asked map[string]Plugin
-	own   map[string]Descriptor
-	plain string
+	plugins map[string]compiled
+	plain   string
+}
+
+// compiled is a plugin that is compiled in, enabled or not.
+type compiled struct {
+	plugin Plugin
+	// own is what it alone says of itself.
+	own Descriptor
+	// asked is the plugin behind those that are asked first.
+	asked Plugin
 }
 
 // described is a plugin that was asked once what it is.
@@ -91,14 +97,14 @@ func NewRegistry(fallback string, plugins ...Plugin) (*Registry, error) {
 // NewRegistryFor returns a registry of the plugins that are compiled in. It is an error, which names the field of the
 // configuration, if the policy names a plugin that is not among them, or if two plugins have the same name.
 func NewRegistryFor(policy Policy, plugins ...Plugin) (*Registry, error) {
-	r := &Registry{policy: policy, plugins: map[string]Plugin{}, asked: map[string]Plugin{}, own: map[string]Descriptor{}}
+	r := &Registry{policy: policy, plugins: map[string]compiled{}}
 	for _, p := range plugins {
 		d := p.Describe()
 		if _, taken := r.plugins[d.Name]; taken || d.Name == NoScheduler || d.Name == "" {
 			return nil, nameTaken(d)
 		}
 		all := r.chained(p)
-		r.plugins[d.Name], r.own[d.Name], r.asked[d.Name] = p, d, described{all, all.Describe()}
+		r.plugins[d.Name] = compiled{p, d, described{all, all.Describe()}}
 		if d.NoBatchScheduler {
 			r.plain = d.Name
 		}
@@ -121,9 +127,9 @@ func NewRegistryFor(policy Policy, plugins ...Plugin) (*Registry, error) {
 			r.policy.Enabled = append(r.policy.Enabled, r.plain)
 		}
 	}
-	for _, p := range plugins {
-		if d := p.Describe(); slices.Contains(r.policy.Enabled, d.AliasOf) {
-			r.policy.Enabled = append(slices.Clip(r.policy.Enabled), d.Name)
+	for name, c := range r.plugins {
+		if slices.Contains(r.policy.Enabled, c.own.AliasOf) {
+			r.policy.Enabled = append(slices.Clip(r.policy.Enabled), name)
 		}
 	}
 	if !slices.Contains(r.policy.Enabled, policy.Default) {
@@ -175,7 +181,7 @@ func (r *Registry) Plain(name string) bool {
 // which pods keep the name; if that is not enabled, it is the name itself, which Resolve refuses.
 func (r *Registry) Serving(schedulerName string) (plugin string, served bool) {
 	for _, name := range r.Names() {
-		if r.own[name].SchedulerName == schedulerName {
+		if r.plugins[name].own.SchedulerName == schedulerName {
 			return name, true
 		}
 	}
@@ -187,15 +193,15 @@ func (r *Registry) Serving(schedulerName string) (plugin string, served bool) {
 
 // Plugin returns an enabled plugin by name, without those that are asked before it.
 func (r *Registry) Plugin(name string) (Plugin, bool) {
-	p, known := r.plugins[name]
-	return p, known && slices.Contains(r.policy.Enabled, name)
+	c, known := r.plugins[name]
+	return c.plugin, known && slices.Contains(r.policy.Enabled, name)
 }
 
 // Compiled returns a plugin by name, behind those that are asked first, enabled or not: what they have made goes although nothing new is
 // asked of it.
 func (r *Registry) Compiled(name string) (Plugin, bool) {
-	p, known := r.asked[name]
-	return p, known
+	c, known := r.plugins[name]
+	return c.asked, known
 }
 
 // Observer returns a plugin, behind those that are asked first, if any of them knows more of a submitted attempt than its pods show.
@@ -205,7 +211,7 @@ func (r *Registry) Observer(name string) (Plugin, bool) {
 		_, ok := p.(Observer)
 		return ok
 	})
-	return r.asked[name], enabled && observes
+	return r.plugins[name].asked, enabled && observes
 }
 
 // chained puts those that are asked first before a plugin.
@@ -225,7 +231,7 @@ func (r *Registry) Quotas() bool {
 func (r *Registry) Plugins() []Plugin {
 	var plugins []Plugin
 	for _, name := range r.Names() {
-		plugins = append(plugins, r.plugins[name])
+		plugins = append(plugins, r.plugins[name].plugin)
 	}
 	return append(plugins, r.policy.Admissions...)
 }
@@ -278,7 +284,8 @@ func (r *Registry) Resolve(w SelectionRequest) (Resolution, Admission) {
 	if name == NoScheduler && r.plain != "" {
 		name = r.plain
 	}
-	d, known := r.own[name]
+	c, known := r.plugins[name]
+	d := c.own
 	switch {
 	case !known:
 		return r.refuse(w, choice, ReasonSchedulerUnknown, "is not known to this operator")
@@ -308,7 +315,7 @@ func (r *Registry) Resolve(w SelectionRequest) (Resolution, Admission) {
 	if len(beyond) > 0 {
 		return resolution, Admission{Verdict: Reject, Reason: ReasonInvalidParameters, Message: sentence(beyond)}
 	}
-	resolution.Plugin = r.asked[name]
+	resolution.Plugin = c.asked
 	return resolution, Admission{}
 }
 
@@ -351,7 +358,7 @@ func (r *Registry) queue(w SelectionRequest, c Choice, d Descriptor) string {
 
 // queueOf is the queue that a pod names in the way of a scheduler's own; "" if it names none but the usual one.
 func (r *Registry) queueOf(pod *spark.PodAttributes, d Descriptor) string {
-	queuer, ok := r.plugins[d.Name].(Queuer)
+	queuer, ok := r.plugins[d.Name].plugin.(Queuer)
 	if pod == nil || !ok {
 		return ""
 	}

@@ -29,7 +29,7 @@ func (r *Registry) OtherUser(p Plugin, a Attempt) (UserConflict, bool) {
 		if name := p.Describe().SchedulerName; name != "" {
 			pod.SchedulerName = name
 		}
-		reader, ok := r.plugins[r.placing(pod.SchedulerName)].(UserReader)
+		reader, ok := r.plugins[r.placing(pod.SchedulerName)].plugin.(UserReader)
 		if !ok {
 			continue
 		}
