@@ -46,7 +46,7 @@ func newAdopt(streams genericiooptions.IOStreams) *cobra.Command {
 		Example: "  kubectl spark adopt etl-7d0f2c9b1a3e4f56-driver && kubectl spark wait etl\n\n" +
 			"  # the manifest only\n" +
 			"  kubectl spark adopt etl-7d0f2c9b1a3e4f56-driver --dry-run=client -o yaml",
-		Args: cobra.ExactArgs(1),
+		Args: arguments(1, 1),
 		RunE: func(command *cobra.Command, args []string) error {
 			if err := errors.Join(a.dry.check(), a.checkName()); err != nil {
 				return err

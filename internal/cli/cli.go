@@ -85,6 +85,20 @@ func newVersion(streams genericiooptions.IOStreams) *cobra.Command {
 	}
 }
 
+// arguments checks how many there are, from least to most.
+func arguments(least, most int) cobra.PositionalArgs {
+	return func(command *cobra.Command, args []string) error {
+		usage := command.Parent().CommandPath() + " " + command.Use
+		switch {
+		case len(args) < least:
+			return fmt.Errorf("an argument is missing; write %s", usage)
+		case len(args) > most:
+			return fmt.Errorf("%q is an argument too many; write %s", args[most], usage)
+		}
+		return nil
+	}
+}
+
 // exitError ends the program with a code of its own.
 type exitError struct {
 	code int

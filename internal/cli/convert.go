@@ -4,6 +4,7 @@ package cli
 
 import (
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,7 +28,7 @@ func newConvert(streams genericiooptions.IOStreams) *cobra.Command {
 		Example: "  kubectl spark convert -- spark-submit --master k8s://https://example:6443 --deploy-mode cluster \\\n" +
 			"      --class org.apache.spark.examples.SparkPi --conf spark.kubernetes.container.image=apache/spark:4.1.0 \\\n" +
 			"      local:///opt/spark/examples/jars/spark-examples.jar 1000 > spark-pi.yaml",
-		Args: cobra.MinimumNArgs(1),
+		Args: arguments(1, math.MaxInt),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if name := filepath.Base(args[0]); name == "spark-submit" || name == "spark-submit.cmd" {
 				args = args[1:]

@@ -52,7 +52,7 @@ func newList(streams genericiooptions.IOStreams) *cobra.Command {
 			"  kubectl spark list clusters -o wide\n\n" +
 			"  # for a program\n" +
 			"  kubectl spark list --state failed -o name | xargs kubectl delete",
-		Args: cobra.MaximumNArgs(1),
+		Args: arguments(0, 1),
 		RunE: func(command *cobra.Command, args []string) error {
 			if err := l.check(args); err != nil {
 				return err

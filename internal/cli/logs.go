@@ -51,7 +51,7 @@ func newLogs(streams genericiooptions.IOStreams) *cobra.Command {
 			"  # executor 3, and the last lines of all executors\n" +
 			"  kubectl spark logs spark-pi --executor 3\n" +
 			"  kubectl spark logs spark-pi --executor all --tail 5",
-		Args: cobra.ExactArgs(1),
+		Args: arguments(1, 1),
 		RunE: func(command *cobra.Command, args []string) error {
 			if err := l.check(); err != nil {
 				return err

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -72,9 +73,9 @@ func (t *targets) args(command *cobra.Command, args []string) error {
 	case t.all && t.selector != "":
 		return errors.New("--all and --selector: write one of them")
 	case t.all || t.selector != "":
-		return cobra.MaximumNArgs(1)(command, args)
+		return arguments(0, 1)(command, args)
 	}
-	return cobra.MinimumNArgs(1)(command, args)
+	return arguments(1, math.MaxInt)(command, args)
 }
 
 // run does something to each object, also when one of them fails.

@@ -47,7 +47,7 @@ func newUI(streams genericiooptions.IOStreams) *cobra.Command {
 		Example: "  kubectl spark ui spark-pi\n\n" +
 			"  # as soon as the driver runs, at http://localhost:8080\n" +
 			"  kubectl spark ui spark-pi --wait 10m --port 8080",
-		Args: cobra.ExactArgs(1),
+		Args: arguments(1, 1),
 		RunE: func(command *cobra.Command, args []string) error {
 			if err := v.check(); err != nil {
 				return err

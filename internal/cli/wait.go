@@ -44,7 +44,7 @@ func newWait(streams genericiooptions.IOStreams) *cobra.Command {
 		Example: "  kubectl apply -f spark-pi.yaml && kubectl spark wait spark-pi --timeout 30m && echo done\n\n" +
 			"  # until all initial executors are running\n" +
 			"  kubectl spark wait spark-pi --for ExecutorsReady",
-		Args: cobra.ExactArgs(1),
+		Args: arguments(1, 1),
 		RunE: func(command *cobra.Command, args []string) error {
 			target, err := goalOf(wanted)
 			if err != nil {

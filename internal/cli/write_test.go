@@ -212,7 +212,8 @@ func TestVerbs(t *testing.T) {
 				"error: nothing is deleted, because not all of them are there\n", 1, nil,
 		},
 		"no type of ours": {"another kind", "delete pod/pi", "", "error: there is no type \"pod\" here; the types are sparkapp, scheduledsparkapp, sparkconn, sparkapplications.spark.apache.org and sparkcluster\n", 1, nil},
-		"nothing":         {"a name is missing", "suspend", "", "error: requires at least 1 arg(s), only received 0\n", 1, nil},
+		"nothing":         {"a name is missing", "suspend", "", "error: an argument is missing; write kubectl spark suspend [TYPE/]NAME...\n", 1, nil},
+		"too many":        {"a type is one word", "delete --all --yes pods pi", "", "error: \"pi\" is an argument too many; write kubectl spark delete [TYPE/]NAME...\n", 1, nil},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
