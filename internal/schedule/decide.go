@@ -198,6 +198,7 @@ func (c *decision) start(at time.Time, reason RunReason) Start {
 
 // tick is the run of the schedule that is due.
 func (c *decision) tick() *Start {
+	c.passStarted()
 	if c.desired.Suspend {
 		return nil
 	}
@@ -217,17 +218,24 @@ func (c *decision) tick() *Start {
 		c.skip(c.times, late, reason)
 	}
 	c.supersede(upTo)
-	for {
+	c.passStarted()
+	at := c.times.Next(c.record.base())
+	if at.IsZero() || at.After(upTo) {
+		return nil
+	}
+	if limit, _ := c.lateness(); limit != nil {
+		c.wake(at.Add(c.desired.Delay() + *limit + time.Second))
+	}
+	s := c.start(at, ReasonSchedule)
+	return &s
+}
+
+// passStarted passes the times whose runs exist. The record may not have them, if an edit or a crash came before it was stored.
+func (c *decision) passStarted() {
+	for upTo := c.upTo(); !c.record.Since.IsZero(); {
 		at := c.times.Next(c.record.base())
-		if at.IsZero() || at.After(upTo) {
-			return nil
-		}
-		s := c.start(at, ReasonSchedule)
-		if s.find(c.observed.Runs) == nil {
-			if limit, _ := c.lateness(); limit != nil {
-				c.wake(at.Add(c.desired.Delay() + *limit + time.Second))
-			}
-			return &s
+		if at.IsZero() || at.After(upTo) || c.start(at, ReasonSchedule).find(c.observed.Runs) == nil {
+			return
 		}
 		c.record.LastTick = at
 	}

@@ -31,6 +31,16 @@ func TestSuspended(t *testing.T) {
 	}
 }
 
+// The run of the fourth was started, and an edit came before that was stored.
+func TestSuspendedAfterAStart(t *testing.T) {
+	d, r, env := daily()
+	d.Suspend = true
+	p := Decide(d, r, Observation{Runs: []Run{runOf(4, Active)}}, env)
+	if got := Settle(p, Result{}, env).Record.LastTick; !got.Equal(day(4)) || p.Start != nil {
+		t.Errorf("the last time of the schedule that was dealt with is %s, want %s", got, day(4))
+	}
+}
+
 func TestFailuresOfABackfill(t *testing.T) {
 	d, r, env := daily()
 	d.Backfill, r.LastTick = &Backfill{From: day(1), To: day(3)}, day(4)

@@ -229,8 +229,9 @@ var _ = Describe("A schedule", func() {
 		s := status()
 		Expect(s.SkippedRuns).To(BeZero())
 		Expect(app(ctx, namespace, crashed.Name).UID).To(Equal(crashed.UID))
-		times := int(s.LastScheduledTime.Sub(object.CreationTimestamp.Time) / time.Second)
-		Expect(runs()).To(HaveLen(times), "one for each second")
+		Eventually(func() int {
+			return int(status().LastScheduledTime.Sub(object.CreationTimestamp.Time) / time.Second)
+		}, wait, poll).Should(Equal(len(runs())), "one for each second")
 		Expect(slices.ContainsFunc(writes.in(namespace), func(w string) bool { return strings.HasPrefix(w, "PUT") })).To(BeFalse())
 	})
 })
