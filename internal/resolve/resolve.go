@@ -157,11 +157,15 @@ func servingScheduler(app spark.Application, registry *scheduler.Registry) spark
 // stays the user's: the limits of policies see it.
 func plainScheduler(app spark.Application, registry *scheduler.Registry) spark.Application {
 	name := app.Scheduling.Scheduler
-	if registry == nil || !registry.Plain(name) {
+	if registry == nil {
+		return app
+	}
+	plugin, plain := registry.Plain(name)
+	if !plain {
 		return app
 	}
 	app = scheduler.ScheduledBy(app, name)
-	app.Scheduling.Scheduler = ""
+	app.Scheduling.Scheduler = plugin
 	app.Warnings = append(slices.Clip(app.Warnings), &spark.ConfError{
 		Field: scheduler.FieldScheduler, Value: name,
 		Problem: "is not one of the enabled scheduler plugins: it is the schedulerName of the pods, which are placed one by one",

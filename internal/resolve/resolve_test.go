@@ -19,6 +19,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/policy"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/scheduler/coscheduling"
 	"github.com/firesteel-dev/firesteel/internal/scheduler/kube"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 	"github.com/firesteel-dev/firesteel/internal/testutil"
@@ -237,14 +238,17 @@ func TestPlainSchedulerNames(t *testing.T) {
 		reason         string
 		plain          bool
 		all            policy.Set
+		fallback       string
 		warned, refuse string
 	}{
-		"Plain":   {"findings 3 and 22: it runs where such a scheduler is, and no plugin is missed", true, nil, `spec.batchScheduler: "volcano": is not one of the enabled scheduler plugins`, ""},
-		"Limited": {"it is the tenant's name of a scheduler", true, limited, "spec.batchScheduler", `"volcano": namespace jobs allows the scheduler names default-scheduler`},
-		"Strict":  {"it waits for the plugin", false, limited, "", ""},
+		"Plain":   {"findings 3 and 22: it runs where such a scheduler is, and no plugin is missed", true, nil, kube.Name, `spec.batchScheduler: "volcano": is not one of the enabled scheduler plugins`, ""},
+		"Limited": {"it is the tenant's name of a scheduler", true, limited, kube.Name, "spec.batchScheduler", `"volcano": namespace jobs allows the scheduler names default-scheduler`},
+		"Strict":  {"it waits for the plugin", false, limited, kube.Name, "", ""},
+		"Cluster": {"the default is for applications that name none", true, nil, coscheduling.Name, "spec.batchScheduler", ""},
+		"Policy":  {"so is that of a policy", true, forJobs(policy.Defaults{BatchScheduler: coscheduling.Name}, policy.Limits{}), kube.Name, "spec.batchScheduler", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			registry, err := scheduler.NewRegistryFor(scheduler.Policy{Default: kube.Name, PlainNames: c.plain}, kube.Plugin{})
+			registry, err := scheduler.NewRegistryFor(scheduler.Policy{Default: c.fallback, Enabled: []string{kube.Name, coscheduling.Name}, PlainNames: c.plain}, kube.Plugin{}, coscheduling.New(""))
 			if err != nil {
 				t.Fatal(err)
 			}

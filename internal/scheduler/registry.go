@@ -171,10 +171,11 @@ func (r *Registry) Names() []string {
 // NamespaceDefaults reports whether the annotations of namespaces are to be known.
 func (r *Registry) NamespaceDefaults() bool { return r.policy.NamespaceDefaults }
 
-// Plain reports whether what an application names is the schedulerName of its pods only.
-func (r *Registry) Plain(name string) bool {
-	_, enabled := r.Plugin(name)
-	return r.policy.PlainNames && name != "" && name != NoScheduler && !enabled
+// Plain names the plugin of an application that names a scheduler without one, where such a name is the schedulerName of its pods only.
+func (r *Registry) Plain(name string) (plugin string, plain bool) {
+	_, served := r.Plugin(name)
+	_, enabled := r.Plugin(r.plain)
+	return r.plain, r.policy.PlainNames && name != "" && name != NoScheduler && !served && enabled
 }
 
 // Serving names the enabled plugin that serves a scheduler, by the schedulerName of pods. If there is none, plugin is the plain one, with
