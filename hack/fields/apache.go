@@ -97,7 +97,7 @@ func apacheFields() []apiField {
 	spec := func(o *v1.SparkApplication) reflect.Value { return reflect.ValueOf(o).Elem().FieldByName("Spec") }
 	visit(spec(apacheSample()), "", func(f apiField, _ reflect.Value) { all = append(all, f) })
 	kind := apache.SparkApplications{}
-	before, _ := kind.Normalize(apacheSample())
+	before := kind.Load(apacheSample(), lifecycle.Record{})
 	for i := range all {
 		changed := apacheSample()
 		visit(spec(changed), "", func(f apiField, v reflect.Value) {
@@ -106,10 +106,10 @@ func apacheFields() []apiField {
 			}
 		})
 		found := map[string]bool{}
-		after, _ := kind.Normalize(changed)
-		compare(reflect.ValueOf(before), reflect.ValueOf(after), found)
+		after := kind.Load(changed, lifecycle.Record{})
+		compare(reflect.ValueOf(before.App), reflect.ValueOf(after.App), found)
 		// what runs follows what is desired; all else is for the next attempt
-		all[i].Restarts = reflect.DeepEqual(kind.Desired(apacheSample(), lifecycle.Record{}), kind.Desired(changed, lifecycle.Record{}))
+		all[i].Restarts = reflect.DeepEqual(before.Desired, after.Desired)
 		if words := wordsOf(all[i].Path); words != "" {
 			found = map[string]bool{words: true}
 		}

@@ -76,16 +76,15 @@ func connectEffects(path string) outcome {
 		}
 	})
 	kind, found := kubeflow.SparkConnects{}, map[string]bool{}
-	before, _ := kind.Normalize(connectSample())
-	after, problems := kind.Normalize(changed)
-	for _, p := range problems {
+	before, after := kind.Load(connectSample(), lifecycle.Record{}), kind.Load(changed, lifecycle.Record{})
+	for _, p := range after.Problems {
 		found["refused: "+p.Problem] = true
 	}
 	words, said := inServer[path]
-	was, is := kind.Desired(connectSample(), lifecycle.Record{}), kind.Desired(changed, lifecycle.Record{})
+	was, is := before.Desired, after.Desired
 	restarts := was.SpecHash != is.SpecHash
 	was.SpecHash, is.SpecHash = "", ""
-	switch differs := !reflect.DeepEqual(was, is) || !equality.Semantic.DeepEqual(before.Exposure, after.Exposure); {
+	switch differs := !reflect.DeepEqual(was, is) || !equality.Semantic.DeepEqual(before.App.Exposure, after.App.Exposure); {
 	case differs && said:
 		found[words] = true
 	case said:
@@ -94,7 +93,7 @@ func connectEffects(path string) outcome {
 		found["policy without words"] = true
 	}
 	if !said {
-		compare(reflect.ValueOf(before), reflect.ValueOf(after), found)
+		compare(reflect.ValueOf(before.App), reflect.ValueOf(after.App), found)
 	}
 	return outcome{Effects: slices.Sorted(maps.Keys(found)), Restarts: restarts}
 }

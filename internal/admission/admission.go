@@ -116,23 +116,22 @@ func NewCandidate(a resolve.Application, registry *scheduler.Registry, annotatio
 	if len(c.Objections) > 0 {
 		return nil, objected(c.App, c.Objections)
 	}
-	resolution, answer := registry.Resolve(c.request(annotations))
-	if resolution.Plugin == nil {
-		answer.Choice = resolution.Choice
-		return nil, Result{Admission: answer}
-	}
-	candidate := &Candidate{checked: c, plugin: resolution.Plugin, attempt: c.attempt(resolution)}
+	candidate := &Candidate{checked: c}
 	candidate.complete = candidate.decorated
-	return candidate.allowed(registry)
+	return candidate.prepared(registry.Prepare(c.request(annotations), c.attempt(), c.made()))
 }
 
-// allowed is the candidate, if its namespace may use the queue in which its pods end up, and they name no other user.
-func (c *Candidate) allowed(registry *scheduler.Registry) (*Candidate, Result) {
-	var refused scheduler.Admission
-	if c.Reads, refused, c.err = registry.Prepare(c.plugin, &c.attempt, c.checked.made()); refused.Verdict != "" {
+// prepared is the candidate, if a scheduler was chosen for it and nothing was refused.
+func (c *Candidate) prepared(p scheduler.Prepared, refused scheduler.Admission) (*Candidate, Result) {
+	c.plugin, c.attempt, c.Reads, c.err = p.Plugin, p.Attempt, p.Reads, p.Err
+	switch {
+	case p.Plugin == nil:
+		refused.Choice = p.Attempt.Choice
+		return nil, Result{Admission: refused}
+	case refused.Verdict != "":
 		return nil, Result{Admission: c.signed(refused)}
 	}
-	return c, Result{Admission: scheduler.Admission{Choice: c.attempt.Choice}}
+	return c, Result{Admission: scheduler.Admission{Choice: p.Attempt.Choice}}
 }
 
 // made are the objects of other kinds than Kubernetes' own that are created with the driver.
@@ -164,8 +163,8 @@ func (c Checked) request(annotations map[string]string) scheduler.SelectionReque
 	return w
 }
 
-// attempt is the scheduler's view of the attempt. One that asks for the first time comes last, not first.
-func (c Checked) attempt(r scheduler.Resolution) scheduler.Attempt {
+// attempt is the scheduler's view of the attempt, before a scheduler is chosen. One that asks for the first time comes last, not first.
+func (c Checked) attempt() scheduler.Attempt {
 	a := AttemptOf(c.Application, AttemptID(c.Identity, c.Record.Attempt), c.Record.Attempt)
 	if a.QueuedAt = c.Record.QueuedAt; a.QueuedAt.IsZero() {
 		a.QueuedAt = c.Now
@@ -175,9 +174,7 @@ func (c Checked) attempt(r scheduler.Resolution) scheduler.Attempt {
 	for _, o := range c.made() {
 		a.Made = append(a.Made, scheduler.Ref{GroupVersionKind: o.GroupVersionKind(), Namespace: o.GetNamespace(), Name: o.GetName()})
 	}
-	a.PriorityClass, a.Resources = c.App.Scheduling.PriorityClassName, c.App.Scheduling.Resources
-	a.Parameters = scheduler.WithDefaults(c.App.Scheduling.Parameters, r.Parameters)
-	a.Choice, a.UsableQueues, a.QueueFrom = r.Choice, r.UsableQueues, r.QueueFrom
+	a.PriorityClass, a.Resources, a.Parameters = c.App.Scheduling.PriorityClassName, c.App.Scheduling.Resources, c.App.Scheduling.Parameters
 	return a
 }
 

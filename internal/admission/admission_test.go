@@ -74,7 +74,7 @@ func TestAttemptOf(t *testing.T) {
 	o.Spec.BatchSchedulerOptions = &v1beta2.BatchSchedulerConfiguration{Queue: new("root.a"), PriorityClassName: new("high")}
 	ids := map[string]bool{}
 	for attempt := int32(1); attempt <= 3; attempt++ {
-		a := Validate(load(o, lifecycle.Record{Attempt: attempt})).attempt(scheduler.Resolution{})
+		a := Validate(load(o, lifecycle.Record{Attempt: attempt})).attempt()
 		if a.Number != attempt || a.PriorityClass != "high" || a.PodSets.Initial != 3 {
 			t.Errorf("attempt %d is described as %+v", attempt, a)
 		}
@@ -87,7 +87,7 @@ func TestAttemptOf(t *testing.T) {
 		}
 		ids[a.ID] = true
 	}
-	if first := Validate(load(o, lifecycle.Record{})).attempt(scheduler.Resolution{}); first.Number != 1 {
+	if first := Validate(load(o, lifecycle.Record{})).attempt(); first.Number != 1 {
 		t.Errorf("attempt %d: the first one is implied", first.Number)
 	}
 }

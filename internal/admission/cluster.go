@@ -60,12 +60,7 @@ func (c Cluster) Attempt() scheduler.Attempt {
 // Candidate chooses the scheduler, as it is for applications. What it admits has no submission: Decoration says what the pods carry.
 func (c Cluster) Candidate(operator resolve.Operator, annotations map[string]string) (*Candidate, Result) {
 	checked := c.checked(operator)
-	resolution, answer := operator.Registry.Resolve(c.request(checked.App, annotations))
-	if resolution.Plugin == nil {
-		answer.Choice = resolution.Choice
-		return nil, Result{Admission: answer}
-	}
-	return c.candidate(checked, resolution).allowed(operator.Registry)
+	return c.candidate(checked).prepared(operator.Registry.Prepare(c.request(checked.App, annotations), c.attempt(), checked.made()))
 }
 
 // Running is the candidate that has been admitted: whether its scheduler or its queue may still be chosen does not matter any more. It is nil if
@@ -77,19 +72,22 @@ func (c Cluster) Running(operator resolve.Operator) *Candidate {
 	}
 	chosen := c.Recorded
 	chosen.Group = ""
-	return c.candidate(c.checked(operator), scheduler.Resolution{Choice: chosen, Plugin: plugin})
+	candidate := c.candidate(c.checked(operator))
+	candidate.plugin, candidate.attempt = plugin, scheduler.Resolution{Choice: chosen}.Complete(c.attempt())
+	return candidate
 }
 
-func (c Cluster) candidate(checked Checked, r scheduler.Resolution) *Candidate {
-	candidate := &Candidate{checked: checked, plugin: r.Plugin, attempt: c.attempt(r), words: clusterWords}
-	candidate.complete = func(answer scheduler.Admission) Result { return Result{Admission: answer} }
-	return candidate
+func (c Cluster) candidate(checked Checked) *Candidate {
+	return &Candidate{
+		checked: checked, words: clusterWords,
+		complete: func(answer scheduler.Admission) Result { return Result{Admission: answer} },
+	}
 }
 
 // DryRunCluster checks what the scheduler says of a cluster, as if it had capacity.
 func DryRunCluster(c Cluster, operator resolve.Operator) DryRunResult {
 	f := DryRunResult{checked: c.checked(operator)}
-	f.schedule(operator.Registry, c.request(f.checked.App, nil), c.attempt)
+	f.schedule(operator.Registry, c.request(f.checked.App, nil), c.attempt())
 	for _, e := range slices.Concat(f.Errors, f.Warnings, f.Assumptions) {
 		e.Detail = clusterWords.Replace(e.Detail)
 	}
@@ -115,7 +113,8 @@ func (c Cluster) checked(operator resolve.Operator) Checked {
 		Namespace: c.App.Namespace, Name: c.App.Name, UID: c.App.UID, Labels: c.App.Labels, Conf: c.Built.Conf, Fields: c.Built.Fields,
 		Scheduling: spark.Scheduling{PodScheduler: c.Built.Conf[spark.ConfSchedulerName]},
 	}
-	return Checked{Application: resolve.Application{App: policies.Apply(resolve.WithScheduler(app, operator.Registry)), Policies: policies}}
+	loaded := lifecycle.Loaded{App: policies.Apply(resolve.WithScheduler(app, operator.Registry))}
+	return Checked{Application: resolve.Application{Loaded: loaded, Policies: policies}}
 }
 
 // request is the input for choosing a scheduler. What was chosen for this start before stays.
@@ -133,11 +132,10 @@ func (c Cluster) request(app spark.Application, annotations map[string]string) s
 	return r
 }
 
-// attempt is the scheduler's view of the start.
-func (c Cluster) attempt(r scheduler.Resolution) scheduler.Attempt {
+// attempt is the scheduler's view of the start, before a scheduler is chosen.
+func (c Cluster) attempt() scheduler.Attempt {
 	a := c.Attempt()
-	a.PodSets, a.Parameters = c.Built.PodSets(), scheduler.WithDefaults(nil, r.Parameters)
-	a.Choice, a.UsableQueues, a.QueueFrom = r.Choice, r.UsableQueues, r.QueueFrom
+	a.PodSets = c.Built.PodSets()
 	return a
 }
 

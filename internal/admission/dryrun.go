@@ -44,7 +44,7 @@ func DryRun(a resolve.Application, registry *scheduler.Registry) DryRunResult {
 		f.Warnings = c.Warnings()
 	}
 	if c.sized {
-		f.schedule(registry, c.request(nil), c.attempt)
+		f.schedule(registry, c.request(nil), c.attempt())
 	}
 	if c.App.Suspend {
 		f.assume(c.App.Fields.Path("suspend"), "nothing is created while it is true")
@@ -53,7 +53,7 @@ func DryRun(a resolve.Application, registry *scheduler.Registry) DryRunResult {
 }
 
 // schedule chooses the scheduler and adds what it says of an attempt.
-func (f *DryRunResult) schedule(registry *scheduler.Registry, request scheduler.SelectionRequest, attempt func(scheduler.Resolution) scheduler.Attempt) {
+func (f *DryRunResult) schedule(registry *scheduler.Registry, request scheduler.SelectionRequest, attempt scheduler.Attempt) {
 	asked := f.checked.App.Scheduling
 	resolution, answer := registry.Resolve(request)
 	if answer.Verdict == scheduler.Unavailable {
@@ -66,7 +66,7 @@ func (f *DryRunResult) schedule(registry *scheduler.Registry, request scheduler.
 	if resolution.Plugin == nil { // it would be asked if the queue were another one
 		resolution.Plugin, _ = registry.Plugin(resolution.Scheduler)
 	}
-	f.candidate = &Candidate{checked: f.checked, plugin: resolution.Plugin, attempt: attempt(resolution)}
+	f.candidate = &Candidate{checked: f.checked, plugin: resolution.Plugin, attempt: resolution.Complete(attempt)}
 	f.candidate.complete = f.candidate.decorated
 	annotated := registry.NamespaceDefaults()
 	schedulerKnown := !annotated || asked.Scheduler != ""

@@ -290,7 +290,7 @@ func TestRecordedChoice(t *testing.T) {
 func TestFirstRequestIsQueuedNow(t *testing.T) {
 	before := start.Add(-time.Hour)
 	for want, record := range map[time.Time]lifecycle.Record{start: {}, before: {QueuedAt: before}} {
-		a := Validate(load(testutil.Pi(), record)).attempt(scheduler.Resolution{})
+		a := Validate(load(testutil.Pi(), record)).attempt()
 		if !a.QueuedAt.Equal(want) || !a.Now.Equal(start) {
 			t.Errorf("queued at %s, want %s; asked at %s, want %s", a.QueuedAt, want, a.Now, start)
 		}

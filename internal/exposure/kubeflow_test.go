@@ -20,7 +20,7 @@ func connectAttempt(t *testing.T, change func(*v1alpha1.SparkConnectSpec)) Attem
 	o := &v1alpha1.SparkConnect{ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "lab", UID: "u"}}
 	o.Spec = v1alpha1.SparkConnectSpec{SparkVersion: "4.1.4", Image: new("spark")}
 	change(&o.Spec)
-	app, problems := kubeflow.SparkConnects{}.Normalize(o)
+	app, problems := kubeflow.NormalizeConnect(o)
 	if len(problems) > 0 {
 		t.Fatal(problems[0])
 	}

@@ -17,6 +17,16 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
+// Loaded is what an object says.
+type Loaded struct {
+	// App is the model of an attempt.
+	App spark.Application
+	// Problems are the fields with an invalid value.
+	Problems []*spark.ConfError
+	// Desired is what Decide needs to know of the object itself.
+	Desired Application
+}
+
 // Application is the desired state that Decide needs.
 type Application struct {
 	// UID seeds the jitter of waits.

@@ -163,7 +163,7 @@ func TestOwnMetadataOfAServer(t *testing.T) {
 	if err := yaml.Unmarshal([]byte("metadata: {name: srv, namespace: team-a, uid: a}\nspec: {sparkVersion: 4.1.0, image: good, server: {}, executor: {instances: 1}}"), o); err != nil {
 		t.Fatal(err)
 	}
-	app, _ := kubeflow.SparkConnects{}.Normalize(o)
+	app, _ := kubeflow.NormalizeConnect(o)
 	built, err := build(app)
 	if err != nil {
 		t.Fatal(err)
@@ -199,7 +199,7 @@ spec:
 	if err := yaml.Unmarshal([]byte(text), &o); err != nil {
 		t.Fatal(err)
 	}
-	app, _ := kubeflow.SparkConnects{}.Normalize(&o)
+	app, _ := kubeflow.NormalizeConnect(&o)
 	built, err := build(app)
 	if err != nil {
 		t.Fatal(err)

@@ -39,12 +39,12 @@ type Kind[T metav1.Object] interface {
 	Identity(o T, attempt int32, submitTime time.Time) spark.Identity
 	// FromStatus reads back what ToStatus stored.
 	FromStatus(T) lifecycle.Record
-	// Normalize returns the model, and the fields with an invalid value.
-	Normalize(T) (spark.Application, []*spark.ConfError)
+	// Load returns all that the object says.
+	Load(T, lifecycle.Record) lifecycle.Loaded
+	// Desired returns what Load does of it: it is cheaper, and most applications are over.
+	Desired(T, lifecycle.Record) lifecycle.Application
 	// RaiseMemory returns the model with the memory that follows raises attempts that ran out of it.
 	RaiseMemory(app spark.Application, o T, raises int32) spark.Application
-	// Desired returns what lifecycle.Decide needs to know of the object itself.
-	Desired(T, lifecycle.Record) lifecycle.Application
 	// ToStatus returns a copy of the object with the status for the outcome; changed is false if it has that already.
 	ToStatus(o T, outcome lifecycle.Outcome, now time.Time) (next T, changed bool)
 	// DriverWaits returns the reason why a submitted driver does not run yet; "" if it is about to.
@@ -53,12 +53,9 @@ type Kind[T metav1.Object] interface {
 
 // Application is one application at the attempt that it is at, under the operator's configuration.
 type Application struct {
-	// App is the model of the attempt: with the defaults of the policies, the properties of its exposure and its marks.
-	App spark.Application
-	// Problems are the fields that conversion could make nothing of.
-	Problems []*spark.ConfError
+	// Loaded has the model of the attempt: with the defaults of the policies, the properties of its exposure and its marks.
+	lifecycle.Loaded
 	Record   lifecycle.Record
-	Desired  lifecycle.Application
 	Identity spark.Identity
 	Family   lifecycle.Family
 	// Owner is what everything that is made for the attempt carries.
@@ -73,7 +70,7 @@ type Application struct {
 
 // Rest returns what lifecycle.Rests needs of an object: it is cheaper than Load, and most applications are over.
 func Rest[T metav1.Object](k Kind[T], o T, record lifecycle.Record, operator Operator, now time.Time) lifecycle.Application {
-	desired := desiredOf(k, o, record, now)
+	desired := requested(k.Desired(o, record), o, k.Family(), record, now)
 	desired.Policies.Retention = retention(operator.Policies.For(o.GetNamespace()), desired)
 	return desired
 }
@@ -86,10 +83,10 @@ func retention(policies policy.Set, desired lifecycle.Application) lifecycle.Ret
 	return policies.Retention(desired.Policies.Retention)
 }
 
-// desiredOf is what the object wants, requests to run again and to wake included.
-func desiredOf[T metav1.Object](k Kind[T], o T, record lifecycle.Record, now time.Time) lifecycle.Application {
-	requests, family := o.GetAnnotations(), k.Family()
-	return k.Desired(o, record).WithRerun(requests[family.RerunAt], record, now).WithWake(requests[family.WakeAt], now)
+// requested adds the requests to run again and to wake, which are in annotations.
+func requested(desired lifecycle.Application, o metav1.Object, family lifecycle.Family, record lifecycle.Record, now time.Time) lifecycle.Application {
+	requests := o.GetAnnotations()
+	return desired.WithRerun(requests[family.RerunAt], record, now).WithWake(requests[family.WakeAt], now)
 }
 
 // Spark's properties for what it redacts in what it prints.
@@ -100,10 +97,8 @@ const (
 
 // Load resolves an object. now becomes the submission's time.
 func Load[T metav1.Object](k Kind[T], o T, record lifecycle.Record, operator Operator, now time.Time) Application {
-	a := Application{
-		Record: record, Desired: desiredOf(k, o, record, now), Now: now,
-		Policies: operator.Policies.For(o.GetNamespace()), Family: k.Family(),
-	}
+	a := Application{Loaded: k.Load(o, record), Record: record, Now: now, Policies: operator.Policies.For(o.GetNamespace()), Family: k.Family()}
+	a.Desired = requested(a.Desired, o, a.Family, record, now)
 	a.Identity = k.Identity(o, max(1, record.Attempt), now)
 	if record.SubmissionID != "" {
 		a.Identity.SubmissionID = record.SubmissionID
@@ -115,7 +110,6 @@ func Load[T metav1.Object](k Kind[T], o T, record lifecycle.Record, operator Ope
 	tails := &a.Desired.LogTails
 	tails.Hidden = tails.Hidden || a.Policies.ForbidLogTails()
 	a.Owner = a.Family.Owner(o, a.Identity.SubmissionID)
-	a.App, a.Problems = k.Normalize(o)
 	a.App = k.RaiseMemory(a.Policies.Apply(WithScheduler(a.App, operator.Registry)), o, record.Retries.MemoryRaises)
 	tails.Keys, tails.Texts = a.App.Conf[confRedactKeys], a.App.Conf[confRedactTexts]
 	a.App = exposure.Configure(a.App, a.Identity.AppID, operator.Exposure)

@@ -48,19 +48,36 @@ func Reads(p Plugin, a Attempt) ([]Read, error) {
 	return call(p, "Reads", func() ([]Read, error) { return p.Reads(a), nil })
 }
 
-// Prepare adds the placeholder pods to an attempt, and returns what Admit must show its plugin. refused is the answer for pods that end up in a
-// queue that their namespace may not use, whoever has named it, or that name another user; it has no verdict if there are none. made are the
-// objects that are created with them.
-func (r *Registry) Prepare(p Plugin, a *Attempt, made []*unstructured.Unstructured) (reads []Read, refused Admission, err error) {
-	if a.Placeholders, err = Placeholders(p, *a); err == nil {
-		reads, err = Reads(p, *a)
+// Prepared is an attempt that its scheduler can be asked about.
+type Prepared struct {
+	Attempt Attempt
+	// Plugin is the chosen one, behind those that are asked first; nil if none was chosen.
+	Plugin Plugin
+	// Reads are what Admit must show the plugin.
+	Reads []Read
+	// Err is why the plugin could not name its placeholder pods or its reads.
+	Err error
+}
+
+// Prepare chooses the plugin and the queue of an attempt, and adds the placeholder pods. refused is the answer where none can be chosen, or for pods that
+// end up in a queue that their namespace may not use, whoever has named it, or that name another user; it has no verdict otherwise. made are the objects
+// that are created with the pods.
+func (r *Registry) Prepare(w SelectionRequest, a Attempt, made []*unstructured.Unstructured) (p Prepared, refused Admission) {
+	resolution, refused := r.Resolve(w)
+	p.Attempt, p.Plugin = resolution.Complete(a), resolution.Plugin
+	if p.Plugin == nil {
+		return p, refused
 	}
-	if wrong, found := r.ForbiddenQueue(p, *a, made); found {
-		refused = wrong.Admission()
-	} else if wrong, found := r.OtherUser(p, *a); found {
-		refused = wrong.Admission()
+	if p.Attempt.Placeholders, p.Err = Placeholders(p.Plugin, p.Attempt); p.Err == nil {
+		p.Reads, p.Err = Reads(p.Plugin, p.Attempt)
 	}
-	return reads, refused, err
+	if wrong, found := r.ForbiddenQueue(p.Plugin, p.Attempt, made); found {
+		return p, wrong.Admission()
+	}
+	if wrong, found := r.OtherUser(p.Plugin, p.Attempt); found {
+		return p, wrong.Admission()
+	}
+	return p, Admission{}
 }
 
 // AdmitAttempt asks the plugin about the attempt: first its own validation, then its answer. Pods that contradict the choice of

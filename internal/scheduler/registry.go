@@ -277,6 +277,13 @@ type Resolution struct {
 	Refused field.ErrorList
 }
 
+// Complete adds to an attempt what was chosen for it.
+func (r Resolution) Complete(a Attempt) Attempt {
+	a.Choice, a.UsableQueues, a.QueueFrom = r.Choice, r.UsableQueues, r.QueueFrom
+	a.Parameters = WithDefaults(a.Parameters, r.Parameters)
+	return a
+}
+
 // Resolve chooses the plugin and the queue: the application's, then a policy's, then its namespace's, then the cluster's. Without
 // a plugin, or with a queue that the namespace may not use, the admission says so and the Resolution has no plugin.
 func (r *Registry) Resolve(w SelectionRequest) (Resolution, Admission) {

@@ -70,8 +70,13 @@ func (Jobs) Family() lifecycle.Family { return family }
 // DriverName is the driver pod's name.
 func DriverName(j *Job) string { return cmp.Or(j.Spec.Pod, j.Name+"-driver") }
 
-// Normalize returns the model. There is no field whose value the model has no room for.
-func (Jobs) Normalize(j *Job) (spark.Application, []*spark.ConfError) {
+// Load returns all that the object says.
+func (k Jobs) Load(j *Job, record lifecycle.Record) lifecycle.Loaded {
+	return lifecycle.Loaded{App: normalize(j), Desired: k.Desired(j, record)}
+}
+
+// normalize returns the model. There is no field whose value the model has no room for.
+func normalize(j *Job) spark.Application {
 	app := spark.Application{
 		Namespace: j.Namespace, Name: j.Name, UID: j.UID, Generation: j.Generation, Labels: j.Labels,
 		SparkVersion: j.Spec.Spark, MainFile: j.Spec.Main, MainClass: j.Spec.Class,
@@ -101,7 +106,7 @@ func (Jobs) Normalize(j *Job) (spark.Application, []*spark.ConfError) {
 	if s := j.Spec.Settings; s != nil {
 		app.ConfigMaps = []spark.ConfigMap{{Name: s.Name, Data: s.Data}}
 	}
-	return app, nil
+	return app
 }
 
 // RaiseMemory returns the model as it is: this family has no such policy.

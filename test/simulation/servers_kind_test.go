@@ -43,6 +43,12 @@ func (k brokenKind) Desired(o *v1alpha1.SparkConnect, r lifecycle.Record) lifecy
 	return app
 }
 
+func (k brokenKind) Load(o *v1alpha1.SparkConnect, r lifecycle.Record) lifecycle.Loaded {
+	loaded := k.Kind.Load(o, r)
+	loaded.Desired = k.Desired(o, r)
+	return loaded
+}
+
 func (k brokenKind) FromStatus(o *v1alpha1.SparkConnect) lifecycle.Record {
 	r := k.Kind.FromStatus(o)
 	if k.b.record != nil {

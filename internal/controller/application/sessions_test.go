@@ -55,10 +55,10 @@ func TestServersAreAskedNowAndThen(t *testing.T) {
 	for _, step := range steps {
 		s := &scope[*v1alpha1.SparkConnect]{obj: o, env: lifecycle.Env{Now: start.Add(step.at)}, observed: lifecycle.Observation{Driver: driver}}
 		s.Application = resolve.Application{
-			Record:  lifecycle.Record{State: lifecycle.Running, SpecHash: "spec-1", Idle: lifecycle.Idle{Since: start}},
-			Desired: lifecycle.Application{SpecHash: "spec-1", Endures: true, Drain: 10 * time.Minute, IdleTimeout: 30 * time.Minute},
+			Record: lifecycle.Record{State: lifecycle.Running, SpecHash: "spec-1", Idle: lifecycle.Idle{Since: start}},
+			Loaded: lifecycle.Loaded{Desired: lifecycle.Application{SpecHash: "spec-1", Endures: true, Drain: 10 * time.Minute, IdleTimeout: 30 * time.Minute}},
 		}
-		s.App, _ = kubeflow.SparkConnects{}.Normalize(o)
+		s.App, _ = kubeflow.NormalizeConnect(o)
 		if step.change != nil {
 			step.change(s)
 		}

@@ -80,9 +80,10 @@ func (SparkApplications) Identity(o *v1.SparkApplication, attempt int32, submitT
 // FromStatus reads back what ToStatus stored, or what Apache's operator wrote.
 func (SparkApplications) FromStatus(o *v1.SparkApplication) lifecycle.Record { return FromStatus(o) }
 
-// Normalize returns the model, and the fields with an invalid value.
-func (SparkApplications) Normalize(o *v1.SparkApplication) (spark.Application, []*spark.ConfError) {
-	return Normalize(o)
+// Load returns all that the object says.
+func (k SparkApplications) Load(o *v1.SparkApplication, record lifecycle.Record) lifecycle.Loaded {
+	app, problems := Normalize(o)
+	return lifecycle.Loaded{App: app, Problems: problems, Desired: k.Desired(o, record)}
 }
 
 // RaiseMemory returns the model as it is: the family has no such policy.

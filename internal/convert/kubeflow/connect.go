@@ -122,8 +122,14 @@ func ConnectHash(o *v1alpha1.SparkConnect) string {
 	return hashOf(s, o.MalformedSpec)
 }
 
-// Normalize returns the model, and the fields with an invalid value.
-func (SparkConnects) Normalize(o *v1alpha1.SparkConnect) (spark.Application, []*spark.ConfError) {
+// Load returns all that the object says.
+func (k SparkConnects) Load(o *v1alpha1.SparkConnect, record lifecycle.Record) lifecycle.Loaded {
+	app, problems := NormalizeConnect(o)
+	return lifecycle.Loaded{App: app, Problems: problems, Desired: k.Desired(o, record)}
+}
+
+// NormalizeConnect returns the model, and the fields with an invalid value.
+func NormalizeConnect(o *v1alpha1.SparkConnect) (spark.Application, []*spark.ConfError) {
 	app := spark.Application{
 		Namespace:    o.Namespace,
 		Name:         o.Name,

@@ -86,12 +86,15 @@ func (SparkApplications) FromStatus(o *v1beta2.SparkApplication) lifecycle.Recor
 	return FromStatus(&o.Status)
 }
 
-// Normalize returns the model, and the fields with an invalid value.
-func (k SparkApplications) Normalize(o *v1beta2.SparkApplication) (spark.Application, []*spark.ConfError) {
+// Load returns all that the object says.
+func (k SparkApplications) Load(o *v1beta2.SparkApplication, record lifecycle.Record) lifecycle.Loaded {
+	loaded := lifecycle.Loaded{Desired: Desired(o, record)}
 	if k.Template {
-		return normalized(o, templateFields)
+		loaded.App, loaded.Problems = normalized(o, templateFields)
+	} else {
+		loaded.App, loaded.Problems = Normalize(o)
 	}
-	return Normalize(o)
+	return loaded
 }
 
 // RaiseMemory returns the model with the memory that follows raises attempts that ran out of it.

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
@@ -93,7 +94,7 @@ func TestPathsOfModelFields(t *testing.T) {
 	}
 	for field, path := range want {
 		for _, schedule := range []bool{false, true} {
-			app, _ := SparkApplications{Template: schedule}.Normalize(testutil.Pi())
+			app := SparkApplications{Template: schedule}.Load(testutil.Pi(), lifecycle.Record{}).App
 			if schedule && path != "metadata.name" {
 				path = strings.Replace(path, "spec", "spec.template", 1)
 			}
@@ -109,7 +110,7 @@ func TestUnknownFieldsKeepTheirPaths(t *testing.T) {
 	o := testutil.Pi()
 	o.UnknownFields = []string{"spec.ports", "spec.driver.volumes[0].nam"}
 	for schedule, want := range map[bool]string{false: "spec.ports spec.driver.volumes[0].nam", true: "spec.template.ports spec.template.driver.volumes[0].nam"} {
-		app, _ := SparkApplications{Template: schedule}.Normalize(o)
+		app := SparkApplications{Template: schedule}.Load(o, lifecycle.Record{}).App
 		var paths []string
 		for _, w := range app.Warnings {
 			paths = append(paths, app.PathOf(w))
