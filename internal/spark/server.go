@@ -73,12 +73,12 @@ func modeOf(app *Application) mode {
 	}
 	if app.Server == nil {
 		return mode{
-			deploy: "cluster", role: RoleDriver, steps: steps, dropped: []string{ConfDriverHost},
+			deploy: DeployModeCluster, role: RoleDriver, steps: steps, dropped: []string{ConfDriverHost},
 			checks: []submitCheck{checkMaster, checkClusterMode, checkMain, checkSizes, checkJavaOptions, resolveLists},
 		}
 	}
 	return mode{
-		deploy: "client", role: RoleServer, steps: serverSteps, inPod: true, takesClients: true,
+		deploy: DeployModeClient, role: RoleServer, steps: serverSteps, inPod: true, takesClients: true,
 		// The entrypoint and the steps set these; with submitInDriver the driver would look for what no step made.
 		dropped: []string{ConfDriverHost, confBindAddress, confSubmitInDriver},
 		checks:  []submitCheck{checkMaster, checkSizes, checkJavaOptions},

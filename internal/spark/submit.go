@@ -90,6 +90,24 @@ func submitConf(app *Application, id Identity, profile Profile, mode mode) (*con
 	return newConf(values, app.Submitter.Env), nil
 }
 
+// Values of spark.submit.deployMode.
+const (
+	DeployModeCluster = "cluster"
+	DeployModeClient  = "client"
+)
+
+// OwnedConf are the properties that the operator owns in the families whose users cannot choose them: where the pods are, and what they are called.
+// The driver pod reaches the API server by spark.kubernetes.driver.master, whatever the master is called.
+func OwnedConf(deployMode, namespace, name, driverPod string) map[string]string {
+	owned := map[string]string{
+		ConfMaster: "k8s://https://kubernetes.default.svc:443", ConfDeployMode: deployMode, ConfNamespace: namespace, ConfAppName: name, ConfDriverPodName: driverPod,
+	}
+	if deployMode == DeployModeCluster {
+		owned["spark.kubernetes.submission.waitAppCompletion"] = "false"
+	}
+	return owned
+}
+
 // submitDefaults are what spark-submit sets itself.
 func submitDefaults(app *Application, values map[string]string, id Identity, profile Profile, mode mode) {
 	setDefault(values, ConfDeployMode, mode.deploy)
@@ -126,7 +144,7 @@ func checkMaster(_ *Application, values map[string]string, _ Profile) error {
 }
 
 func checkClusterMode(_ *Application, values map[string]string, _ Profile) error {
-	if mode := values[ConfDeployMode]; mode != "cluster" {
+	if mode := values[ConfDeployMode]; mode != DeployModeCluster {
 		return &ConfError{Key: ConfDeployMode, Value: mode, Problem: `must be "cluster"`}
 	}
 	return nil

@@ -85,11 +85,8 @@ func normalize(j *Job) spark.Application {
 		Fields:     family.Fields,
 		Conf:       map[string]string{},
 		Origins:    map[string]spark.Origin{},
-		OperatorConf: map[string]string{
-			spark.ConfMaster: "k8s://https://kubernetes.default.svc:443", spark.ConfDeployMode: "cluster",
-			spark.ConfAppName: j.Name, spark.ConfNamespace: j.Namespace, spark.ConfDriverPodName: DriverName(j),
-			"spark.kubernetes.submission.waitAppCompletion": "false",
-		},
+
+		OperatorConf: spark.OwnedConf(spark.DeployModeCluster, j.Namespace, j.Name, DriverName(j)),
 	}
 	set := func(key, value string, field spark.Field) {
 		if value != "" {

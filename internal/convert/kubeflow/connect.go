@@ -183,13 +183,7 @@ func connectConf(o *v1alpha1.SparkConnect) conf {
 	connectRole(c, executorKeys, o, &s.Executor.SparkPodSpec)
 	c.setInt(spark.ConfExecutorInstances, s.Executor.Instances, "executor.instances")
 	dynamicAllocation(c, s.DynamicAllocation)
-	maps.Copy(c.operator, map[string]string{
-		spark.ConfMaster:        master,
-		spark.ConfDeployMode:    "client",
-		spark.ConfAppName:       o.Name,
-		spark.ConfNamespace:     o.Namespace,
-		spark.ConfDriverPodName: ServerName(o),
-	})
+	maps.Copy(c.operator, spark.OwnedConf(spark.DeployModeClient, o.Namespace, o.Name, ServerName(o)))
 	ownLabels(c, v1alpha1.LabelConnectName, o.Name)
 	return c
 }

@@ -91,7 +91,7 @@ func TestOperatorOwnedKeysCannotBeOverridden(t *testing.T) {
 		key    string
 		want   string
 	}{
-		"Master":            {reason: "the driver would talk to another cluster", key: "spark.master", want: master},
+		"Master":            {reason: "the driver would talk to another cluster", key: "spark.master", want: "k8s://https://kubernetes.default.svc:443"},
 		"DeployMode":        {reason: "client mode would run in the operator", key: "spark.submit.deployMode", want: "cluster"},
 		"AppName":           {reason: "names are functions of the application", key: "spark.app.name", want: "pi"},
 		"Namespace":         {reason: "an application stays in its namespace", key: "spark.kubernetes.namespace", want: "jobs"},

@@ -17,9 +17,6 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// master is what the driver finds in its properties. It reaches the API server by spark.kubernetes.driver.master.
-const master = "k8s://https://kubernetes.default.svc:443"
-
 // kueuePrefix marks labels of Kueue on the application, which would make Kueue manage its pods a second time.
 const kueuePrefix = "kueue.x-k8s.io/"
 
@@ -210,14 +207,7 @@ func dynamicAllocation(c conf, d *v1beta2.DynamicAllocation) {
 
 // operatorConf sets what a user must not redirect.
 func operatorConf(c conf, o *v1beta2.SparkApplication) {
-	maps.Copy(c.operator, map[string]string{
-		spark.ConfMaster:                                master,
-		spark.ConfDeployMode:                            "cluster",
-		spark.ConfAppName:                               o.Name,
-		spark.ConfNamespace:                             o.Namespace,
-		spark.ConfDriverPodName:                         DriverName(o),
-		"spark.kubernetes.submission.waitAppCompletion": "false",
-	})
+	maps.Copy(c.operator, spark.OwnedConf(spark.DeployModeCluster, o.Namespace, o.Name, DriverName(o)))
 	if image := ptr.Deref(o.Spec.Image, ""); image != "" {
 		// It is the image of both roles, whatever sparkConf says: only a role's own field is closer.
 		for key, own := range map[string]*string{spark.ConfDriverImage: o.Spec.Driver.Image, spark.ConfExecutorImage: o.Spec.Executor.Image} {
