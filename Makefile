@@ -84,7 +84,7 @@ test-hostile: ## Attacks by tenants and by drivers on the operator under the cha
 	hack/test.sh hostile
 
 .PHONY: test-schedulers
-test-schedulers: ## Every scheduler plugin: 46 cases with a stand-in, and with real schedulers: one in turn, or all after a change or with FIRESTEEL_TESTS=all
+test-schedulers: ## Every scheduler plugin: 46 cases with a stand-in, and with real schedulers: one in turn and those that have changed, or all with FIRESTEEL_TESTS=all
 	hack/test.sh schedulers
 
 .PHONY: test-e2e

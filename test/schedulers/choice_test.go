@@ -13,6 +13,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/firesteel-dev/firesteel/internal/testutil/testrun"
 	"github.com/firesteel-dev/firesteel/test/schedulers/conformance"
 )
@@ -27,6 +30,28 @@ const recent = 30
 var paths = []string{
 	":(top)internal/scheduler", ":(top)cmd/plugins", ":(top)test/schedulers", ":(top)hack/tools/kubernetes", ":(top)hack/tools/kwok", ":(top)hack/tools/scheduler-plugins",
 	":(top)hack/tools/volcano", ":(top)hack/tools/yunikorn", ":(top,exclude,glob)internal/scheduler/**/*_test.go",
+}
+
+// parts are those of the paths that are about some subjects only; all else is about every one.
+var parts = map[string][]string{
+	"internal/scheduler/kube/":         {"kube"},
+	"internal/scheduler/quota/":        {"quota", "elasticquota"},
+	"internal/scheduler/coscheduling/": {"coscheduling", "elasticquota"},
+	"internal/scheduler/volcano/":      {"volcano"},
+	"internal/scheduler/yunikorn/":     {"yunikorn"},
+	"hack/tools/scheduler-plugins/":    {"coscheduling", "elasticquota"},
+	"hack/tools/volcano/":              {"volcano"},
+	"hack/tools/yunikorn/":             {"yunikorn"},
+}
+
+// aboutOf are the subjects that a file is about.
+func aboutOf(file string) []string {
+	for prefix, about := range parts {
+		if strings.HasPrefix(file, prefix) {
+			return about
+		}
+	}
+	return titles
 }
 
 // choice are the subjects that a run puts to the test, as "volcano-2" for Volcano's real scheduler, and why it is these.
@@ -47,7 +72,7 @@ func subjectName(title string, tier conformance.Tier) string {
 func chosen(ctx context.Context) (choice, error) {
 	if only := os.Getenv("CONFORMANCE_SUBJECTS"); only != "" {
 		c := choice{strings.Split(only, ","), "only CONFORMANCE_SUBJECTS=" + only}
-		all := choose("everything", 0).subjects
+		all := choose(titles, "", 0).subjects
 		for _, s := range c.subjects {
 			if !slices.Contains(all, s) {
 				return c, fmt.Errorf("CONFORMANCE_SUBJECTS: %q: no subject; write some of %s", s, strings.Join(all, ","))
@@ -55,37 +80,43 @@ func chosen(ctx context.Context) (choice, error) {
 		}
 		return c, nil
 	}
-	all := testrun.Pick("", "", "all real schedulers, since FIRESTEEL_TESTS="+os.Getenv("FIRESTEEL_TESTS"))
-	if all == "" {
-		if why := changed(ctx, root); why != "" {
-			all = "all real schedulers: " + why
-		}
+	if all := testrun.Pick("", "", "all real schedulers, since FIRESTEEL_TESTS="+os.Getenv("FIRESTEEL_TESTS")); all != "" {
+		return choose(titles, all, 0), nil
 	}
-	return choose(all, testrun.Seed()), nil
+	about, why := changed(ctx, root)
+	return choose(about, why, testrun.Seed()), nil
 }
 
-// choose takes all subjects with stand-ins, and all with the real schedulers if there is a reason, else one in turn.
-func choose(all string, seed uint64) choice {
-	c := choice{why: all}
+// choose takes all subjects with stand-ins, and with the real schedulers those for which there is a reason, and one in turn.
+func choose(reasoned []string, why string, seed uint64) choice {
+	var c choice
+	inTurn := titles[seed%uint64(len(titles))]
 	for _, title := range titles {
 		c.subjects = append(c.subjects, subjectName(title, conformance.StandIn))
 	}
-	if all != "" {
-		for _, title := range titles {
+	var left []string
+	for _, title := range titles {
+		if title == inTurn || slices.Contains(reasoned, title) {
 			c.subjects = append(c.subjects, subjectName(title, conformance.Real))
+		} else {
+			left = append(left, title)
 		}
+	}
+	if len(left) == 0 {
+		c.why = why
 		return c
 	}
-	at := int(seed % uint64(len(titles)))
-	others := slices.Delete(slices.Clone(titles), at, at+1)
-	c.subjects = append(c.subjects, subjectName(titles[at], conformance.Real))
-	c.why = fmt.Sprintf("the real scheduler of %s, chosen by FIRESTEEL_SEED=%d; those of %s are left to other runs", titles[at], seed, strings.Join(others, ", "))
+	c.why = fmt.Sprintf("the real scheduler of %s, chosen by FIRESTEEL_SEED=%d", inTurn, seed)
+	if len(reasoned) > 0 {
+		c.why += fmt.Sprintf(", and of %s: %s", strings.Join(reasoned, ", "), why)
+	}
+	c.why += fmt.Sprintf("; those of %s are left to other runs", strings.Join(left, ", "))
 	return c
 }
 
-// changed says why what the tests are about may be another than in the commits before the recent ones; "" if it is not. Where that cannot be known, it
-// may be.
-func changed(ctx context.Context, folder string) string {
+// changed are the subjects of which the tests may find another thing than in the commits before the recent ones, and why. Where that cannot be known, it
+// may be all.
+func changed(ctx context.Context, folder string) (about []string, why string) {
 	git := func(args ...string) (string, error) {
 		cmd := exec.CommandContext(ctx, "git", append([]string{"-C", folder}, args...)...)
 		cmd.Env = slices.DeleteFunc(os.Environ(), func(s string) bool { return strings.HasPrefix(s, "GIT_") }) // a hook's are of another repository
@@ -95,16 +126,23 @@ func changed(ctx context.Context, folder string) string {
 	before := fmt.Sprintf("HEAD~%d", recent)
 	differ, err := git(append([]string{"diff", "--name-only", before, "--"}, paths...)...)
 	if err != nil {
-		return fmt.Sprintf("git does not tell what has changed since %s: %v", before, describe(err))
+		return titles, fmt.Sprintf("git does not tell what has changed since %s: %v", before, describe(err))
 	}
-	fresh, err := git(append([]string{"ls-files", "--others", "--exclude-standard", "--"}, paths...)...)
+	fresh, err := git(append([]string{"ls-files", "--others", "--full-name", "--exclude-standard", "--"}, paths...)...)
 	if err != nil {
-		return fmt.Sprintf("git does not tell which files are new: %v", describe(err))
+		return titles, fmt.Sprintf("git does not tell which files are new: %v", describe(err))
 	}
-	if files := strings.Fields(differ + "\n" + fresh); len(files) > 0 {
-		return fmt.Sprintf("%s is not what it was in %s (%d files)", files[0], before, len(files))
+	files := strings.Fields(differ + "\n" + fresh)
+	for _, file := range files {
+		for _, title := range aboutOf(file) {
+			if !slices.Contains(about, title) {
+				about = append(about, title)
+				why = fmt.Sprintf("%s is not what it was in %s (%d files)", file, before, len(files))
+			}
+		}
 	}
-	return ""
+	slices.Sort(about)
+	return about, why
 }
 
 // describe adds what a program said.
@@ -120,7 +158,7 @@ func describe(err error) string {
 func TestChoice(t *testing.T) {
 	times := map[string]int{}
 	for seed := range uint64(len(titles)) {
-		c := choose("", seed)
+		c := choose(nil, "", seed)
 		for _, subject := range c.subjects {
 			times[subject]++
 		}
@@ -133,8 +171,13 @@ func TestChoice(t *testing.T) {
 			t.Errorf("%s: %d times with a stand-in and %d times with the real scheduler, want %d and 1", title, stand, live, len(titles))
 		}
 	}
-	if c := choose("everything", 0); len(c.subjects) != 2*len(titles) || c.why != "everything" {
+	if c := choose(titles, "everything", 0); len(c.subjects) != 2*len(titles) || c.why != "everything" {
 		t.Errorf("%+v", c)
+	}
+	both := choose([]string{"volcano"}, "it is another", 0) // the first in turn is kube
+	want := []string{"kube-2", "volcano-2"}
+	if diff := cmp.Diff(want, both.subjects[len(titles):]); diff != "" || !strings.Contains(both.why, "and of volcano: it is another") {
+		t.Errorf("%s (-want +got):\n%s", both.why, diff)
 	}
 	var known []string
 	for _, subjects := range lanes {
@@ -167,10 +210,14 @@ func TestChanged(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	expect := func(when, want string) {
+	expect := func(when, want string, about ...string) {
 		t.Helper()
-		if got := changed(t.Context(), dir); want == "" && got != "" || !strings.Contains(got, want) {
+		subjects, got := changed(t.Context(), dir)
+		if want == "" && got != "" || !strings.Contains(got, want) {
 			t.Errorf("%s: %q, want %q", when, got, want)
+		}
+		if diff := cmp.Diff(about, subjects, cmpopts.SortSlices(strings.Compare), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", when, diff)
 		}
 	}
 	commits := func() {
@@ -180,24 +227,27 @@ func TestChanged(t *testing.T) {
 		}
 	}
 	const file = "internal/scheduler/kube.go"
-	expect("no repository", "git does not tell")
+	expect("no repository", "git does not tell", titles...)
 	git("init", "--quiet")
 	write(file, "one")
 	git("add", ".")
 	git("commit", "--quiet", "--message=one")
-	expect("a short history", "git does not tell")
+	expect("a short history", "git does not tell", titles...)
 	commits()
 	expect("long ago", "")
 	write(file, "two")
-	expect("not committed", file)
+	expect("not committed", file, titles...)
 	git("commit", "--quiet", "--all", "--message=two")
-	expect("committed", file)
+	expect("committed", file, titles...)
 	commits()
 	expect("long ago again", "")
 	write("docs/kube.md", "new")
 	write("internal/scheduler/kube_test.go", "new")
 	write("internal/scheduler/volcano/volcano_test.go", "new")
 	expect("something else", "")
+	write("internal/scheduler/coscheduling/coscheduling.go", "new")
+	write("hack/tools/volcano/go.mod", "new")
+	expect("some plugins", "coscheduling.go", "coscheduling", "elasticquota", "volcano")
 	write("test/schedulers/new_test.go", "new")
-	expect("a new file", "test/schedulers/new_test.go")
+	expect("a new file", "test/schedulers/new_test.go", titles...)
 }
