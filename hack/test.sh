@@ -24,7 +24,8 @@ units=(./api/... ./cmd/... ./docs/... ./hack/crd ./hack/fields ./hack/lifecycle 
 scripts=(./hack) # they run shell scripts, which Go's cache does not see
 modules=(hack/image)
 simulation=(./test/simulation/...)
-integration=(./test/integration/... ./test/chart ./test/release ./test/docs/... ./test/bench)
+integration=(./test/integration/...)
+short=(./test/bench ./test/chart ./test/docs/... ./test/release) # of the same kind, and last: they fill what the long ones leave
 hostile=(./test/hostile)
 schedulers=(./test/schedulers/...)
 e2e=(./test/e2e/...)
@@ -153,7 +154,7 @@ smoke() {
 all_listed() {
   local with='{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' forgotten folder
   forgotten=$(comm -23 <(go list -f "$with" ./... | sort) \
-    <(go list "${units[@]}" "${scripts[@]}" "${simulation[@]}" "${integration[@]}" "${hostile[@]}" "${schedulers[@]}" "${e2e[@]}" | sort))
+    <(go list "${units[@]}" "${scripts[@]}" "${simulation[@]}" "${integration[@]}" "${short[@]}" "${hostile[@]}" "${schedulers[@]}" "${e2e[@]}" | sort))
   while read -r folder; do
     [ "$folder" = . ] || printf '%s\n' "${modules[@]}" | grep -xF "$folder" >/dev/null || [ -z "$(git ls-files "$folder/*_test.go")" ] || forgotten+=" $folder"
   done < <(git ls-files 'go.mod' '**/go.mod' | xargs -n 1 dirname)
@@ -214,7 +215,8 @@ esac
 stage "programs" programs
 export FIRESTEEL_PROGRAMS=$PWD/dist/programs
 
-# The longest comes first: go test begins packages in this order. Two run at a time: with three the cores are as busy (95 %), and tests that count seconds fail.
+# The longest comes first: go test begins packages in this order. Two run at a time: with three a run takes a minute less, e2e twice as long, and tests
+# that count seconds fail.
 if [ "$what" = all ] || [ "$what" = e2e ]; then
   if reason=$(hack/cluster/cluster.sh check 2>&1); then
     start_node
@@ -240,6 +242,7 @@ if [ "$what" = all ] || [ "$what" = schedulers ]; then
   stage "tools of the schedulers" tools kubernetes kwok volcano yunikorn scheduler-plugins
   packages+=("${schedulers[@]}")
 fi
+if [ "$what" = all ] || [ "$what" = integration ]; then packages+=("${short[@]}"); fi
 
 for reason in "${left_out[@]}"; do say "left out: $reason"; done
 if [ ${#left_out[@]} -gt 0 ] && [ -n "${CI:-}" ]; then
