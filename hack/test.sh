@@ -25,7 +25,7 @@ scripts=(./hack) # they run shell scripts, which Go's cache does not see
 modules=(hack/image)
 simulation=(./test/simulation/...)
 integration=(./test/integration/...)
-short=(./test/bench ./test/chart ./test/docs/... ./test/release) # of the same kind, and last: they fill what the long ones leave
+short=(./test/bench ./test/docs/... ./test/release ./test/chart) # of the same kind
 hostile=(./test/hostile)
 schedulers=(./test/schedulers/...)
 e2e=(./test/e2e/...)
@@ -215,8 +215,8 @@ esac
 stage "programs" programs
 export FIRESTEEL_PROGRAMS=$PWD/dist/programs
 
-# The longest comes first: go test begins packages in this order. Two run at a time: with three a run takes a minute less, e2e twice as long, and tests
-# that count seconds fail.
+# The longest comes first: go test begins packages in this order. Two of the long ones run at a time: with three e2e takes twice as long, and tests that
+# count seconds fail. The short ones run one by one beside them: they wait most of their time.
 if [ "$what" = all ] || [ "$what" = e2e ]; then
   if reason=$(hack/cluster/cluster.sh check 2>&1); then
     start_node
@@ -242,7 +242,6 @@ if [ "$what" = all ] || [ "$what" = schedulers ]; then
   stage "tools of the schedulers" tools kubernetes kwok volcano yunikorn scheduler-plugins
   packages+=("${schedulers[@]}")
 fi
-if [ "$what" = all ] || [ "$what" = integration ]; then packages+=("${short[@]}"); fi
 
 for reason in "${left_out[@]}"; do say "left out: $reason"; done
 if [ ${#left_out[@]} -gt 0 ] && [ -n "${CI:-}" ]; then
@@ -250,7 +249,14 @@ if [ ${#left_out[@]} -gt 0 ] && [ -n "${CI:-}" ]; then
   exit 1
 fi
 [ ${#packages[@]} -gt 0 ] || { say "nothing to run"; exit 1; }
-[ -z "${PACKAGES:-}" ] || read -ra packages <<<"$PACKAGES"
+beside=
+if [ -n "${PACKAGES:-}" ]; then
+  read -ra packages <<<"$PACKAGES"
+elif [ "$what" = all ] || [ "$what" = integration ] && [ -z "${FOCUS:-}" ]; then
+  go_test short -exec "$PWD/hack/timed.sh" -count=1 -p 1 -timeout 60m "${short[@]}" &
+  beside=$!
+fi
 go_test suites -exec "$PWD/hack/timed.sh" -count=1 -p 2 -timeout 60m "${packages[@]}" ${FOCUS:+-ginkgo.focus="$FOCUS" -ginkgo.fail-on-empty} || status=$?
+[ -z "$beside" ] || wait "$beside" || status=$?
 if [ "$status" != 0 ] && [ -z "${PACKAGES:-}${RUN:-}${FOCUS:-}" ] && try_again; then status=0; fi
 finish
