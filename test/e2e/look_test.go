@@ -116,13 +116,13 @@ func seen(ctx context.Context, app *v1beta2.SparkApplication) sights {
 	Expect(admin.Create(ctx, app)).To(Succeed())
 	eventuallyState(ctx, app, v1beta2.ApplicationStateCompleted)
 	log := driverLog(ctx, app)
+	var text strings.Builder
 	for line := range strings.Lines(log) {
-		if text, found := strings.CutPrefix(line, "SEEN "); found {
-			var s sights
-			Expect(json.Unmarshal([]byte(text), &s)).To(Succeed())
-			return s
+		if part, found := strings.CutPrefix(line, "SEEN "); found {
+			text.WriteString(strings.TrimSuffix(part, "\n"))
 		}
 	}
-	Fail("the driver did not say what it saw:\n" + log)
-	return sights{}
+	var s sights
+	Expect(json.Unmarshal([]byte(text.String()), &s)).To(Succeed(), "the driver did not say what it saw:\n"+log)
+	return s
 }

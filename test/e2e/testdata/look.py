@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints, as one line of JSON, what the driver and an executor see of the things that the request names."""
+"""Prints, as JSON, what the driver and an executor see of the things that the request names."""
 import importlib
 import json
 import os
@@ -68,5 +68,7 @@ if __name__ == "__main__":
         "conf": {key: spark.conf.get(key) for key in wanted.get("conf", [])},
         "arguments": sys.argv[2:],
     }
-    print("SEEN " + json.dumps(seen), flush=True)
+    text = json.dumps(seen)
+    for start in range(0, len(text), 8000):  # a container's log has lines of at most 16 KiB: another stream's may come into a longer one
+        print("SEEN " + text[start : start + 8000], flush=True)
     spark.stop()
