@@ -34,7 +34,7 @@ func belongsTo(obj client.Object, uid types.UID, submission string) client.Objec
 }
 
 // Identity is never the name alone: what belongs to somebody else is reported and not touched.
-func TestSubmitForeign(t *testing.T) {
+func TestSubmitNotOwned(t *testing.T) {
 	cases := map[string]struct {
 		reason   string
 		notOwned client.Object

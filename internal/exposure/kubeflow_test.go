@@ -12,6 +12,7 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
 // connectAttempt is an attempt of a SparkConnect.
@@ -20,7 +21,8 @@ func connectAttempt(t *testing.T, change func(*v1alpha1.SparkConnectSpec)) Attem
 	o := &v1alpha1.SparkConnect{ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "lab", UID: "u"}}
 	o.Spec = v1alpha1.SparkConnectSpec{SparkVersion: "4.1.4", Image: new("spark")}
 	change(&o.Spec)
-	app, problems := kubeflow.NormalizeConnect(o)
+	loaded := kubeflow.SparkConnects{}.Load(o, lifecycle.Record{})
+	app, problems := loaded.App, loaded.Problems
 	if len(problems) > 0 {
 		t.Fatal(problems[0])
 	}

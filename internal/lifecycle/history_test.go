@@ -119,7 +119,7 @@ func TestAttemptWithoutADriverIsNoHistory(t *testing.T) {
 }
 
 // The exit code and the log of somebody else's pod are not our driver's.
-func TestForeignPodTellsNothingAboutOurDriver(t *testing.T) {
+func TestNotOwnedPodSaysNothingAboutOurDriver(t *testing.T) {
 	for _, o := range []Ownership{NotOwned, Previous} {
 		d := driver(o, DriverFailed)
 		d.Exit, d.LogTail, d.StartedAt = Exit{Code: 3, Reason: "Error"}, "secret", later

@@ -10,6 +10,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/validation"
 )
 
@@ -163,7 +164,7 @@ func TestOwnMetadataOfAServer(t *testing.T) {
 	if err := yaml.Unmarshal([]byte("metadata: {name: srv, namespace: team-a, uid: a}\nspec: {sparkVersion: 4.1.0, image: good, server: {}, executor: {instances: 1}}"), o); err != nil {
 		t.Fatal(err)
 	}
-	app, _ := kubeflow.NormalizeConnect(o)
+	app := kubeflow.SparkConnects{}.Load(o, lifecycle.Record{}).App
 	built, err := build(app)
 	if err != nil {
 		t.Fatal(err)
@@ -199,7 +200,7 @@ spec:
 	if err := yaml.Unmarshal([]byte(text), &o); err != nil {
 		t.Fatal(err)
 	}
-	app, _ := kubeflow.NormalizeConnect(&o)
+	app := kubeflow.SparkConnects{}.Load(&o, lifecycle.Record{}).App
 	built, err := build(app)
 	if err != nil {
 		t.Fatal(err)

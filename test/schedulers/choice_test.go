@@ -32,10 +32,9 @@ var paths = []string{
 	":(top)hack/tools/volcano", ":(top)hack/tools/yunikorn", ":(top,exclude,glob)internal/scheduler/**/*_test.go",
 }
 
-// parts are those of the paths that are about some subjects only; all else is about every one.
+// parts are those of the paths that are about some subjects only; all else is about every one, quotas among it: they are asked before each plugin.
 var parts = map[string][]string{
-	"internal/scheduler/kube/":         {"kube"},
-	"internal/scheduler/quota/":        {"quota", "elasticquota"},
+	"internal/scheduler/kube/":         {"kube", "quota"},
 	"internal/scheduler/coscheduling/": {"coscheduling", "elasticquota"},
 	"internal/scheduler/volcano/":      {"volcano"},
 	"internal/scheduler/yunikorn/":     {"yunikorn"},

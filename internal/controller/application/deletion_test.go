@@ -62,7 +62,7 @@ func TestDeletionCreatesNothing(t *testing.T) {
 	}
 }
 
-func TestDeletionTouchesNothingForeign(t *testing.T) {
+func TestDeletionTouchesOnlyWhatIsOwned(t *testing.T) {
 	notOwned := &corev1.Pod{}
 	notOwned.Namespace, notOwned.Name, notOwned.UID = "jobs", "pi-driver", "theirs"
 	w := newHarness(t, held(), notOwned)

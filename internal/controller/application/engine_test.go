@@ -334,7 +334,7 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-func TestForeignPodIsReportedAndKept(t *testing.T) {
+func TestNotOwnedPodIsReportedAndKept(t *testing.T) {
 	notOwned := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "pi-driver", UID: "theirs"}}
 	w := newHarness(t, testutil.Pi(), notOwned)
 	for range 3 {

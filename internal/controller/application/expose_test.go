@@ -192,7 +192,7 @@ func TestConcealWhenSuspended(t *testing.T) {
 }
 
 // Objects of others are neither changed nor deleted, and the application runs without them.
-func TestExposeTouchesNothingForeign(t *testing.T) {
+func TestExposeTouchesOnlyWhatIsOwned(t *testing.T) {
 	notOwned := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "pi-ui-svc", UID: "theirs", Labels: map[string]string{"a": "b"}}}
 	w := exposed(t, notOwned)
 	w.settle()

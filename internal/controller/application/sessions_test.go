@@ -58,7 +58,7 @@ func TestServersAreAskedNowAndThen(t *testing.T) {
 			Record: lifecycle.Record{State: lifecycle.Running, SpecHash: "spec-1", Idle: lifecycle.Idle{Since: start}},
 			Loaded: lifecycle.Loaded{Desired: lifecycle.Application{SpecHash: "spec-1", Endures: true, Drain: 10 * time.Minute, IdleTimeout: 30 * time.Minute}},
 		}
-		s.App, _ = kubeflow.NormalizeConnect(o)
+		s.App = kubeflow.SparkConnects{}.Load(o, lifecycle.Record{}).App
 		if step.change != nil {
 			step.change(s)
 		}

@@ -124,12 +124,12 @@ func ConnectHash(o *v1alpha1.SparkConnect) string {
 
 // Load returns all that the object says.
 func (k SparkConnects) Load(o *v1alpha1.SparkConnect, record lifecycle.Record) lifecycle.Loaded {
-	app, problems := NormalizeConnect(o)
+	app, problems := normalizeConnect(o)
 	return lifecycle.Loaded{App: app, Problems: problems, Desired: k.Desired(o, record)}
 }
 
-// NormalizeConnect returns the model, and the fields with an invalid value.
-func NormalizeConnect(o *v1alpha1.SparkConnect) (spark.Application, []*spark.ConfError) {
+// normalizeConnect returns the model, and the fields with an invalid value.
+func normalizeConnect(o *v1alpha1.SparkConnect) (spark.Application, []*spark.ConfError) {
 	app := spark.Application{
 		Namespace:    o.Namespace,
 		Name:         o.Name,

@@ -51,7 +51,7 @@ func TestConnectProblems(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			app, problems := NormalizeConnect(server(tc.change))
+			app, problems := normalizeConnect(server(tc.change))
 			if diff := cmp.Diff(tc.want, validation.Sentences(validation.ErrorList(app, problems)), same); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
@@ -110,7 +110,7 @@ func TestConnectWarnings(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			app, _ := NormalizeConnect(server(tc.change))
+			app, _ := normalizeConnect(server(tc.change))
 			if diff := cmp.Diff(tc.want, validation.Sentences(validation.ErrorList(app, app.Warnings)), same); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
@@ -263,8 +263,8 @@ func FuzzNormalizeConnect(f *testing.F) {
 			return // the API server would not have stored it
 		}
 		before := o.DeepCopy()
-		app, problems := NormalizeConnect(&o)
-		again, _ := NormalizeConnect(&o)
+		app, problems := normalizeConnect(&o)
+		again, _ := normalizeConnect(&o)
 		if diff := cmp.Diff(app, again); diff != "" {
 			t.Fatalf("not deterministic:\n%s", diff)
 		}

@@ -35,7 +35,7 @@ func ofSpec(change func(*connectSpec)) *v1alpha1.SparkConnect {
 // modelOf is the model of a server without problems.
 func modelOf(t *testing.T, o *v1alpha1.SparkConnect) spark.Application {
 	t.Helper()
-	app, problems := NormalizeConnect(o)
+	app, problems := normalizeConnect(o)
 	for _, p := range problems {
 		t.Fatalf("unexpected problem: %v", p)
 	}
@@ -285,7 +285,7 @@ func TestConnectService(t *testing.T) {
 			o, want := ofSpec(tc.set), own.DeepCopy()
 			tc.want(want)
 			before := o.DeepCopy()
-			app, _ := NormalizeConnect(o)
+			app, _ := normalizeConnect(o)
 			if diff := cmp.Diff([]corev1.Service{*want}, app.Exposure.Services); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}

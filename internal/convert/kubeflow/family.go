@@ -88,13 +88,12 @@ func (SparkApplications) FromStatus(o *v1beta2.SparkApplication) lifecycle.Recor
 
 // Load returns all that the object says.
 func (k SparkApplications) Load(o *v1beta2.SparkApplication, record lifecycle.Record) lifecycle.Loaded {
-	loaded := lifecycle.Loaded{Desired: Desired(o, record)}
+	fields := sparkApplications.Fields
 	if k.Template {
-		loaded.App, loaded.Problems = normalized(o, templateFields)
-	} else {
-		loaded.App, loaded.Problems = Normalize(o)
+		fields = templateFields
 	}
-	return loaded
+	app, problems := normalized(o, fields)
+	return lifecycle.Loaded{App: app, Problems: problems, Desired: Desired(o, record)}
 }
 
 // RaiseMemory returns the model with the memory that follows raises attempts that ran out of it.
