@@ -35,6 +35,8 @@ type Scheduling struct {
 	Scheduler string `json:"scheduler,omitempty"`
 	Source    string `json:"source,omitempty"`
 	Queue     string `json:"queue,omitempty"`
+	// PodScheduler is the schedulerName that the application gives its pods, if no plugin serves it.
+	PodScheduler string `json:"podScheduler,omitempty"`
 	// Verdict is Admit, Wait, Reject or Unavailable, and of a submitted driver Wait, Refused, Evicted or Withdrew. It
 	// is empty if no scheduler was asked, or had anything to say.
 	Verdict string `json:"verdict,omitempty"`
@@ -82,7 +84,7 @@ func (v view) scheduling() Scheduling {
 	r, chosen := v.plan.Record, v.plan.Record.Scheduling.Choice
 	s := Scheduling{
 		Scheduler: cmp.Or(chosen.Scheduler, v.Reserved.Choice.Scheduler), Source: string(cmp.Or(chosen.Source, v.Reserved.Choice.Source)),
-		Queue:   cmp.Or(chosen.Queue, v.Reserved.Choice.Queue),
+		Queue: cmp.Or(chosen.Queue, v.Reserved.Choice.Queue), PodScheduler: v.Scope.App.Driver.Overlay.SchedulerName,
 		Verdict: string(v.Admission.Verdict), Reason: string(v.Admission.Reason), Message: v.Admission.Message,
 		Warning: cmp.Or(r.Scheduling.Warning, v.Admission.Warning), AdmittedAt: timeOrNil(r.Scheduling.AdmittedAt), Evictions: r.Retries.Used[lifecycle.Evicted],
 	}
@@ -129,6 +131,9 @@ func (s Scheduling) text(p *printer, printed bool) {
 		text := s.Scheduler
 		if s.Queue != "" {
 			text += ", queue " + s.Queue
+		}
+		if s.PodScheduler != "" {
+			text += ", schedulerName " + s.PodScheduler
 		}
 		if from := sources[s.Source]; from != "" {
 			text += " (" + from + ")"

@@ -58,6 +58,12 @@ func queues() map[string]func(*harness) Report {
 			w.sees(absent())
 			return w.explain(absent(), func(in *Input) { in.Reserved.Requested = asked })
 		},
+		"placed-by-an-unknown-scheduler": func(w *harness) Report {
+			obs := w.submitted()
+			w.pass(2 * time.Minute)
+			w.sees(obs)
+			return w.explain(obs, func(in *Input) { in.Scope.App.Driver.Overlay.SchedulerName = "volcanoo" })
+		},
 		"gang-is-gathered": func(w *harness) Report {
 			w.says = letsStart()
 			obs := w.submitted()
