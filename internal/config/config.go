@@ -160,7 +160,8 @@ type LeaderElection struct {
 	// LeaseDuration is how long the others wait for a leader that is silent; 4s by default. It is renewed four times as
 	// often.
 	LeaseDuration metav1.Duration `json:"leaseDuration,omitzero"`
-	// RenewDeadline is how long a leader tries to renew the lease before it exits; 2.5s by default.
+	// RenewDeadline is how long a leader that another has replaced tries to lead again before it exits; 2.5s by default. A renewal may take
+	// half of it. One without an answer is repeated for as long as it takes.
 	RenewDeadline metav1.Duration `json:"renewDeadline,omitzero"`
 	// RetryPeriod is how often a replica checks the lease, 100ms by default; it does so in its own cache.
 	RetryPeriod metav1.Duration `json:"retryPeriod,omitzero"`
@@ -195,8 +196,8 @@ func (l LeaderElection) validate() error {
 	if longest := l.RenewPeriod() / 2; retry < minRetry || retry > longest {
 		return fmt.Errorf("leaderElection.retryPeriod: %s: must be between %s and %s, an eighth of leaseDuration", retry, minRetry, longest)
 	}
-	// A leader believes in a renewal that may be one renewal period old, then tries until the deadline, and notices a
-	// retry period later: it has to have stopped before the others follow.
+	// A leader whose API server answers believes in a renewal that may be one renewal period old, then tries until the deadline, and
+	// notices a retry period later: it has to have stopped before the others follow.
 	if longest := lease - l.RenewPeriod() - retry; deadline <= 2*retry || deadline > longest {
 		return fmt.Errorf("leaderElection.renewDeadline: %s: must be more than twice retryPeriod (%s) and at most %s: three quarters of leaseDuration, less retryPeriod", deadline, retry, longest)
 	}

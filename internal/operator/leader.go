@@ -12,6 +12,7 @@ import (
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -112,6 +113,8 @@ type leaseClient struct {
 	// last is the newest version that the API server has answered with, renewed when we asked for it to be ours.
 	last    *coordinationv1.Lease
 	renewed time.Time
+	// unanswered is whether the last renewal failed without an answer about the Lease.
+	unanswered bool
 	// readLive asks for a live read: the API server has refused an update of what we took for the current version.
 	readLive bool
 }
@@ -143,17 +146,38 @@ func (l *leaseClient) Create(ctx context.Context, lease *coordinationv1.Lease, o
 	})
 }
 
-// Update is not sent if it only repeats a renewal that is younger than every. The elector then believes in a renewal
-// that may be older by that much: a leader without API server stops working after at most every + renewDeadline +
-// retryPeriod since the renewal that the others saw, and they wait for leaseDuration since. The configuration is
-// checked for the first being shorter.
+// Update is not sent if it only repeats a renewal that is younger than every. One that failed counts as done until somebody says that the
+// lease is lost: without an API server a leader can do nothing, and nobody else either. If it ended, each upgrade of a control plane would
+// restart the operator, with a back-off that grows and caches that begin anew. What the elector believes may be wrong for that long.
 func (l *leaseClient) Update(ctx context.Context, lease *coordinationv1.Lease, o metav1.UpdateOptions) (*coordinationv1.Lease, error) {
-	if holder(lease) != "" && l.last != nil && holder(lease) == holder(l.last) && l.clock.Since(l.renewed) < l.every {
+	renewal := holder(lease) != "" && l.last != nil && holder(lease) == holder(l.last)
+	if renewal && l.clock.Since(l.renewed) < l.every {
 		return l.last.DeepCopy(), nil
 	}
-	return l.write(ctx, func(ctx context.Context) (*coordinationv1.Lease, error) {
+	written, err := l.write(ctx, func(ctx context.Context) (*coordinationv1.Lease, error) {
 		return l.LeaseInterface.Update(ctx, l.owned(lease), o)
 	})
+	if err != nil && renewal && !l.lost(err) {
+		if !l.unanswered {
+			ctrl.LoggerFrom(ctx).Error(err, "the lease is not renewed; this replica leads until it sees that another one does")
+		}
+		l.unanswered = true
+		return l.last.DeepCopy(), nil
+	}
+	if err == nil && l.unanswered {
+		ctrl.LoggerFrom(ctx).Info("the lease is renewed again")
+	}
+	l.unanswered = false
+	return written, err
+}
+
+// lost is whether a renewal failed because the Lease is another one than we know, or the watch shows that it is held by another replica.
+func (l *leaseClient) lost(err error) bool {
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		return true
+	}
+	seen := l.watched()
+	return seen != nil && !older(seen, l.last) && holder(seen) != holder(l.last)
 }
 
 // owned sets our owner on a Lease without an owner.

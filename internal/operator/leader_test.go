@@ -25,23 +25,23 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/config"
 )
 
-var errDown = errors.New("connection refused")
+var (
+	errDown       = errors.New("connection refused")
+	leaseResource = schema.GroupResource{Resource: "leases"}
+)
 
 // leaseServer is an API server that holds one lease.
 type leaseServer struct {
 	coordinationclient.LeaseInterface
 	lease   *coordinationv1.Lease
 	version int
-	down    bool
+	failure error
 	log     []string
 }
 
 func (s *leaseServer) ask(verb string) error {
 	s.log = append(s.log, verb)
-	if s.down {
-		return errDown
-	}
-	return nil
+	return s.failure
 }
 
 func (s *leaseServer) store(lease *coordinationv1.Lease) *coordinationv1.Lease {
@@ -56,7 +56,7 @@ func (s *leaseServer) Get(_ context.Context, name string, _ metav1.GetOptions) (
 		return nil, err
 	}
 	if s.lease == nil {
-		return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "leases"}, name)
+		return nil, apierrors.NewNotFound(leaseResource, name)
 	}
 	return s.lease.DeepCopy(), nil
 }
@@ -73,7 +73,7 @@ func (s *leaseServer) Update(_ context.Context, lease *coordinationv1.Lease, _ m
 		return nil, err
 	}
 	if lease.ResourceVersion != s.lease.ResourceVersion {
-		return nil, apierrors.NewConflict(schema.GroupResource{Resource: "leases"}, lease.Name, errors.New("changed"))
+		return nil, apierrors.NewConflict(leaseResource, lease.Name, errors.New("changed"))
 	}
 	return s.store(lease), nil
 }
@@ -161,19 +161,69 @@ func TestRenewalsAreRare(t *testing.T) {
 func TestFailedRenewalIsRepeated(t *testing.T) {
 	now := clocktesting.NewFakeClock(time.Unix(0, 0))
 	s, r := leading(t, now)
-	s.down = true
+	s.failure = errDown
 	now.Step(900 * time.Millisecond)
 	r.renew(t, true)
+	expect(t, s, "", "a renewal is young enough")
 	now.Step(100 * time.Millisecond)
-	r.renew(t, false)
-	r.renew(t, false)
-	expect(t, s, "update update", "a renewal that failed is not believed in: the deadline of the elector counts from here")
-	s.down = false
+	r.renew(t, true)
+	now.Step(time.Hour)
+	r.renew(t, true)
+	expect(t, s, "update update", "a renewal that failed is not believed to be stored: the next is sent, too")
+	s.failure = nil
 	if got := r.holder(t); got != "a" {
 		t.Errorf("led by %q", got)
 	}
 	r.renew(t, true)
 	expect(t, s, "get update", "the outcome of the failed one is not known, so that the lease is read")
+}
+
+// A leader ends when it is told that it is none any more, and not because it is told nothing.
+func TestLeaderGoesOnUntilItIsReplaced(t *testing.T) {
+	cases := map[string]struct {
+		reason  string
+		failure error
+		seen    string
+		lost    bool
+	}{
+		"Refused":   {reason: "the API server is down", failure: errDown},
+		"Slow":      {reason: "it does not answer in time", failure: context.DeadlineExceeded},
+		"Starting":  {reason: "one that has just started knows no roles yet", failure: apierrors.NewForbidden(leaseResource, "lock", errors.New("no RBAC policy matched"))},
+		"Busy":      {reason: "it has too much to do", failure: apierrors.NewTooManyRequests("later", 1)},
+		"Own":       {reason: "the watch shows our own renewal", failure: errDown, seen: "a"},
+		"Changed":   {reason: "another has written it", failure: apierrors.NewConflict(leaseResource, "lock", errors.New("changed")), lost: true},
+		"Gone":      {reason: "it was deleted, and another may make it", failure: apierrors.NewNotFound(leaseResource, "lock"), lost: true},
+		"Seen":      {reason: "the watch shows another holder, though renewals have no answer", failure: errDown, seen: "b", lost: true},
+		"GivenBack": {reason: "the watch shows that nobody holds it: others may follow", failure: errDown, seen: "-", lost: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			now := clocktesting.NewFakeClock(time.Unix(0, 0))
+			s, r := leading(t, now)
+			if tc.seen != "" {
+				r.seen = s.lease.DeepCopy()
+				r.seen.ResourceVersion, r.seen.Spec.HolderIdentity = "2", new(strings.Trim(tc.seen, "-"))
+			}
+			s.failure = tc.failure
+			now.Step(time.Second)
+			if err := r.Update(t.Context(), resourcelock.LeaderElectionRecord{HolderIdentity: "a"}); (err != nil) != tc.lost {
+				t.Errorf("%s: %v, want lost: %t", tc.reason, err, tc.lost)
+			}
+		})
+	}
+
+	now := clocktesting.NewFakeClock(time.Unix(0, 0))
+	s, r := leading(t, now)
+	s.failure = errDown
+	if err := r.Update(t.Context(), resourcelock.LeaderElectionRecord{}); !errors.Is(err, errDown) {
+		t.Errorf("a lease that could not be given back: %v", err)
+	}
+	standby := s.replica("b", now)
+	standby.seen = s.lease.DeepCopy()
+	if standby.holder(t) != "a" {
+		t.Error("the standby does not read the watch")
+	}
+	standby.renew(t, false)
 }
 
 func TestStolenLeaseIsNoticed(t *testing.T) {

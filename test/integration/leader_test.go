@@ -6,7 +6,11 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -29,7 +33,7 @@ func leading(l *lab) {
 		Expect(pause(ctx, window)).To(BeTrue())
 		asked := 0
 		for what, n := range l.requests() {
-			if n -= before[what]; n > 0 {
+			if n -= before[what]; n > 0 && !strings.HasPrefix(what, "watch ") { // one that ends is begun again, once in minutes
 				GinkgoWriter.Printf("%d %s\n", n, what)
 				asked += n
 			}
@@ -55,6 +59,47 @@ func leading(l *lab) {
 		publish("leadership", "leadership: leader stopped -> driver by the other: median %d ms, slowest %d ms of %d, after at most %d ms for stopping; leader killed: median %.1f s, slowest %.1f s of %d; leader and standby at rest ask %d requests a minute",
 			median(stopped).Milliseconds(), slices.Max(stopped).Milliseconds(), stops, d.stopping.Milliseconds(), median(killed).Seconds(), slices.Max(killed).Seconds(), kills, asked*int(time.Minute/window))
 	}, NodeTimeout(3*time.Minute))
+
+	It("goes on after an API server that did not answer for longer than its lease", func(ctx SpecContext) {
+		ns := l.namespace(ctx)
+		op, history := l.operator(ns, elected), l.watchDrivers(ctx, ns, nil)
+		DeferCleanup(func() { _ = op.end(syscall.SIGKILL) })
+		Expect(op.start()).To(Succeed())
+		op.says(leads)
+
+		l.freeze(ctx, 8*time.Second) // lease, renewDeadline and a second for each
+		a := sparkPi(ns, "after")
+		Expect(l.client.Create(ctx, a)).To(Succeed())
+		Eventually(ctx, func() []driven { return history.of(a.UID) }, wait).Should(HaveLen(1), op.log.String)
+		Expect(op.end(syscall.SIGTERM)).To(Succeed())
+		Expect(history.violations()).To(BeEmpty())
+	}, NodeTimeout(time.Minute))
+}
+
+// freeze stops the API server for a while: its connections stay open, and nothing is answered.
+func (l *lab) freeze(ctx context.Context, d time.Duration) {
+	GinkgoHelper()
+	server := l.server()
+	Expect(server.Signal(syscall.SIGSTOP)).To(Succeed())
+	defer func() { Expect(server.Signal(syscall.SIGCONT)).To(Succeed()) }()
+	Expect(pause(ctx, d)).To(BeTrue())
+}
+
+// server is the process of the API server, which envtest does not tell: the one that writes our audit log.
+func (l *lab) server() *os.Process {
+	GinkgoHelper()
+	all, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	Expect(err).NotTo(HaveOccurred())
+	for _, path := range all {
+		line, _ := os.ReadFile(path) // it may have ended
+		if pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path))); strings.Contains(string(line), "--audit-log-path="+l.audit) {
+			server, err := os.FindProcess(pid)
+			Expect(err).NotTo(HaveOccurred())
+			return server
+		}
+	}
+	Fail("no process writes " + l.audit)
+	return nil
 }
 
 func median(all []time.Duration) time.Duration { return slices.Sorted(slices.Values(all))[len(all)/2] }
@@ -85,6 +130,7 @@ type duel struct {
 }
 
 const (
+	elected = "leaderElection: {enabled: true, namespace: " + leaseNamespace + "}"
 	leads   = "Successfully acquired lease"
 	watches = "Attempting to acquire leader lease"
 )
@@ -95,7 +141,7 @@ func (l *lab) duel(ctx SpecContext) *duel {
 	ns := l.namespace(ctx)
 	d := &duel{lab: l, namespace: ns, history: l.watchDrivers(ctx, ns, nil)}
 	for _, op := range []**operator{&d.leader, &d.standby} {
-		*op = l.operator(ns, "leaderElection: {enabled: true, namespace: "+leaseNamespace+"}")
+		*op = l.operator(ns, elected)
 		one := *op
 		DeferCleanup(func() { _ = one.end(syscall.SIGKILL) })
 		Expect(one.start()).To(Succeed())
