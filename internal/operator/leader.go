@@ -146,8 +146,8 @@ func (l *leaseClient) Create(ctx context.Context, lease *coordinationv1.Lease, o
 	})
 }
 
-// Update is not sent if it only repeats a renewal that is younger than every. One that failed counts as done until somebody says that the
-// lease is lost: without an API server a leader can do nothing, and nobody else either. If it ended, each upgrade of a control plane would
+// Update is not sent if it only repeats a renewal that is younger than every. One that failed counts as done until the API server or the
+// watch says that the lease is lost: without an API server a leader can write nothing. If it ended, each upgrade of a control plane would
 // restart the operator, with a back-off that grows and caches that begin anew. What the elector believes may be wrong for that long.
 func (l *leaseClient) Update(ctx context.Context, lease *coordinationv1.Lease, o metav1.UpdateOptions) (*coordinationv1.Lease, error) {
 	renewal := holder(lease) != "" && l.last != nil && holder(lease) == holder(l.last)
