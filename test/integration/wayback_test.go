@@ -191,7 +191,7 @@ func (w *wayBack) isHeldByNothing(ctx context.Context, kinds ...schema.GroupVers
 		}
 	}
 	stays := func(r metav1.OwnerReference) bool { _, there := left[r.UID]; return there }
-	for range left { // owners of owners
+	for range len(left) { // owners of owners; a range over the map itself ends early when it shrinks
 		for uid, o := range left {
 			Expect(o.GetFinalizers()).To(BeEmpty(), "%s %s", o.GetKind(), o.GetName())
 			if owners := o.GetOwnerReferences(); len(owners) > 0 && !slices.ContainsFunc(owners, stays) {
