@@ -129,6 +129,11 @@ func (l *leaseClient) Get(ctx context.Context, name string, o metav1.GetOptions)
 	if lease := l.watched(); lease != nil && !l.readLive && (l.last == nil || !older(lease, l.last)) {
 		return lease.DeepCopy(), nil
 	}
+	return l.read(ctx, name, o)
+}
+
+// read reads the Lease from the API server.
+func (l *leaseClient) read(ctx context.Context, name string, o metav1.GetOptions) (*coordinationv1.Lease, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.patience)
 	defer cancel()
 	lease, err := l.LeaseInterface.Get(ctx, name, o)
@@ -148,7 +153,7 @@ func (l *leaseClient) Create(ctx context.Context, lease *coordinationv1.Lease, o
 
 // Update is not sent if it only repeats a renewal that is younger than every. One that failed counts as done until the API server or the
 // watch says that the lease is lost: without an API server a leader can write nothing. If it ended, each upgrade of a control plane would
-// restart the operator, with a back-off that grows and caches that begin anew. What the elector believes may be wrong for that long.
+// restart the operator, which would lose its caches and wait for its back-off. What the elector believes may be wrong for that long.
 func (l *leaseClient) Update(ctx context.Context, lease *coordinationv1.Lease, o metav1.UpdateOptions) (*coordinationv1.Lease, error) {
 	renewal := holder(lease) != "" && l.last != nil && holder(lease) == holder(l.last)
 	if renewal && l.clock.Since(l.renewed) < l.every {
@@ -157,9 +162,9 @@ func (l *leaseClient) Update(ctx context.Context, lease *coordinationv1.Lease, o
 	written, err := l.write(ctx, func(ctx context.Context) (*coordinationv1.Lease, error) {
 		return l.LeaseInterface.Update(ctx, l.owned(lease), o)
 	})
-	if err != nil && renewal && !l.lost(err) {
+	if err != nil && renewal && !l.lost(ctx, err) {
 		if !l.unanswered {
-			ctrl.LoggerFrom(ctx).Error(err, "the lease is not renewed; this replica leads until it sees that another one does")
+			ctrl.LoggerFrom(ctx).Info("the lease is not renewed; this replica leads until it sees that another one does", "error", err.Error())
 		}
 		l.unanswered = true
 		return l.last.DeepCopy(), nil
@@ -171,13 +176,14 @@ func (l *leaseClient) Update(ctx context.Context, lease *coordinationv1.Lease, o
 	return written, err
 }
 
-// lost is whether a renewal failed because the Lease is another one than we know, or the watch shows that it is held by another replica.
-func (l *leaseClient) lost(err error) bool {
-	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-		return true
+// lost is whether a renewal of ours failed because the Lease is gone or is held by another replica. A conflict alone does not say so: a
+// slow API server may have stored a renewal without telling.
+func (l *leaseClient) lost(ctx context.Context, err error) bool {
+	us, seen := holder(l.last), l.watched()
+	if apierrors.IsConflict(err) {
+		seen, err = l.read(ctx, l.last.Name, metav1.GetOptions{})
 	}
-	seen := l.watched()
-	return seen != nil && !older(seen, l.last) && holder(seen) != holder(l.last)
+	return apierrors.IsNotFound(err) || seen != nil && !older(seen, l.last) && holder(seen) != us
 }
 
 // owned sets our owner on a Lease without an owner.
