@@ -241,11 +241,16 @@ func (w Writer) DeleteApplication(ctx context.Context, app client.Object) lifecy
 	return resultOf(lifecycle.DeleteApplication, w.Client.Delete(ctx, app, precondition, client.PropagationPolicy(metav1.DeletePropagationBackground)))
 }
 
-// RemoveFinalizer removes a finalizer of the application if it still is as it was read.
+// RemoveFinalizer removes a finalizer of the application if it still is as it was read. The others come from a live read: the cache keeps the first few.
 func (w Writer) RemoveFinalizer(ctx context.Context, app client.Object, finalizer string) lifecycle.Result {
-	next := app.DeepCopyObject().(client.Object)
-	next.SetFinalizers(slices.DeleteFunc(slices.Clone(app.GetFinalizers()), func(f string) bool { return f == finalizer }))
-	patch := client.MergeFromWithOptions(app, client.MergeFromWithOptimisticLock{})
+	found, err := w.Existing(ctx, app)
+	if err != nil || found == nil || found.GetUID() != app.GetUID() {
+		return resultOf(lifecycle.RemoveFinalizer, err)
+	}
+	found.SetResourceVersion(app.GetResourceVersion())
+	next := found.DeepCopyObject().(client.Object)
+	next.SetFinalizers(slices.DeleteFunc(next.GetFinalizers(), func(f string) bool { return f == finalizer }))
+	patch := client.MergeFromWithOptions(found, client.MergeFromWithOptimisticLock{})
 	return resultOf(lifecycle.RemoveFinalizer, client.IgnoreNotFound(w.Client.Patch(ctx, next, patch)))
 }
 

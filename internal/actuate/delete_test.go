@@ -5,6 +5,8 @@ package actuate
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -112,6 +114,27 @@ func TestDeleteResourcesTrouble(t *testing.T) {
 	w.Client = interceptor.NewClient(s, interceptor.Funcs{Delete: func(context.Context, client.WithWatch, client.Object, ...client.DeleteOption) error { return forbidden }})
 	if got := w.DeleteResources(t.Context(), "jobs", owner); got.Class != lifecycle.ClassOperatorForbidden {
 		t.Errorf("result %+v, want the operator's rights", got)
+	}
+}
+
+// The cache keeps 16 finalizers of an object. Those behind are somebody's, too.
+func TestRemoveFinalizerKeepsThoseThatAreNotCached(t *testing.T) {
+	live := &corev1.ConfigMap{ObjectMeta: metaOf("pi")}
+	for i := range 20 {
+		live.Finalizers = append(live.Finalizers, fmt.Sprintf("example.com/%d", i))
+	}
+	s := newServer(live)
+	cached := stored(t, s, &corev1.ConfigMap{ObjectMeta: metaOf("pi")})
+	cached.SetFinalizers(cached.GetFinalizers()[:16])
+	if got := s.writer().RemoveFinalizer(t.Context(), cached, "example.com/3"); got.Class != lifecycle.ClassDone {
+		t.Errorf("result %+v", got)
+	}
+	left := stored(t, s, &corev1.ConfigMap{ObjectMeta: metaOf("pi")})
+	if diff := cmp.Diff(slices.Delete(slices.Clone(live.Finalizers), 3, 4), left.GetFinalizers()); diff != "" {
+		t.Errorf("finalizers (-want +got):\n%s", diff)
+	}
+	if got := s.writer().RemoveFinalizer(t.Context(), cached, "example.com/4"); got.Class != lifecycle.ClassTransient {
+		t.Errorf("result %+v for an object that has changed since, want another look", got)
 	}
 }
 
