@@ -135,7 +135,7 @@ func Desired(o *v1beta2.SparkApplication, rec lifecycle.Record) lifecycle.Applic
 	hash, placement := rec.SpecHash, lifecycle.Placement{Rest: rec.Placement.Rest, Made: hashOf(placementOf(&o.Spec.Executor))}
 	if hash == "" || placement.Rest == "" || rec.Generation != o.Generation {
 		rest := RestartHash(o)
-		if hash == "" || rec.Generation != o.Generation && rest != placement.Rest {
+		if hash == "" || rec.Generation != o.Generation && rest != placement.Rest && firstRestartHash(o) != placement.Rest {
 			hash = SpecHash(o)
 		}
 		placement.Rest = rest
@@ -229,15 +229,21 @@ func placementOf(e *v1beta2.ExecutorSpec) placement {
 // of executors. SpecHash itself has it, since it must stay what it was.
 func RestartHash(o *v1beta2.SparkApplication) string {
 	rest := *o
-	e := &rest.Spec.Executor
-	e.NodeSelector, e.Affinity, e.Tolerations, e.PriorityClassName = nil, nil, nil, nil
-	if e.Template != nil {
-		t := e.Template.DeepCopy()
+	if t := o.Spec.Executor.Template; t != nil {
+		t = t.DeepCopy()
 		t.Labels, t.Annotations = nil, nil
 		t.Spec.NodeSelector, t.Spec.Affinity, t.Spec.Tolerations = nil, nil, nil
 		t.Spec.TopologySpreadConstraints, t.Spec.PriorityClassName = nil, ""
-		e.Template = t
+		rest.Spec.Executor.Template = t
 	}
+	return firstRestartHash(&rest)
+}
+
+// firstRestartHash is what RestartHash was when it left nothing out of templates: statuses may still have it.
+func firstRestartHash(o *v1beta2.SparkApplication) string {
+	rest := *o
+	e := &rest.Spec.Executor
+	e.NodeSelector, e.Affinity, e.Tolerations, e.PriorityClassName = nil, nil, nil, nil
 	return SpecHash(&rest)
 }
 

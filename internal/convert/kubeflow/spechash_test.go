@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
@@ -186,6 +187,37 @@ func TestRestartHash(t *testing.T) {
 			}
 			if edited := hashOf(placementOf(&o.Spec.Executor)) != placed; edited == tc.runs {
 				t.Errorf("%s: reaches a running driver: %t", tc.reason, edited)
+			}
+		})
+	}
+}
+
+// A status may have the restart hash of a release that left nothing out of templates. Whoever edited the placement then must not be run again by an
+// edit of something else.
+func TestFirstRestartHashIsTaken(t *testing.T) {
+	o := testutil.Pi(func(o *v1beta2.SparkApplication) {
+		o.Generation = 3
+		o.Spec.Executor.NodeSelector = props{"pool": "spot"}
+		o.Spec.Executor.Template = &corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: props{"team": "a"}}}
+	})
+	const first = "5cb1a3f6e2611ef4" // what commit 965efa75 made of it
+	record := lifecycle.Record{Generation: 2, SpecHash: "of the spec before the placement was edited", Placement: lifecycle.Placement{Rest: first}}
+	edits := map[string]struct {
+		reason string
+		edit   func(*v1beta2.SparkApplication)
+		runs   bool
+	}{
+		"None":     {"the release alone is another", func(*v1beta2.SparkApplication) {}, false},
+		"Retained": {"it acts on what runs as it is", func(o *v1beta2.SparkApplication) { o.Spec.TimeToLiveSeconds = new(int64(60)) }, false},
+		"Image":    {"what runs is another program", func(o *v1beta2.SparkApplication) { o.Spec.Image = new("spark:other") }, true},
+	}
+	for name, tc := range edits {
+		t.Run(name, func(t *testing.T) {
+			edited := o.DeepCopy()
+			tc.edit(edited)
+			got := Desired(edited, record)
+			if runs := got.SpecHash != record.SpecHash; runs != tc.runs || got.Placement.Rest != RestartHash(edited) {
+				t.Errorf("%s: runs again: %t; %+v", tc.reason, runs, got.Placement)
 			}
 		})
 	}
