@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command crd makes the generated CustomResourceDefinitions small.
+// Command crd makes the generated CustomResourceDefinitions small, and every version of them keep what the others have.
 //
 //	go run ./hack/crd FILE...
 //
@@ -60,6 +60,7 @@ func shrink(crd []byte) ([]byte, error) {
 		return nil, fmt.Errorf("read yaml: %w", err)
 	}
 	walk(doc)
+	keep(doc)
 	out, err := yaml.Marshal(doc)
 	if err != nil {
 		return nil, fmt.Errorf("write yaml: %w", err)
@@ -75,8 +76,10 @@ func walk(node any) {
 			trim(node)
 			return
 		}
-		for _, child := range node {
-			walk(child)
+		for name, child := range node {
+			if _, root := node["spec"]; name != "status" || !root { // keep marks a status
+				walk(child)
+			}
 		}
 		if items, ok := node["items"].(map[string]any); ok && items[preserve] == true {
 			delete(items, "description") // the core type's, while the list has our own

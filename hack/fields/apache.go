@@ -21,7 +21,7 @@ import (
 const apacheHead = `
 ## Fields of SparkApplication (spark.apache.org/v1)
 
-The kind is [off by default](migrate-from-apache.md). ` + "`v1beta1`" + ` has fewer fields, and is read as ` + "`v1`" + `. An edit acts *live*, or holds from the *next attempt* on: as in Apache's
+The kind is [off by default](migrate-from-apache.md). ` + "`v1beta1`" + ` offers fewer fields, keeps the others, and is read as ` + "`v1`" + `. An edit acts *live*, or holds from the *next attempt* on: as in Apache's
 operator, no edit restarts what runs.
 
 | Field of ` + "`spec`" + ` | Type | Description | Effect | Edit |

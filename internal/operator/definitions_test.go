@@ -72,25 +72,46 @@ func servedBy(t *testing.T, change func(status map[string]any)) schemas {
 	return schemas{"apis/" + v1beta2.GroupVersion.String(): string(all)}
 }
 
-func TestDefinitions(t *testing.T) {
-	without := func(fields ...string) func(map[string]any) {
-		return func(status map[string]any) { unstructured.RemoveNestedField(status, fields...) }
+// olderRelease makes the definitions those of a release that kept only the fields that it knew, and lacked one.
+func olderRelease(fields ...string) func(map[string]any) {
+	return func(status map[string]any) {
+		unstructured.RemoveNestedField(status, fields...)
+		closed(status)
 	}
+}
+
+func closed(node any) {
+	switch node := node.(type) {
+	case map[string]any:
+		delete(node, "x-kubernetes-preserve-unknown-fields")
+		for _, child := range node {
+			closed(child)
+		}
+	case []any:
+		for _, child := range node {
+			closed(child)
+		}
+	}
+}
+
+func TestDefinitions(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		served schemas
 		says   []string // "" for nothing
 	}{
 		"Current": {reason: "the one of this release", served: servedBy(t, func(map[string]any) {})},
-		"Older":   {reason: "a field that was added since", served: servedBy(t, without("properties", "specHash")), says: []string{"SparkApplication lacks status.specHash; the API server drops"}},
-		"Inner":   {reason: "a field of a list", served: servedBy(t, without("properties", "attempts", "items", "properties", "attempt")), says: []string{"status.attempts[].attempt;"}},
+		"Older":   {reason: "a field that was added since", served: servedBy(t, olderRelease("properties", "specHash")), says: []string{"SparkApplication lacks status.specHash; the API server drops"}},
+		"Inner":   {reason: "a field of a list", served: servedBy(t, olderRelease("properties", "attempts", "items", "properties", "attempt")), says: []string{"status.attempts[].attempt;"}},
 		"Kubeflow": {reason: "the most that is lacking is counted", served: servedBy(t, func(status map[string]any) {
+			closed(status)
 			status["properties"] = map[string]any{"applicationState": map[string]any{"x-kubernetes-preserve-unknown-fields": true}}
 		}), says: []string{"more fields"}},
 		"Open": {reason: "everything is kept", served: servedBy(t, func(status map[string]any) {
 			delete(status, "properties")
 			status["x-kubernetes-preserve-unknown-fields"] = true
 		})},
+		"Kept":   {reason: "a field that the schema does not name is kept, too", served: servedBy(t, func(status map[string]any) { unstructured.RemoveNestedField(status, "properties", "specHash") })},
 		"None":   {reason: "it is not installed; others say so", served: schemas{}},
 		"Absent": {reason: "an API server that does not answer is no reason for an event", served: nil},
 	}
@@ -139,7 +160,7 @@ func TestDefinitionsUpdated(t *testing.T) {
 	}
 	var logged strings.Builder
 	d := &definitions{log: funcr.New(func(_, line string) { logged.WriteString(line + "\n") }, funcr.Options{}), scheme: scheme, versions: []schema.GroupVersion{v1beta2.GroupVersion}}
-	d.served = servedBy(t, func(status map[string]any) { unstructured.RemoveNestedField(status, "properties", "cause") })
+	d.served = servedBy(t, olderRelease("properties", "cause"))
 	d.look()
 	d.served = servedBy(t, func(map[string]any) {})
 	d.look()

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+// The API server decodes what is stored into the version of a request, drops what that version's schema lacks, and stores the rest. So a client that
+// writes an older version, or one that writes while an older release's definitions are installed, would delete what the operator has recorded.
+
+// keep makes every version keep what the stored one has: fields of the spec by their names, so that a misspelled one is still refused, and of the status
+// all, so that a release also keeps what a newer one has recorded.
+func keep(doc map[string]any) {
+	var stored map[string]any
+	versions := versionsOf(doc)
+	for _, v := range versions {
+		if v["storage"] == true {
+			stored = schemaOf(v)
+		}
+	}
+	for _, v := range versions {
+		schema := schemaOf(v)
+		if v["storage"] != true {
+			complete(schema, stored)
+		}
+		preserveAll(property(schema, "status"))
+	}
+}
+
+func versionsOf(doc map[string]any) []map[string]any {
+	spec, _ := doc["spec"].(map[string]any)
+	all, _ := spec["versions"].([]any)
+	var versions []map[string]any
+	for _, v := range all {
+		if v, ok := v.(map[string]any); ok {
+			versions = append(versions, v)
+		}
+	}
+	return versions
+}
+
+func schemaOf(version map[string]any) map[string]any {
+	schema, _ := version["schema"].(map[string]any)
+	schema, _ = schema["openAPIV3Schema"].(map[string]any)
+	return schema
+}
+
+func property(schema map[string]any, name string) map[string]any {
+	properties, _ := schema["properties"].(map[string]any)
+	p, _ := properties[name].(map[string]any)
+	return p
+}
+
+// complete adds the properties of the stored version that a schema lacks, without descriptions and defaults: they are kept, and not offered. Values that
+// the stored version may have are valid in the other, too, or else each write of such an object is refused.
+func complete(schema, stored map[string]any) {
+	if values, ok := stored["enum"]; ok {
+		schema["enum"] = values
+	}
+	theirs, _ := stored["properties"].(map[string]any)
+	if properties, ok := schema["properties"].(map[string]any); ok {
+		for name, p := range theirs {
+			if inner, found := properties[name].(map[string]any); found {
+				complete(inner, p.(map[string]any))
+				continue
+			}
+			properties[name] = undescribed(p)
+		}
+	}
+	for _, key := range []string{"items", "additionalProperties"} {
+		inner, ok := schema[key].(map[string]any)
+		values, found := stored[key].(map[string]any)
+		if ok && found {
+			complete(inner, values)
+		}
+	}
+}
+
+// undescribed returns a copy of a schema without descriptions and defaults.
+func undescribed(node any) any {
+	switch node := node.(type) {
+	case map[string]any:
+		out := map[string]any{}
+		for key, child := range node {
+			if _, text := child.(string); key != "description" || !text {
+				out[key] = undescribed(child)
+			}
+		}
+		if _, typed := node["type"].(string); typed {
+			delete(out, "default")
+		}
+		return out
+	case []any:
+		out := make([]any, 0, len(node))
+		for _, child := range node {
+			out = append(out, undescribed(child))
+		}
+		return out
+	default:
+		return node
+	}
+}
+
+// preserveAll marks a schema and those within it that have properties.
+func preserveAll(schema map[string]any) {
+	properties, ok := schema["properties"].(map[string]any)
+	if ok {
+		schema[preserve] = true
+	}
+	for _, p := range properties {
+		preserveAll(p.(map[string]any))
+	}
+	for _, key := range []string{"items", "additionalProperties"} {
+		if inner, ok := schema[key].(map[string]any); ok {
+			preserveAll(inner)
+		}
+	}
+}
