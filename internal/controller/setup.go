@@ -153,7 +153,7 @@ func newProbe(s *operator.Shared) (*sentinel.Probe, error) {
 	writer := operator.CountWrites(client.WithFieldOwner(s.Manager.GetClient(), actuate.FieldOwner), s.Metrics, now, s.Manager.GetScheme())
 	p := &sentinel.Probe{
 		Cache: s.Manager.GetCache(), Writer: actuate.Writer{Client: writer}, Clock: now, Log: s.Manager.GetLogger().WithName("sentinels"),
-		Period: s.Config.Apache.SentinelPeriod.Duration, Label: apachev1.LabelSentinel, Conf: apache.SparkConf, Watches: s.Namespaces.Watches,
+		Period: s.Config.Apache.SentinelPeriod.Duration, Label: apachev1.LabelSentinel, Sentinel: apache.Sentinel, Conf: apache.SparkConf, Watches: s.Namespaces.Watches,
 	}
 	if err := s.Manager.AddHealthzCheck("sentinels", p.Check); err != nil {
 		return nil, fmt.Errorf("add health check of sentinels: %w", err)

@@ -180,7 +180,7 @@ const (
 // Decide says what to do about an application. It is total: every record and observation has an answer, and every
 // state that is not final has a timer.
 func Decide(app Application, rec Record, obs Observation, admission scheduler.Admission, env Env) Plan {
-	if app.ManagedBy != "" {
+	if app.LeftAlone() {
 		return leaveAlone(app, rec)
 	}
 	obs.Driver = obs.Driver.upToDate(rec)
@@ -258,6 +258,9 @@ func swept(p Plan, strays []Driver) Plan {
 	p.Actions = append(all, p.Actions...)
 	return p
 }
+
+// LeftAlone reports whether another controller runs the application. Once it is deleted, nobody else removes this family's finalizer.
+func (a Application) LeftAlone() bool { return a.ManagedBy != "" && !(a.Deleting && a.Finalizer) }
 
 // leaveAlone is the plan for an application that another controller runs. What it has written is not touched.
 func leaveAlone(app Application, rec Record) Plan {

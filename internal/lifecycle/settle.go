@@ -60,7 +60,7 @@ const (
 // Settle says what is true after the actions of a plan, also when one was refused. Results are given in the order of
 // the plan's actions; actions after the first refusal of one that is not optional were not tried and have none.
 func Settle(p Plan, results []Result, env Env) Outcome {
-	if p.App.ManagedBy != "" {
+	if p.App.LeftAlone() {
 		p.Record.DriverName = p.App.DriverName // no status is without one
 		return Outcome{Record: p.Record, Conditions: []Condition{admitted(p.Record, p)}, Reservation: ReservationDropped}
 	}

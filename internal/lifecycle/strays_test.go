@@ -52,6 +52,34 @@ func TestStrays(t *testing.T) {
 	}
 }
 
+// The finalizer of a previous operator is this family's, so that nobody else removes it, and the namespace would be deleted for ever.
+func TestLeftAloneIsDeletableWithTheFinalizer(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason    string
+		finalizer bool
+		result    Class
+		actions   []Action
+		fails     bool
+	}{
+		"Finalizer": {reason: "fault 5: a sentinel that Apache's operator has seen", finalizer: true, result: ClassDone, actions: []Action{{Kind: RemoveFinalizer}}},
+		"Trouble":   {reason: "fault 5: it is tried again", finalizer: true, result: ClassTransient, actions: []Action{{Kind: RemoveFinalizer}}, fails: true},
+		"None":      {reason: "the garbage collector takes it"},
+	} {
+		app := with(func(a *Application) { a.ManagedBy, a.Deleting, a.Finalizer = "true", true, tc.finalizer })
+		p := Decide(app, Record{}, Observation{Driver: absent}, scheduler.Admission{}, Env{Now: later})
+		if diff := cmp.Diff(tc.actions, p.Actions); diff != "" {
+			t.Errorf("%s: %s (-want +got):\n%s", name, tc.reason, diff)
+		}
+		var results []Result
+		for _, a := range p.Actions {
+			results = append(results, Result{Kind: a.Kind, Class: tc.result})
+		}
+		if out := Settle(p, results, Env{Now: later}); (out.Err != nil) != tc.fails || out.Record.State != New {
+			t.Errorf("%s: %s: %v, state %q", name, tc.reason, out.Err, out.Record.State)
+		}
+	}
+}
+
 // What Kubeflow's operator created suspended has never run.
 func TestTakenOverSuspensionResumesAsTheFirstAttempt(t *testing.T) {
 	rec := Record{State: Suspended, Attempt: 1}

@@ -173,7 +173,7 @@ func (e *Engine[T]) load(ctx context.Context, req reconcile.Request) (s *scope[T
 	now := e.Clock.Now()
 	record := e.Kind.FromStatus(obj)
 	desired := resolve.Rest(e.Kind, obj, record, e.operator(), now)
-	if desired.ManagedBy != "" && record.State != lifecycle.New {
+	if desired.LeftAlone() && record.State != lifecycle.New {
 		return nil, 0, nil // the status is another controller's
 	}
 	if after, rests := lifecycle.NothingDue(desired, record, lifecycle.Env{Now: now, Periods: e.Periods}); rests {

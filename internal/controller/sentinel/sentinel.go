@@ -50,9 +50,10 @@ type Probe struct {
 	Log    logr.Logger
 	// Period is the time between two edits; 0 is usualPeriod.
 	Period time.Duration
-	// Label is "true" on a sentinel, and Conf returns the Spark properties of an object.
-	Label string
-	Conf  func(metav1.Object) map[string]string
+	// Label is on all sentinels, Sentinel reports whether an object is one, and Conf returns its Spark properties.
+	Label    string
+	Sentinel func(metav1.Object) bool
+	Conf     func(metav1.Object) map[string]string
 	// Watches reports whether a namespace is watched. What is not is not known.
 	Watches func(namespace string) bool
 
@@ -197,7 +198,7 @@ func (p *Probe) oldest(ctx context.Context) ([]client.Object, error) {
 
 // is reports whether an object is a sentinel that can be edited.
 func (p *Probe) is(o client.Object) bool {
-	return strings.EqualFold(o.GetLabels()[p.Label], "true") && o.GetDeletionTimestamp().IsZero()
+	return p.Sentinel(o) && o.GetDeletionTimestamp().IsZero()
 }
 
 // sentinels are those of a kind in the cache. One whose spec is too large for the cache is left out: its number is not known.

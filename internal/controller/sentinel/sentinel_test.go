@@ -64,7 +64,7 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 	}).Build()
 	w.Probe = &Probe{
 		Cache: fake.NewClientBuilder().WithScheme(scheme).Build(), Writer: actuate.Writer{Client: w.server}, Clock: w.clock, Log: logr.Discard(),
-		Label: v1.LabelSentinel, Conf: apache.SparkConf, Watches: func(namespace string) bool { return !w.stopped[namespace] },
+		Label: v1.LabelSentinel, Sentinel: apache.Sentinel, Conf: apache.SparkConf, Watches: func(namespace string) bool { return !w.stopped[namespace] },
 	}
 	w.Add(&v1.SparkApplicationList{})
 	w.Add(&v1.SparkClusterList{})

@@ -50,7 +50,7 @@ func (Clusters) Family() lifecycle.Family { return ClusterFamily }
 // built with those.
 func (Clusters) Load(o *v1.SparkCluster, apply func(spark.Application) spark.Application, check func(spark.Standalone) []*spark.ConfError) standalone.Loaded {
 	c := standalone.Loaded{
-		Record: ClusterRecord(o), Defaults: clusterDefaults(o, apply), Objections: clusterProblems(o), Suspend: o.Spec.Suspend, Probe: clusterProbe(o),
+		Record: ClusterRecord(o), Defaults: clusterDefaults(o, apply), Objections: clusterProblems(o), Suspend: o.Spec.Suspend, Probe: Sentinel(o),
 		QueuedAt: clusterQueuedAt(o), Master: masterName(o.Name), Workers: workerName(o.Name),
 	}
 	if c.Built = clusterBuilt(o, c.Defaults); len(c.Objections) == 0 && check != nil {
@@ -65,11 +65,6 @@ func (Clusters) State(o *v1.SparkCluster) (word, message string) {
 		return string(s.CurrentStateSummary), s.Message
 	}
 	return "", ""
-}
-
-// clusterProbe reports whether the object is the health probe of a previous operator.
-func clusterProbe(o *v1.SparkCluster) bool {
-	return strings.EqualFold(o.Labels[v1.LabelSentinel], "true")
 }
 
 // Desired returns what standalone.Decide needs to know of the object itself and of its scheduler's plugin, and the objects that it is to have, on

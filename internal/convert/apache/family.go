@@ -102,17 +102,30 @@ func (SparkApplications) Desired(o *v1.SparkApplication, _ lifecycle.Record) lif
 	}
 }
 
-// probe names the health probe, if the application is a sentinel, which is edited to see whether the operator sees it.
+// Sentinel reports whether an object of the family is a health probe, which is edited to see whether the operator sees it. What was run before it
+// got the label is none: its end has to be seen.
+func Sentinel(o metav1.Object) bool {
+	known := false
+	switch o := o.(type) {
+	case *v1.SparkApplication:
+		known = o.Status.CurrentState != nil || o.Status.Details != nil
+	case *v1.SparkCluster:
+		known = o.Status.CurrentState != nil
+	}
+	return !known && strings.EqualFold(o.GetLabels()[v1.LabelSentinel], "true")
+}
+
+// probe names the health probe, if the application is one.
 func probe(o *v1.SparkApplication) string {
-	if value := o.Labels[v1.LabelSentinel]; strings.EqualFold(value, "true") {
-		return value
+	if Sentinel(o) {
+		return o.Labels[v1.LabelSentinel]
 	}
 	return ""
 }
 
 // ToStatus returns a copy of the object with the status for the outcome; changed is false if it has that already. A sentinel has none.
 func (k SparkApplications) ToStatus(o *v1.SparkApplication, outcome lifecycle.Outcome, now time.Time) (next *v1.SparkApplication, changed bool) {
-	if probe(o) != "" {
+	if Sentinel(o) {
 		return o, false
 	}
 	status := k.toStatus(o, outcome, now)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
@@ -55,6 +56,31 @@ func TestSentinelHasNoStatus(t *testing.T) {
 		o.Labels = map[string]string{v1.LabelSentinel: tc.label}
 		if _, changed := (SparkApplications{}).ToStatus(o, left, time.Unix(0, 0)); changed != tc.want {
 			t.Errorf("%s: %s: changed: %v", name, tc.reason, changed)
+		}
+	}
+}
+
+// What has a status is run, or was: its end has to be seen.
+func TestSentinelIsWhatHasNoStatus(t *testing.T) {
+	labels := map[string]string{v1.LabelSentinel: "true"}
+	app := func(s v1.SparkApplicationStatus) *v1.SparkApplication {
+		return &v1.SparkApplication{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Status: s}
+	}
+	for name, tc := range map[string]struct {
+		reason string
+		object metav1.Object
+		want   bool
+	}{
+		"New":            {reason: "nothing runs of it", object: app(v1.SparkApplicationStatus{}), want: true},
+		"Conditions":     {reason: "what others say of it is no run", object: app(v1.SparkApplicationStatus{Conditions: []metav1.Condition{{Type: "Seen"}}}), want: true},
+		"Held":           {reason: "fault 5: it is known, though suspended", object: app(v1.SparkApplicationStatus{Details: &v1.Details{}})},
+		"TakenOver":      {reason: "fault 5: Apache's operator has started it", object: app(v1.SparkApplicationStatus{CurrentState: &v1.ApplicationState{}})},
+		"Cluster":        {reason: "nothing runs of it", object: &v1.SparkCluster{ObjectMeta: metav1.ObjectMeta{Labels: labels}}, want: true},
+		"RunningCluster": {reason: "fault 5: its parts are kept up", object: &v1.SparkCluster{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Status: v1.SparkClusterStatus{CurrentState: &v1.ClusterState{}}}},
+		"Unlabeled":      {reason: "an application", object: &v1.SparkApplication{}},
+	} {
+		if got := Sentinel(tc.object); got != tc.want {
+			t.Errorf("%s: %s: %v", name, tc.reason, got)
 		}
 	}
 }
