@@ -182,10 +182,12 @@ func evicted(s *v1.SparkApplicationStatus) bool {
 // end is the way of an attempt that has ended: to its end, and from there to the next attempt or to the end of the application.
 func (w *walk) end() {
 	r := &w.out.Record
-	if shownNext(&w.o.Status, r) || terminated(w.at) && !r.State.Final() {
+	next := shownNext(&w.o.Status, r)
+	if (next || terminated(w.at)) && !r.State.Final() {
 		return
 	}
-	if (w.at == v1.StateSubmitted || w.at == v1.StateScheduledToRestart) && r.Current() != nil {
+	// An edit may end an application whose next attempt is shown already: its end is that of the attempt before.
+	if !next && (w.at == v1.StateSubmitted || w.at == v1.StateScheduledToRestart) && r.Current() != nil {
 		w.to(step{state: v1.StateDriverRequested, message: saysRequested}) // it came and went between two reconciliations
 	}
 	if !stopping(w.at) && !terminated(w.at) {

@@ -43,6 +43,33 @@ func (w *world) expect(states string) {
 	}
 }
 
+// An edit may take away the attempt that an application waits for: it ends as the one before it did, and tools see that.
+func TestEditWhileTheNextAttemptWaits(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason, ends string
+		policy       v1.RestartPolicy
+		edit         string
+	}{
+		"Never":     {reason: "fault 3: the failure is the last", policy: v1.RestartOnFailure, ends: "failed", edit: `"restartPolicy":"Never"`},
+		"Fewer":     {reason: "fault 3: no restart is left", policy: v1.RestartOnFailure, ends: "failed", edit: `"maxRestartAttempts":0`},
+		"Completed": {reason: "fault 3: so is a success", policy: v1.RestartAlways, ends: "succeeded", edit: `"restartPolicy":"OnFailure"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, own(func(s *v1.SparkApplicationSpec) {
+				restarting(s)
+				s.ApplicationTolerations.RestartConfig.RestartPolicy, s.ApplicationTolerations.RestartConfig.RestartBackoffMillis = tc.policy, new(int64(60000))
+			}))
+			w.pass(time.Second)
+			w.play(driverIs(tc.ends))
+			w.pass(2 * time.Second)
+			w.play(recordedStep{Do: "patch", Object: []byte(`{"metadata":{"generation":2},"spec":{"applicationTolerations":{"restartConfig":{` + tc.edit + `}}}}`)})
+			w.pass(time.Minute)
+			end := map[string]string{"failed": "Failed", "succeeded": "Succeeded"}[tc.ends]
+			w.expect("Submitted DriverRequested " + end + " ScheduledToRestart " + end + " ResourceReleased")
+		})
+	}
+}
+
 // A driver that was stopped is not kept, whatever the policy says: its pod is gone. The wait before the next attempt is exact.
 func TestStoppedDriverIsNotKept(t *testing.T) {
 	w := newWorld(t, own(func(s *v1.SparkApplicationSpec) {
