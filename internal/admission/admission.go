@@ -155,7 +155,7 @@ func (c Checked) request(annotations map[string]string) scheduler.SelectionReque
 	r := c.Record
 	unserved := r.State.Starting() && r.Scheduling.HeldAttempt == 0 &&
 		(r.Cause.Reason == scheduler.ReasonSchedulerUnknown || r.Cause.Reason == scheduler.ReasonSchedulerDisabled)
-	if r.Scheduling.Scheduler != "" && r.SpecHash == c.Desired.SpecHash && !unserved {
+	if r.Scheduling.Scheduler != "" && r.SameSpec(c.Desired) && !unserved {
 		recorded := r.Scheduling.Choice
 		recorded.Group = ""
 		w.Recorded = &recorded

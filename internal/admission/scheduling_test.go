@@ -266,8 +266,14 @@ func TestRecordedChoice(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		record lifecycle.Record
+		app    lifecycle.Application
 		want   *scheduler.Choice
 	}{
+		"EditedWithoutHash": {reason: "fault 4: the queue may be corrected", record: lifecycle.Record{State: lifecycle.Queued, Generation: 1, Scheduling: made}, app: lifecycle.Application{Generation: 2}},
+		"WaitsWithoutHash":  {reason: "a restart of the operator is no edit", record: lifecycle.Record{State: lifecycle.Queued, Generation: 2, Scheduling: made}, app: lifecycle.Application{Generation: 2}, want: stays},
+		"RunsWithoutHash":   {reason: "an edit is for the next attempt", record: lifecycle.Record{State: lifecycle.Running, Generation: 1, Scheduling: made}, app: lifecycle.Application{Generation: 2}, want: stays},
+		"OtherEdit":         {reason: "nothing that an attempt is made of", record: lifecycle.Record{State: lifecycle.Queued, Generation: 1, SpecHash: "a", Scheduling: made}, app: lifecycle.Application{Generation: 2, SpecHash: "a"}, want: stays},
+
 		"Nothing":  {reason: "the first look", record: lifecycle.Record{State: lifecycle.New}},
 		"Waits":    {reason: "it waits for its scheduler", record: lifecycle.Record{State: lifecycle.Queued, Scheduling: made, Cause: lifecycle.Cause{Reason: "WaitingForQuota"}}, want: stays},
 		"Edited":   {reason: "the spec says otherwise now", record: lifecycle.Record{State: lifecycle.Queued, SpecHash: "previous", Scheduling: made}},
@@ -278,7 +284,7 @@ func TestRecordedChoice(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			c := Checked{Application: resolve.Application{Record: tc.record}}
+			c := Checked{Application: resolve.Application{Loaded: lifecycle.Loaded{Desired: tc.app}, Record: tc.record}}
 			if diff := cmp.Diff(tc.want, c.request(nil).Recorded); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}

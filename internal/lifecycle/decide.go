@@ -206,7 +206,7 @@ func Decide(app Application, rec Record, obs Observation, admission scheduler.Ad
 func decideState(p Plan, obs Observation, env Env) Plan {
 	switch s := p.Record.State; s {
 	case New, Queued, Rerunning, Resuming, SubmissionFailed:
-		return decideStart(p, obs, env)
+		return rechosen(decideStart(p, obs, env))
 	case Submitted, Running:
 		return decideRun(p, obs, env)
 	case Succeeding:

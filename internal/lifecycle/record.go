@@ -181,6 +181,12 @@ type Released struct {
 // NeverRan reports whether no driver of the application was ever created.
 func (r Record) NeverRan() bool { return len(r.Attempts) == 0 && r.Executions == 0 }
 
+// SameSpec reports whether an application's spec is, as far as an attempt is made from it, what was recorded. Without a hash an edit is for what waits: what
+// has started is as it was made.
+func (r Record) SameSpec(app Application) bool {
+	return r.SpecHash == app.SpecHash && (app.SpecHash != "" || r.Generation == app.Generation || !r.State.Starting())
+}
+
 // unrecorded reports whether a driver of this application belongs to no recorded attempt: a previous operator created
 // it and crashed before it wrote the status.
 func (r Record) unrecorded(d Driver) bool {

@@ -58,6 +58,14 @@ func decideStart(p Plan, obs Observation, env Env) Plan {
 	return decideQueue(p, d, env)
 }
 
+// rechosen drops what was chosen for another spec than the one that waits now, if no scheduler was asked: the record has the generation of the edit.
+func rechosen(p Plan) Plan {
+	if p.Record.State.Starting() && p.Admission.Verdict == "" && !p.Before.SameSpec(p.App) {
+		p.Record.Scheduling.Choice = scheduler.Choice{}
+	}
+	return p
+}
+
 // awaitsAdoption reports whether the application is to follow a driver that others started, and has none yet. It starts no driver then: the
 // other one runs already. What has been adopted is a driver like any other, and so is its successor.
 func awaitsAdoption(app Application, r Record) bool { return app.Adopts != "" && r.NeverRan() }

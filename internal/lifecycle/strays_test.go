@@ -80,6 +80,34 @@ func TestLeftAloneIsDeletableWithTheFinalizer(t *testing.T) {
 	}
 }
 
+// A look that asks no scheduler records the edit that it has seen, and with it what was chosen for the spec before, which the next would keep.
+func TestChoiceIsOfTheSpecThatWaits(t *testing.T) {
+	unknown := Driver{Presence: Unknown}
+	for name, tc := range map[string]struct {
+		reason, hash string
+		generation   int64
+		driver       Driver
+		want         string
+	}{
+		"Same":       {reason: "nothing was edited", hash: "spec-1", generation: 1, driver: unknown, want: "volcano"},
+		"Edited":     {reason: "fault 4: the hash is another", hash: "spec-2", generation: 2, driver: unknown},
+		"Hashless":   {reason: "fault 4: the generation is another", generation: 2, driver: unknown},
+		"Harmless":   {reason: "an attempt is made of the same", hash: "spec-1", generation: 2, driver: unknown, want: "volcano"},
+		"Unrecorded": {reason: "its pod is that scheduler's", generation: 2, driver: driver(Current, DriverRunning), want: "volcano"},
+	} {
+		rec := queued()
+		rec.Scheduling.Choice = scheduler.Choice{Scheduler: "volcano", Queue: "interactiv"}
+		if tc.hash == "" {
+			rec.SpecHash = ""
+		}
+		app := with(func(a *Application) { a.SpecHash, a.Generation = tc.hash, tc.generation })
+		p := Decide(app, rec, Observation{Driver: tc.driver}, scheduler.Admission{}, Env{Now: later})
+		if got := p.Record.Scheduling.Scheduler; got != tc.want {
+			t.Errorf("%s: %s: scheduler %q", name, tc.reason, got)
+		}
+	}
+}
+
 // What Kubeflow's operator created suspended has never run.
 func TestTakenOverSuspensionResumesAsTheFirstAttempt(t *testing.T) {
 	rec := Record{State: Suspended, Attempt: 1}
