@@ -260,7 +260,7 @@ func swept(p Plan, strays []Driver) Plan {
 }
 
 // LeftAlone reports whether another controller runs the application. Once it is deleted, nobody else removes this family's finalizer.
-func (a Application) LeftAlone() bool { return a.ManagedBy != "" && !(a.Deleting && a.Finalizer) }
+func (a Application) LeftAlone() bool { return a.ManagedBy != "" && (!a.Deleting || !a.Finalizer) }
 
 // leaveAlone is the plan for an application that another controller runs. What it has written is not touched.
 func leaveAlone(app Application, rec Record) Plan {

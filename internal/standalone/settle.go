@@ -3,6 +3,7 @@
 package standalone
 
 import (
+	"errors"
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -35,18 +36,30 @@ const (
 	ConditionReady = "Ready"
 )
 
-// Settle says what is true after the actions of a plan. Results are in the order of the actions; those after the first that is not done were not
-// tried and have none.
+// GoesOn reports whether the actions after one are tried, too. What is refused of one part is refused each time: it must not keep the others of a
+// cluster that runs from being repaired, nor those of any from being deleted.
+func (p Plan) GoesOn(a Action, result lifecycle.Class) bool {
+	return result == lifecycle.ClassDone || result != lifecycle.ClassTransient && (p.Before.State == Running || a.Kind == Delete)
+}
+
+// Settle says what is true after the actions of a plan. Results are in the order of the actions; those that were not tried have none. The first
+// refusal is reported.
 func Settle(p Plan, results []Result) Outcome {
 	o := Outcome{Record: p.Record, Requeue: p.Requeue}
-	if p.Cluster.Probe {
+	if p.Cluster.Probe && !p.Cluster.Deleting {
 		return o // its status is another's, too
 	}
+	first := true
 	for i, result := range results {
-		if result.Class != lifecycle.ClassDone {
-			o = refused(o, p, p.Actions[i], result)
-			break
+		if result.Class == lifecycle.ClassDone {
+			continue
 		}
+		next := refused(o, p, p.Actions[i], result)
+		if first {
+			o, first = next, false
+			continue
+		}
+		o.Err, o.Requeue = errors.Join(o.Err, next.Err), min(o.Requeue, next.Requeue)
 	}
 	o.Record.Cause.Message = lifecycle.Truncate(text.Lines(o.Record.Cause.Message), maxMessage)
 	o.Conditions, o.Pods = conditions(p, o.Record), podsOf(p.Observation, o.Record)

@@ -266,6 +266,40 @@ func TestSettle(t *testing.T) {
 	}
 }
 
+// What is refused of a part lasts: the others are tried, and the first refusal is what people read.
+func TestRefusalsOfSeveralParts(t *testing.T) {
+	running := Record{State: Running, Generation: 1}
+	for name, tc := range map[string]struct {
+		reason string
+		record Record
+		kind   ActionKind
+		result lifecycle.Class
+		goes   bool
+	}{
+		"Done":      {reason: "one after the other", kind: Apply, result: lifecycle.ClassDone, goes: true},
+		"Refused":   {reason: "fault 9: the other parts are repaired", record: running, kind: Apply, result: lifecycle.ClassRefused, goes: true},
+		"NoRoom":    {reason: "fault 9: a quota counts one kind", record: running, kind: Apply, result: lifecycle.ClassQuota, goes: true},
+		"Trouble":   {reason: "nothing is known", record: running, kind: Apply, result: lifecycle.ClassTransient},
+		"Start":     {reason: "what was made before it goes again", kind: Apply, result: lifecycle.ClassRefused},
+		"Deletions": {reason: "fault 9: the pods of the others go", record: Record{State: Suspended}, kind: Delete, result: lifecycle.ClassPolicy, goes: true},
+		"Scheduler": {reason: "no pod is made without its group", record: Record{State: Submitted}, kind: Schedule, result: lifecycle.ClassRefused},
+	} {
+		if got := (Plan{Before: tc.record}).GoesOn(Action{Kind: tc.kind}, tc.result); got != tc.goes {
+			t.Errorf("%s: %s: %v", name, tc.reason, got)
+		}
+	}
+	p := Decide(cluster(), running, Observation{Found: map[Ref]Found{}})
+	p.Actions = append(p.Actions, Action{Kind: Schedule})
+	o := Settle(p, []Result{{Class: lifecycle.ClassRefused, Message: "first"}, {Class: lifecycle.ClassQuota, Message: "second"}, {Class: lifecycle.ClassTransient, Message: "third"}})
+	if o.Record.Cause.Message != "first" || o.Requeue != conflictRetry || o.Err == nil {
+		t.Errorf("fault 9: cause %q, again after %s, error %v", o.Record.Cause.Message, o.Requeue, o.Err)
+	}
+	probe := Decide(Cluster{Probe: true, Deleting: true, Finalizer: true}, Record{}, Observation{})
+	if o := Settle(probe, []Result{{Class: lifecycle.ClassTransient}}); o.Err == nil {
+		t.Error("fault 5: the finalizer of a sentinel stays")
+	}
+}
+
 func TestConditions(t *testing.T) {
 	waits := lifecycle.Wait{Cause: lifecycle.Cause{Reason: lifecycle.ReasonUnschedulable}, Details: "0/3 nodes are available"}
 	cases := map[string]struct {

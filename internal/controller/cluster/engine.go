@@ -185,7 +185,7 @@ func marked(object runtime.Object, labels lifecycle.Labels) (*unstructured.Unstr
 	return wanted, labels.MarkApplied(wanted)
 }
 
-// act carries out a plan. The first action that is not done ends it. shown is what the scheduler's plugin was shown.
+// act carries out a plan, as far as it goes on. shown is what the scheduler's plugin was shown.
 func (e *Engine[T]) act(ctx context.Context, o T, c standalone.Loaded, t observe.ClusterTarget, plan standalone.Plan, shown scheduler.Snapshot) []standalone.Result {
 	var results []standalone.Result
 	for _, a := range plan.Actions {
@@ -215,7 +215,7 @@ func (e *Engine[T]) act(ctx context.Context, o T, c standalone.Loaded, t observe
 			r = e.Writer.RemoveFinalizer(ctx, o, e.Kind.Family().Finalizer)
 		}
 		results = append(results, standalone.Result{Class: r.Class, Message: r.Message})
-		if r.Class != lifecycle.ClassDone {
+		if !plan.GoesOn(a, r.Class) {
 			break
 		}
 	}

@@ -159,7 +159,7 @@ func (h *clusterHistory) operate(i int) {
 			h.log = append(h.log, fmt.Sprintf("operator %d crashes after %v", i, a))
 			return
 		}
-		if r.Class != lifecycle.ClassDone {
+		if !plan.GoesOn(a, r.Class) {
 			break
 		}
 		if h.chance(20) {
