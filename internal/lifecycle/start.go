@@ -17,6 +17,9 @@ func decideStart(p Plan, obs Observation, env Env) Plan {
 	case d.Is(Current) && p.Record.State == SubmissionFailed && p.App.Policies.Restart.Counted != nil:
 		// Each try is an attempt: what is left of this one was deleted when it was refused, or is to go.
 		return clearPrevious(p, d, env)
+	case d.Is(Current) && d.Deleting && !d.ran():
+		// A submission was refused after its driver was created. It runs nothing, and goes.
+		return clearPrevious(p, d, env)
 	case d.Is(Current), d.Is(Previous) && p.Record.unrecorded(d):
 		// Created by a reconcile that crashed before it wrote the status, or by a previous operator.
 		p.Record = adopted(p.Record, p.App, d)

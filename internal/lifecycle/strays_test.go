@@ -80,6 +80,32 @@ func TestLeftAloneIsDeletableWithTheFinalizer(t *testing.T) {
 	}
 }
 
+// A driver whose ConfigMap was refused is deleted with grace. It has no end that counts: the submission is tried again when it is gone.
+func TestRefusedDriverIsNotAdopted(t *testing.T) {
+	at := func(p DriverPhase, started time.Time) Driver {
+		d := deleting(driver(Current, p))
+		d.StartedAt = started
+		return d
+	}
+	for name, tc := range map[string]struct {
+		reason string
+		record Record
+		driver Driver
+		want   State
+	}{
+		"First":   {reason: "fault 18: the kubelet is slow", record: queued(), driver: at(DriverPending, time.Time{}), want: Queued},
+		"Later":   {reason: "fault 18: so it is of a later attempt", record: again(Rerunning), driver: at(DriverPending, time.Time{}), want: Rerunning},
+		"Resumed": {reason: "fault 18: or after a suspension", record: again(Resuming), driver: at(DriverPending, time.Time{}), want: Resuming},
+		"Stopped": {reason: "fault 18: kubelets call one failed that they never started", record: queued(), driver: at(DriverFailed, time.Time{}), want: Queued},
+		"Ran":     {reason: "a crash left it unrecorded, and its program must not run twice", record: queued(), driver: at(DriverRunning, now), want: Running},
+	} {
+		p := Decide(testApp(), tc.record, Observation{Driver: tc.driver}, scheduler.Admission{Verdict: scheduler.Admit}, Env{Now: later})
+		if p.Record.State != tc.want || len(p.Actions) > 0 {
+			t.Errorf("%s: %s: %s, %+v", name, tc.reason, p.Record.State, p.Actions)
+		}
+	}
+}
+
 // A look that asks no scheduler records the edit that it has seen, and with it what was chosen for the spec before, which the next would keep.
 func TestChoiceIsOfTheSpecThatWaits(t *testing.T) {
 	unknown := Driver{Presence: Unknown}
