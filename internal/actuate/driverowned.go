@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -87,13 +88,47 @@ func (w Writer) namesFree(ctx context.Context, owner lifecycle.Owner, s spark.Su
 		case err != nil:
 			return refusal(resource, err)
 		case left == nil:
-		case len(left.GetOwnerReferences()) > 0 && left.GetLabels()[owner.Labels.App] == owner.Reference.Name:
-			return transient(fmt.Sprintf("%s %s of an earlier attempt is not deleted yet", kindOf(resource), resource.GetName()))
-		default:
-			return nameTaken(resource)
+			continue
 		}
+		goes := left.GetLabels()[owner.Labels.App] == owner.Reference.Name
+		if goes {
+			goes, err = w.goes(ctx, owner, left)
+		}
+		switch {
+		case err != nil:
+			return refusal(resource, err)
+		case goes:
+			return transient(fmt.Sprintf("%s %s of an earlier attempt is not deleted yet", kindOf(resource), resource.GetName()))
+		}
+		return nameTaken(resource)
 	}
 	return done()
+}
+
+// goes reports whether an object is deleted without anybody's help: every driver that owns it is gone or goes. Not so with one that nobody owns any
+// more, or another application.
+func (w Writer) goes(ctx context.Context, owner lifecycle.Owner, o client.Object) (bool, error) {
+	for _, r := range o.GetOwnerReferences() {
+		if r.APIVersion != "v1" || r.Kind != "Pod" {
+			return false, nil
+		}
+		pod, err := w.Existing(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: o.GetNamespace(), Name: r.Name}})
+		if err != nil {
+			return false, err
+		}
+		if pod != nil && pod.GetUID() == r.UID && pod.GetDeletionTimestamp().IsZero() && !slices.ContainsFunc(pod.GetOwnerReferences(), named(owner)) {
+			return false, nil
+		}
+	}
+	return len(o.GetOwnerReferences()) > 0, nil
+}
+
+// named reports whether a reference is to the application, or to one that had its name before and so is deleted. Any version of its kind may be written.
+func named(owner lifecycle.Owner) func(metav1.OwnerReference) bool {
+	group, _, _ := strings.Cut(owner.Reference.APIVersion, "/")
+	return func(r metav1.OwnerReference) bool {
+		return strings.HasPrefix(r.APIVersion, group+"/") && r.Kind == owner.Reference.Kind && r.Name == owner.Reference.Name
+	}
 }
 
 // refusal judges an error about one of a driver's resources. An API that is not installed is no trouble of the API server, and the driver does

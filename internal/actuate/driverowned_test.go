@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
@@ -137,6 +138,51 @@ func TestSubmitDriverThatOwnsRefused(t *testing.T) {
 			}
 			if diff := cmp.Diff(tc.log, s.log); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// What goes with a driver that goes is waited for. What a driver that stays has is a name that is taken: people have to act.
+func TestWhoHasTheName(t *testing.T) {
+	of := func(kind, name, uid string) metav1.OwnerReference {
+		return metav1.OwnerReference{APIVersion: map[string]string{"Pod": "v1", "Job": "example.org/v1"}[kind], Kind: kind, Name: name, UID: types.UID(uid)}
+	}
+	now := metav1.Now()
+	for name, tc := range map[string]struct {
+		reason string
+		owner  metav1.OwnerReference
+		// pod is the owner, of is its own, and leaves whether it is being deleted.
+		pod    string
+		of     []metav1.OwnerReference
+		leaves bool
+		class  lifecycle.Class
+	}{
+		"Gone":      {reason: "the garbage collector is slow", owner: of("Pod", "old", "uid-old"), class: lifecycle.ClassTransient},
+		"Replaced":  {reason: "its name has another pod now", owner: of("Pod", "old", "uid-old"), pod: "uid-new", class: lifecycle.ClassTransient},
+		"Earlier":   {reason: "this application's driver is deleted first", owner: of("Pod", "old", "uid-old"), pod: "uid-old", of: []metav1.OwnerReference{of("Job", "pi", "app")}, class: lifecycle.ClassTransient},
+		"Leaves":    {reason: "a driver that is being deleted takes it along", owner: of("Pod", "old", "uid-old"), pod: "uid-old", of: []metav1.OwnerReference{of("Job", "other", "other")}, leaves: true, class: lifecycle.ClassTransient},
+		"Recreated": {reason: "its application had the name before, so that it is deleted", owner: of("Pod", "old", "uid-old"), pod: "uid-old", of: []metav1.OwnerReference{of("Job", "pi", "before")}, class: lifecycle.ClassTransient},
+		"OtherGroup": {
+			reason: "fault 24: another family has the same kind and name", owner: of("Pod", "old", "uid-old"), pod: "uid-old", class: lifecycle.ClassNameTaken,
+			of: []metav1.OwnerReference{{APIVersion: "example.com/v1", Kind: "Job", Name: "pi", UID: "other"}},
+		},
+		"Living":    {reason: "fault 24: another application's driver runs", owner: of("Pod", "old", "uid-old"), pod: "uid-old", of: []metav1.OwnerReference{of("Job", "other", "other")}, class: lifecycle.ClassNameTaken},
+		"Orphaned":  {reason: "fault 24: a driver that nobody owns stays", owner: of("Pod", "old", "uid-old"), pod: "uid-old", class: lifecycle.ClassNameTaken},
+		"OtherKind": {reason: "fault 24: no driver has it", owner: of("Job", "other", "other"), class: lifecycle.ClassNameTaken},
+	} {
+		t.Run(name, func(t *testing.T) {
+			objects := []client.Object{&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "ui", Labels: map[string]string{"app": "pi"}, OwnerReferences: []metav1.OwnerReference{tc.owner}}}}
+			if tc.pod != "" {
+				pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "old", UID: types.UID(tc.pod), OwnerReferences: tc.of, Labels: map[string]string{"app": "pi"}}}
+				if tc.leaves {
+					pod.DeletionTimestamp, pod.Finalizers = &now, []string{"example.org/slow"}
+				}
+				objects = append(objects, pod)
+			}
+			s := newServer(objects...)
+			if got := s.writer().Submit(t.Context(), driverOwns, ownedSubmission()); got.Class != tc.class || len(s.log) > 0 {
+				t.Errorf("%s: %+v, %q", tc.reason, got, s.log)
 			}
 		})
 	}
