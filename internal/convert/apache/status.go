@@ -40,8 +40,15 @@ func details(s *v1.SparkApplicationStatus) v1.Details {
 }
 
 // mostKept bounds what a history has of earlier attempts. A state has up to the whole status of a pod, and the API server takes no object of
-// more than 1.5 MB: with a status that it refuses an application could not run again. States of an attempt that runs are all needed.
+// more than 1.5 MB: with a status that it refuses an application could not run again.
 const mostKept = 500
+
+// What a history has of the capacities of one run, which may change every minute for years: the first and the last ones. The latter are more
+// than one step adds.
+const (
+	firstCapacities = 10
+	lastCapacities  = 40
+)
 
 // history adds states to a status.
 type history struct {
@@ -56,6 +63,7 @@ func (h history) add(s step) {
 		LastObservedDriverStatus: s.driver, SuspendReason: s.suspended,
 	}
 	status := h.status
+	forgetCapacities(status.StateTransitionHistory)
 	last, key := lastOf(status.StateTransitionHistory)
 	if last == nil {
 		key = -1
@@ -108,6 +116,41 @@ func (SparkApplications) StateChanges(before, after *v1.SparkApplication) []life
 		}
 		from, since = to.CurrentStateSummary, at
 	}
+}
+
+// forgetCapacities makes room for one more state: of the capacities that a history ends with, which are those of one run, it deletes those
+// between the first and the last ones. The keys of the others stay.
+func forgetCapacities(states map[string]v1.ApplicationState) {
+	var of []int64
+	other := int64(-1)
+	for text, state := range states {
+		switch n, err := strconv.ParseInt(text, 10, 64); {
+		case err != nil:
+		case isCapacity(state.CurrentStateSummary):
+			of = append(of, n)
+		default:
+			other = max(other, n)
+		}
+	}
+	slices.Sort(of)
+	first, _ := slices.BinarySearch(of, other)
+	of = of[first:]
+	if len(of) < firstCapacities+lastCapacities {
+		return
+	}
+	for _, n := range of[firstCapacities : len(of)-lastCapacities+1] {
+		delete(states, strconv.FormatInt(n, 10))
+	}
+}
+
+// isCapacity reports whether a state says how many executors a run has.
+func isCapacity(s v1.ApplicationStateSummary) bool {
+	for _, c := range capacities {
+		if c.state == s {
+			return true
+		}
+	}
+	return false
 }
 
 // forgetUntil deletes the states of a history up to a key.

@@ -42,6 +42,39 @@ func TestKeptHistoryIsBounded(t *testing.T) {
 	}
 }
 
+// Fault 7: a run whose capacity goes up and down for weeks keeps the first and the last of these states, so that its end can be stored.
+func TestCapacityOfARunIsBounded(t *testing.T) {
+	const changes = 2000
+	for _, keep := range []bool{false, true} {
+		o := &v1.SparkApplication{}
+		o.Status.CurrentState = &v1.ApplicationState{CurrentStateSummary: v1.StateDriverReady, LastTransitionTime: instant(time.Unix(0, 0))}
+		o.Status.StateTransitionHistory = map[string]v1.ApplicationState{"7": *o.Status.CurrentState}
+		kind, at := SparkApplications{KeepHistory: keep}, time.Unix(0, 0)
+		look := func(r lifecycle.Record) {
+			next, _ := kind.ToStatus(o, lifecycle.Outcome{Record: r}, at)
+			if got := len(kind.StateChanges(o, next)); r.State == lifecycle.Running && got != 1 {
+				t.Fatalf("%d changes are measured", got)
+			}
+			o, at = next, at.Add(time.Minute)
+		}
+		for i := range changes {
+			capacity := []lifecycle.Capacity{lifecycle.CapacityFull, lifecycle.CapacityPartial, lifecycle.CapacityBelowMin}[i%3]
+			look(lifecycle.Record{State: lifecycle.Running, Attempt: 1, Executions: 1, Progress: lifecycle.Progress{StartedAt: at, ReadyAt: at, Capacity: capacity}})
+		}
+		look(lifecycle.Record{State: lifecycle.Succeeding, Attempt: 1, Executions: 1, Attempts: []lifecycle.Attempt{{Number: 1}}})
+		h := o.Status.StateTransitionHistory
+		last, key := lastOf(h)
+		if len(h) > 100 || key != 7+changes+1 || last.CurrentStateSummary != v1.StateSucceeded || o.Status.CurrentState.CurrentStateSummary != v1.StateSucceeded {
+			t.Errorf("%d states, the last is %s with the key %d", len(h), last.CurrentStateSummary, key)
+		}
+		for _, number := range []int64{7, 8, 9, key - 10, key - 1} {
+			if _, there := h[strconv.FormatInt(number, 10)]; !there {
+				t.Errorf("state %d is not kept", number)
+			}
+		}
+	}
+}
+
 // A sentinel is no application, so that it has no status: not even the reason why it does not run.
 func TestSentinelHasNoStatus(t *testing.T) {
 	left := lifecycle.Outcome{Conditions: []lifecycle.Condition{{Type: lifecycle.ConditionAdmitted, Reason: lifecycle.ReasonManagedByAnother}}}
