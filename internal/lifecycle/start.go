@@ -19,6 +19,9 @@ func decideStart(p Plan, obs Observation, env Env) Plan {
 		return clearPrevious(p, d, env)
 	case d.Is(Current) && d.Deleting && !d.ran():
 		// A submission was refused after its driver was created. It runs nothing, and goes.
+		if p.Record.State == New {
+			return wait(p, Cause{ReasonNotSubmitted, "driver pod " + d.Name + " is being deleted and has not run"}, unknownRetry)
+		}
 		return clearPrevious(p, d, env)
 	case d.Is(Current), d.Is(Previous) && p.Record.unrecorded(d):
 		// Created by a reconcile that crashed before it wrote the status, or by a previous operator.

@@ -94,6 +94,7 @@ func TestRefusedDriverIsNotAdopted(t *testing.T) {
 		want   State
 	}{
 		"First":   {reason: "fault 18: the kubelet is slow", record: queued(), driver: at(DriverPending, time.Time{}), want: Queued},
+		"New":     {reason: "fault 18: or nothing was recorded of it", driver: at(DriverPending, time.Time{}), want: Queued},
 		"Later":   {reason: "fault 18: so it is of a later attempt", record: again(Rerunning), driver: at(DriverPending, time.Time{}), want: Rerunning},
 		"Resumed": {reason: "fault 18: or after a suspension", record: again(Resuming), driver: at(DriverPending, time.Time{}), want: Resuming},
 		"Stopped": {reason: "fault 18: kubelets call one failed that they never started", record: queued(), driver: at(DriverFailed, time.Time{}), want: Queued},
