@@ -217,21 +217,26 @@ func (w Writer) DeleteDriver(ctx context.Context, namespace, name string, action
 }
 
 // DeleteResources deletes what was created for an attempt in addition to its driver pod. Objects of others that carry
-// its mark are left alone.
+// its mark are left alone. One that may not be deleted keeps no other; the first of them is reported.
 func (w Writer) DeleteResources(ctx context.Context, namespace string, owner lifecycle.Owner) lifecycle.Result {
 	if owner.DriverOwns {
 		return resultOf(lifecycle.DeleteResources, nil) // the garbage collector takes them with the driver
 	}
 	all, err := w.Resources(ctx, namespace, owner.SubmissionID)
+	r := resultOf(lifecycle.DeleteResources, err)
 	for _, resource := range all {
 		if owner.Of(resource) != lifecycle.Current || !resource.GetDeletionTimestamp().IsZero() {
 			continue
 		}
-		if err = w.delete(ctx, resource); err != nil {
-			break
+		next := resultOf(lifecycle.DeleteResources, w.delete(ctx, resource))
+		if next.Class == lifecycle.ClassTransient {
+			return next
+		}
+		if r.Class == lifecycle.ClassDone {
+			r = next
 		}
 	}
-	return resultOf(lifecycle.DeleteResources, err)
+	return r
 }
 
 // DeleteApplication deletes the application if it still is as it was read.

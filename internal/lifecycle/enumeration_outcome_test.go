@@ -29,10 +29,10 @@ func result(a lifecycle.Action, class lifecycle.Class) lifecycle.Result {
 	return r
 }
 
-// results settles a plan with every result that its actions can have: the first that is not done ends it.
+// results settles a plan with every result that its actions can have: the first that is not done ends it, or those that are tried after it are done.
 func (c *checker) results(p *lifecycle.Plan) {
 	var done []lifecycle.Result
-	for _, a := range p.Actions {
+	for i, a := range p.Actions {
 		classes := deleteClasses
 		switch a.Kind {
 		case lifecycle.Submit:
@@ -42,7 +42,13 @@ func (c *checker) results(p *lifecycle.Plan) {
 		case lifecycle.DeleteDriver, lifecycle.DeleteResources, lifecycle.Release, lifecycle.DeleteApplication, lifecycle.RemoveFinalizer:
 		}
 		for _, class := range classes[1:] {
-			c.outcome(p, append(slices.Clone(done), result(a, class)))
+			tried := append(slices.Clone(done), result(a, class))
+			if a.Kind == lifecycle.DeleteResources && tried[i].GoesOn() {
+				for _, next := range p.Actions[i+1:] {
+					tried = append(tried, result(next, lifecycle.ClassDone))
+				}
+			}
+			c.outcome(p, tried)
 		}
 		if a.Kind == lifecycle.Schedule {
 			invalid := result(a, lifecycle.ClassRefused)
@@ -65,7 +71,7 @@ func (c *checker) outcome(p *lifecycle.Plan, results []lifecycle.Result) {
 	there := e.Observation.Driver.Presence != lifecycle.Absent && e.Observation.Driver.Ownership != lifecycle.NotOwned
 	switch {
 	case o.Err != nil:
-		if !e.App.Deleting && !sameState(o.Record, e.Record) {
+		if !e.App.Deleting && !last.GoesOn() && !sameState(o.Record, e.Record) {
 			c.broken("trouble is recorded as %s", o.Record.State)
 		}
 	case o.Requeue < 0:

@@ -58,7 +58,7 @@ const (
 )
 
 // Settle says what is true after the actions of a plan, also when one was refused. Results are given in the order of
-// the plan's actions; actions after the first refusal of one that is not optional were not tried and have none.
+// the plan's actions; actions after the first that ends it (Result.GoesOn) were not tried and have none.
 func Settle(p Plan, results []Result, env Env) Outcome {
 	if p.App.LeftAlone() {
 		p.Record.DriverName = p.App.DriverName // no status is without one
@@ -72,6 +72,9 @@ func Settle(p Plan, results []Result, env Env) Outcome {
 		case r.Kind == UpdateTemplate && r.Class != ClassTransient:
 			o.Record = settleTemplate(o.Record, p, r)
 		case r.Kind.Optional():
+		case r.Kind == DeleteResources && r.Class != ClassDone && r.GoesOn():
+			o.Err = &ActionError{Action: r.Kind, Message: r.Message}
+			o.Record.Released.Resources = false
 		case r.Class == ClassTransient, r.Kind != Submit && r.Class != ClassDone:
 			o.Err = &ActionError{Action: r.Kind, Message: r.Message}
 			o.Record = unchanged(p, r)
@@ -148,7 +151,7 @@ func reservation(p Plan, results []Result) Reservation {
 func starts(p Plan, results []Result) bool {
 	for _, r := range results {
 		switch {
-		case r.Class != ClassDone:
+		case !r.GoesOn():
 			return r.Class == ClassTransient // the API server's answer was lost: the driver may exist
 		case r.Kind == Submit:
 			return true

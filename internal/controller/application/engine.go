@@ -271,7 +271,7 @@ func (e *Engine[T]) submissionOf(s *scope[T], number int32) string {
 	return e.Kind.Identity(s.obj, number, s.env.Now).SubmissionID
 }
 
-// act carries out a plan. The first action that is not done ends it, if it is not optional.
+// act carries out a plan, as far as it goes on.
 func (e *Engine[T]) act(ctx context.Context, s *scope[T], plan lifecycle.Plan) []lifecycle.Result {
 	results := make([]lifecycle.Result, 0, len(plan.Actions))
 	owner := s.Owner
@@ -303,7 +303,7 @@ func (e *Engine[T]) act(ctx context.Context, s *scope[T], plan lifecycle.Plan) [
 		}
 		r.Kind = action.Kind
 		results = append(results, r)
-		if r.Class != lifecycle.ClassDone && !action.Kind.Optional() {
+		if !r.GoesOn() {
 			break
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -17,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
@@ -112,4 +114,72 @@ func TestAuxiliaryRefusedBySpec(t *testing.T) {
 			}
 		})
 	}
+}
+
+// keep makes the API server refuse the deletion of Services, as an admission policy does, and returns how often it did.
+func (w *harness) keep(err error) *int {
+	refused := 0
+	w.engine.Writer.Client = interceptor.NewClient(w.c, interceptor.Funcs{
+		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
+			if o.GetObjectKind().GroupVersionKind().Kind == "Service" {
+				refused++
+				return err
+			}
+			return c.Delete(ctx, o, opts...)
+		},
+	})
+	return &refused
+}
+
+// try reconciles until nothing is due, and returns the last error.
+func (w *harness) try() (last error) {
+	for range 10 {
+		if _, err := w.engine.Reconcile(w.t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(w.app())}); err != nil {
+			last = err
+		}
+		w.pass(2 * time.Second)
+	}
+	return last
+}
+
+// Fault 23: what is left behind of an attempt, because somebody refuses its deletion, keeps neither its driver nor the next attempt.
+func TestRefusedDeletion(t *testing.T) {
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "services"}, "pi", errors.New("kept by a policy"))
+	t.Run("Retention", func(t *testing.T) {
+		w := started(t, func(s *v1beta2.SparkApplicationSpec) {
+			s.Retention = &v1beta2.Retention{OnFailure: &v1beta2.RetentionTimes{Resources: every(0), DriverPod: every(0)}}
+		})
+		w.keep(forbidden)
+		id := w.app().Status.SubmissionID
+		w.kubelet(corev1.PodFailed, exited(1, "Error"))
+		if err := w.try(); err == nil || !strings.Contains(err.Error(), "kept by a policy") {
+			t.Errorf("the log has %v, want what is refused", err)
+		}
+		if len(w.drivers()) != 0 || w.resources(id) != 1 {
+			t.Errorf("%d drivers and %d resources are left, want the Service", len(w.drivers()), w.resources(id))
+		}
+		if got := w.app().Status.Released; slices.Contains(got, "resources") {
+			t.Errorf("released %q, and the Service is there", got)
+		}
+		w.engine.Writer.Client = w.c
+		w.try()
+		if diff := cmp.Diff([]string{"driverPod", "resources"}, w.app().Status.Released); diff != "" {
+			t.Errorf("when it is allowed again (-want +got):\n%s", diff)
+		}
+	})
+	t.Run("NextAttempt", func(t *testing.T) {
+		w := started(t, func(s *v1beta2.SparkApplicationSpec) {
+			s.RestartPolicy = v1beta2.RestartPolicy{Type: v1beta2.RestartPolicyAlways}
+		})
+		refused := w.keep(forbidden)
+		first := w.app().Status.SubmissionID
+		w.kubelet(corev1.PodSucceeded, exited(0, "Completed"))
+		err := w.try()
+		if got := w.app().Status; got.SubmissionID == first || len(w.drivers()) != 1 || w.state() != "SUBMITTED" {
+			t.Errorf("%s with %d drivers, submission %s: the next attempt does not start", w.state(), len(w.drivers()), got.SubmissionID)
+		}
+		if err == nil || !strings.Contains(err.Error(), "kept by a policy") || *refused == 0 {
+			t.Errorf("the log has %v, want what is refused", err)
+		}
+	})
 }
