@@ -148,7 +148,12 @@ func (k ActionKind) Optional() bool { return k == Restore || k == Adjust }
 // GoesOn reports whether the actions after one are tried, too. A policy that keeps objects which are left behind keeps no driver: neither from being
 // deleted, nor the next from being created.
 func (r Result) GoesOn() bool {
-	return r.Class == ClassDone || r.Kind.Optional() || r.Kind == DeleteResources && (r.Class == ClassPolicy || r.Class == ClassRefused)
+	return r.Class == ClassDone || r.Kind.Optional() || r.kept()
+}
+
+// kept reports whether a policy, or a webhook, keeps what was to be deleted besides a driver.
+func (r Result) kept() bool {
+	return r.Kind == DeleteResources && (r.Class == ClassPolicy || r.Class == ClassRefused)
 }
 
 // Plan is a decision: what to record, what to do, and when to reconcile again if nothing changes before.

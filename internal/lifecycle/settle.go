@@ -72,7 +72,7 @@ func Settle(p Plan, results []Result, env Env) Outcome {
 		case r.Kind == UpdateTemplate && r.Class != ClassTransient:
 			o.Record = settleTemplate(o.Record, p, r)
 		case r.Kind.Optional():
-		case r.Kind == DeleteResources && r.Class != ClassDone && r.GoesOn():
+		case r.kept():
 			o.Err = &ActionError{Action: r.Kind, Message: r.Message}
 			o.Record.Released.Resources = false
 		case r.Class == ClassTransient, r.Kind != Submit && r.Class != ClassDone:

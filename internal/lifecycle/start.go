@@ -14,15 +14,8 @@ import (
 func decideStart(p Plan, obs Observation, env Env) Plan {
 	d := obs.Driver
 	switch {
-	case d.Is(Current) && p.Record.State == SubmissionFailed && p.App.Policies.Restart.Counted != nil:
-		// Each try is an attempt: what is left of this one was deleted when it was refused, or is to go.
-		return clearPrevious(p, d, env)
-	case d.Is(Current) && d.Deleting && !d.ran():
-		// A submission was refused after its driver was created. It runs nothing, and goes.
-		if p.Record.State == New {
-			return wait(p, Cause{ReasonNotSubmitted, "driver pod " + d.Name + " is being deleted and has not run"}, unknownRetry)
-		}
-		return clearPrevious(p, d, env)
+	case d.Is(Current) && refusedBefore(p, d):
+		return clearRefused(p, d, env)
 	case d.Is(Current), d.Is(Previous) && p.Record.unrecorded(d):
 		// Created by a reconcile that crashed before it wrote the status, or by a previous operator.
 		p.Record = adopted(p.Record, p.App, d)
@@ -158,6 +151,20 @@ func clearPrevious(p Plan, d Driver, env Env) Plan {
 		p.Actions = []Action{{Kind: DeleteDriver, UID: d.UID}}
 	}
 	return awaitPrevious(p, d, env)
+}
+
+// refusedBefore reports whether a driver of the current attempt is of a submission that was refused. Where each try is an attempt, it was deleted then, or
+// is to go. Elsewhere one that is being deleted and has not run is one: it was created before the refusal.
+func refusedBefore(p Plan, d Driver) bool {
+	return p.Record.State == SubmissionFailed && p.App.Policies.Restart.Counted != nil || d.Deleting && !d.ran()
+}
+
+// clearRefused is clearPrevious. New is not stored.
+func clearRefused(p Plan, d Driver, env Env) Plan {
+	if p.Record.State == New {
+		return wait(p, Cause{ReasonNotSubmitted, "driver pod " + d.Name + " is being deleted and has not run"}, unknownRetry)
+	}
+	return clearPrevious(p, d, env)
 }
 
 // awaitPrevious waits for a driver that is being deleted. No cause is recorded while the deletion makes progress.

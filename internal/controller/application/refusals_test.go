@@ -162,7 +162,7 @@ func TestRefusedDeletion(t *testing.T) {
 			t.Errorf("released %q, and the Service is there", got)
 		}
 		w.engine.Writer.Client = w.c
-		w.try()
+		w.settle()
 		if diff := cmp.Diff([]string{"driverPod", "resources"}, w.app().Status.Released); diff != "" {
 			t.Errorf("when it is allowed again (-want +got):\n%s", diff)
 		}
