@@ -5,13 +5,11 @@
 package lenient
 
 import (
-	"bytes"
 	stdjson "encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
 	"strings"
-	"unicode"
 
 	"k8s.io/apimachinery/pkg/util/json"
 	kjson "sigs.k8s.io/json"
@@ -80,6 +78,9 @@ func decode(data []byte, into any) ([]string, error) {
 	if err == nil {
 		err = checkSize(data)
 	}
+	if err == nil {
+		err = checkSpec(data, into)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -117,20 +118,10 @@ func unknownFields(strict []error) []string {
 // 2 GB for the megabyte that the API server stores.
 const MaxDigits = 4 << 10
 
-// Quantities with exponents that have more digits are refused: 1e-100000000 is rounded up by a division that takes hours, and an exponent
-// above 2^31 is read as such a one.
-const (
-	maxNegativeExponent = 3
-	maxExponent         = 9
-)
-
-// checkNumbers refuses a text with a number that is too long to be read, or a quantity that is too small.
+// checkNumbers refuses a text with a number that is too long to be read.
 func checkNumbers(data []byte) error {
 	digits := 0
-	for i, c := range data {
-		if (c == 'e' || c == 'E') && i > 0 && isNumber(data[i-1]) && endless(data, i) {
-			return errors.New("a quantity has an exponent that is too large; write a number between 1n and 1E")
-		}
+	for _, c := range data {
 		if digits++; !isNumber(c) {
 			digits = 0
 		}
@@ -142,18 +133,3 @@ func checkNumbers(data []byte) error {
 }
 
 func isNumber(c byte) bool { return '0' <= c && c <= '9' || c == '.' }
-
-// endless reports whether the e at a place of a JSON text is that of a string which is a quantity, with an exponent that is too large.
-// Quantities may have blanks around them.
-func endless(data []byte, e int) bool {
-	mantissa := bytes.TrimRight(bytes.TrimRight(data[:e], "0123456789."), "+-")
-	exponent := data[e+1:]
-	negative := bytes.HasPrefix(exponent, []byte{'-'})
-	exponent = bytes.TrimLeft(exponent, "+-")
-	rest := bytes.TrimLeft(exponent, "0123456789")
-	digits := len(exponent) - len(rest)
-	if digits <= maxNegativeExponent || digits <= maxExponent && !negative {
-		return false
-	}
-	return bytes.HasSuffix(bytes.TrimRightFunc(mantissa, unicode.IsSpace), []byte{'"'}) && bytes.HasPrefix(bytes.TrimLeftFunc(rest, unicode.IsSpace), []byte{'"'})
-}

@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -87,7 +86,11 @@ func (y *typing) compare(value any, t reflect.Type, path string) {
 // decode tries a type that decodes itself.
 func (y *typing) decode(value any, t reflect.Type, path string) {
 	text, err := json.Marshal(value)
-	if err == nil {
+	switch {
+	case err == nil && t == quantity && Endless(fmt.Sprint(value)):
+		y.wrong = append(y.wrong, Mismatch{Path: path, Message: fmt.Sprintf("%s: %s: %s", path, cut(string(text), maxShown), endless)})
+		return
+	case err == nil:
 		err = json.Unmarshal(text, reflect.New(t).Interface())
 	}
 	if err == nil {
@@ -105,9 +108,9 @@ const maxShown = 100
 
 // rightly says what would be right for types whose own errors name neither value nor remedy.
 var rightly = map[reflect.Type]string{
-	reflect.TypeFor[metav1.Duration]():   `not a duration; write a number and a unit, such as "90s", "30m" or "24h"`,
-	reflect.TypeFor[metav1.Time]():       `not a time in RFC 3339; write one such as "2026-01-31T08:30:00Z"`,
-	reflect.TypeFor[resource.Quantity](): `not a quantity; write a number with a unit, such as "500m", "512Mi" or "2Gi"`,
+	reflect.TypeFor[metav1.Duration](): `not a duration; write a number and a unit, such as "90s", "30m" or "24h"`,
+	reflect.TypeFor[metav1.Time]():     `not a time in RFC 3339; write one such as "2026-01-31T08:30:00Z"`,
+	quantity:                           `not a quantity; write a number with a unit, such as "500m", "512Mi" or "2Gi"`,
 }
 
 func (y *typing) plain(value any, t reflect.Type, path string) {
@@ -202,7 +205,7 @@ func fieldsOf(t reflect.Type) map[string]reflect.Type {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		switch {
 		case name == "-":
-		case name == "" && field.Anonymous:
+		case name == "" && field.Anonymous && field.Type.Kind() == reflect.Struct:
 			maps.Copy(fields, fieldsOf(field.Type))
 		case name != "":
 			fields[name] = field.Type

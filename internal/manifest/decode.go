@@ -81,9 +81,6 @@ func (d *Document) decode(content []byte, of metav1.TypeMeta) error {
 func (d *Document) inspect(content []byte) error {
 	kind, into := schema.FromAPIVersionAndKind(d.APIVersion, d.Kind), d.Row.Fields()
 	d.duplicates(d.root, "")
-	if d.endless(d.root, "") {
-		return nil
-	}
 	all, err := definitions()
 	if err != nil {
 		return err
@@ -116,7 +113,10 @@ func (d *Document) inspect(content []byte) error {
 			d.add(path, Error, path+": "+d.APIVersion+" does not have this field; write apiVersion: "+d.Row.GroupVersion().String())
 		}
 	}
-	if err := json.Unmarshal(content, into); err != nil && len(wrong) == 0 {
+	if len(wrong) > 0 {
+		return nil
+	}
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(content, into); err != nil {
 		d.add("", Error, err.Error())
 	}
 	return nil

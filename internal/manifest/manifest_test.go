@@ -132,7 +132,7 @@ func TestProblems(t *testing.T) {
 		"large":   {"finding 21: it is a whole number", "spec:\n  executor:\n    instances: 99999999999999\n", []Finding{{6, Error, "spec.executor.instances: 99999999999999 is too large; write a number of at most 2147483647"}}},
 		"huge":    {"finding 21: no other number is shown", "spec:\n  executor:\n    instances: 92233720368547758070\n", []Finding{{6, Error, "spec.executor.instances: the number is too large; write a number of at most 2147483647"}}},
 		"half":    {"not a whole number", "spec:\n  executor: {instances: 1.5}\n", []Finding{{5, Error, "spec.executor.instances: 1.5 is not valid here; write a whole number"}}},
-		"endless": {"nobody waits for hours", "spec:\n  driver: {template: {spec: {containers: [{resources: {limits: {cpu: \"1e-100000000\"}}}]}}}\n", []Finding{{5, Error, `spec.driver.template.spec.containers[0].resources.limits.cpu: "1e-100000000": a quantity with an exponent that is too large; write a number between 1n and 1E`}}},
+		"endless": {"nobody waits for hours", "spec:\n  driver: {template: {spec: {containers: [{resources: {limits: {cpu: \"1e-100000000\"}}}]}}}\n", []Finding{{5, Error, `spec.driver.template.spec.containers[0].resources.limits["cpu"]: "1e-100000000": a quantity with an exponent that is too large; write a number between 1n and 1E`}}},
 		"twice":   {"the first would be lost", "spec:\n  type: A\n  type: B\n", []Finding{{6, Error, "spec.type: duplicate; the first is in line 5"}}},
 	}
 	for name, tc := range cases {

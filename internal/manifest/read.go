@@ -18,7 +18,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/firesteel-dev/firesteel/internal/kinds"
-	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
 // Document is one object of a manifest.
@@ -169,25 +168,6 @@ func (d *Document) duplicates(node *yamlv3.Node, path string) {
 		}
 		seen[child.Value] = child.Line
 	}
-}
-
-// endless finds the first quantity that takes hours to be read.
-func (d *Document) endless(node *yamlv3.Node, path string) bool {
-	if node.Kind == yamlv3.ScalarNode && strings.HasPrefix(path, "spec") && spark.EndlessQuantity(node.Value) {
-		d.Problems = append(d.Problems, Problem{Finding{node.Line, Error, fmt.Sprintf("%s: %q: a quantity with an exponent that is too large; write a number between 1n and 1E", path, node.Value)}, path})
-		return true
-	}
-	for i, child := range node.Content {
-		switch {
-		case node.Kind != yamlv3.MappingNode:
-			if d.endless(child, fmt.Sprintf("%s[%d]", path, i)) {
-				return true
-			}
-		case i%2 == 1 && d.endless(child, strings.TrimPrefix(path+"."+node.Content[i-1].Value, ".")):
-			return true
-		}
-	}
-	return false
 }
 
 // step matches one step of a path.

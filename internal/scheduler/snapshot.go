@@ -4,13 +4,13 @@ package scheduler
 
 import (
 	"fmt"
-	"slices"
+	"reflect"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/api/lenient"
 )
 
 // Read names one object that a plugin wants to see, or a list of objects if Name is "". Namespace is "" for
@@ -86,31 +86,14 @@ func As[T any](u *unstructured.Unstructured) (*T, error) {
 	if u == nil {
 		return nil, nil
 	}
-	if endless(u.Object) {
-		return nil, fmt.Errorf("decode %s %s: a quantity has an exponent that is too large; write a number between 1n and 1E", u.GetKind(), u.GetName())
+	if err := lenient.CheckQuantities(u.Object, reflect.TypeFor[T](), ""); err != nil { // tenants may write some of those that are read
+		return nil, fmt.Errorf("decode %s %s: %w", u.GetKind(), u.GetName(), err)
 	}
 	out := new(T)
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, out); err != nil {
 		return nil, fmt.Errorf("decode %s %s: %w", u.GetKind(), u.GetName(), err)
 	}
 	return out, nil
-}
-
-// endless reports whether an object has a quantity that takes hours to be read: tenants may write some of those that are read.
-func endless(value any) bool {
-	switch v := value.(type) {
-	case string:
-		return spark.EndlessQuantity(v)
-	case []any:
-		return slices.ContainsFunc(v, endless)
-	case map[string]any:
-		for _, field := range v {
-			if endless(field) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // Applied turns a typed object into what server-side apply takes: without a status and without the creation time, both

@@ -4,11 +4,12 @@ package spark
 
 import (
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/firesteel-dev/firesteel/api/lenient"
 )
 
 const mebibyte = 1 << 20
@@ -138,16 +139,13 @@ func splitJava(text, separator string) []string {
 // memory that this takes grows with the square of its length.
 const maxQuantity = 64
 
-// endlessQuantity is read by Kubernetes in hours: it is rounded up to 1n by a division, or its exponent overflows into such a one.
-var endlessQuantity = regexp.MustCompile(`^[+-]?[0-9.]+[eE](-[0-9]{4,}|[+-]?[0-9]{10,})$`)
-
-// EndlessQuantity reports whether a text is a quantity that takes minutes to hours to be read, such as 1e-100000000.
-func EndlessQuantity(text string) bool { return endlessQuantity.MatchString(strings.TrimSpace(text)) }
-
-// ParseQuantity reads a quantity of Kubernetes that is not too long to be meant.
+// ParseQuantity reads a quantity of Kubernetes that is not too long to be meant, and can be computed with.
 func ParseQuantity(text string) (resource.Quantity, error) {
-	if len(text) > maxQuantity || EndlessQuantity(text) {
+	if len(text) > maxQuantity {
 		return resource.Quantity{}, resource.ErrFormatWrong
+	}
+	if lenient.Endless(text) {
+		return resource.Quantity{}, lenient.ErrEndless
 	}
 	return resource.ParseQuantity(text)
 }

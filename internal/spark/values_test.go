@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/firesteel-dev/firesteel/internal/testutil/heaptest"
 )
@@ -21,12 +22,18 @@ func TestParseQuantity(t *testing.T) {
 		"TooLong": {"a number that nobody means", strings.Repeat("0", maxQuantity-1) + "2G", ""},
 		"Bomb":    {"reading it would take gigabytes", strings.Repeat("9", 1_000_000), ""},
 		"Text":    {"no number at all", "x", ""},
+		"Huge":    {"adding it would take minutes", "1e99999999", ""},
+		"Tiny":    {"reading it would take hours", "1e-99999999", ""},
+		"Nothing": {"it is 0, and yet computed with", "E+000099999999", ""},
+		"Large":   {"one that can be computed with", "2e24", "2e24"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			defer heaptest.Bound(t, 0)()
 			got, err := ParseQuantity(tc.text)
-			if (err == nil) != (tc.want != "") || err == nil && got.String() != tc.want {
+			sum := got.DeepCopy()
+			sum.Add(resource.MustParse("1500m"))
+			if (err == nil) != (tc.want != "") || err == nil && (got.String() != tc.want || sum.Cmp(got) <= 0) {
 				t.Errorf("%s: %s, %v, want %q", tc.reason, got.String(), err, tc.want)
 			}
 		})
