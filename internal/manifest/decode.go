@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -106,11 +105,6 @@ func (d *Document) inspect(content []byte) error {
 			d.add(u.Path, Error, u.Path+": unknown field; the operator would not see it"+meant)
 		default:
 			d.add(u.Path, Warning, u.Path+": unknown field; it has no effect"+meant)
-		}
-	}
-	for _, path := range slices.Sorted(maps.Keys(unstored)) {
-		if kind.Version != d.Row.Version && !slices.ContainsFunc(unknown, func(u lenient.Mismatch) bool { return u.Path == path }) {
-			d.add(path, Error, path+": "+d.APIVersion+" does not have this field; write apiVersion: "+d.Row.GroupVersion().String())
 		}
 	}
 	if len(wrong) > 0 {
