@@ -19,7 +19,7 @@ import (
 
 // MaxExponent bounds the exponents of quantities, on both sides. Kubernetes takes all that fit into 32 bits, and makes an integer of that
 // many digits in each sum and comparison, of some texts when it reads them: minutes of a worker and hundreds of megabytes for nine bytes
-// of text. Nobody means more than E, which is 18.
+// of text. The largest suffix is E, which is 18.
 const MaxExponent = 24
 
 // endless says what is wrong with a quantity of a larger exponent.
@@ -120,7 +120,7 @@ func checkSpec(data []byte, object any) error {
 	var content struct {
 		Spec any `json:"spec"`
 	}
-	// Of what is there twice only the last would be looked at.
+	// Of a key that is there twice only the last value would be checked.
 	strict, err := kjson.UnmarshalStrict(data, &content, kjson.DisallowDuplicateFields)
 	if err = errors.Join(append(strict, err)...); err != nil {
 		return undecodable{err}

@@ -105,8 +105,8 @@ func (w Writer) namesFree(ctx context.Context, owner lifecycle.Owner, s spark.Su
 	return done()
 }
 
-// goes reports whether an object is deleted without anybody's help: every driver that owns it is gone or goes. Not so with one that nobody owns any
-// more, or another application.
+// goes reports whether the garbage collector deletes an object: every driver that owns it is gone or goes. It keeps one without owners, and one of
+// another application.
 func (w Writer) goes(ctx context.Context, owner lifecycle.Owner, o client.Object) (bool, error) {
 	for _, r := range o.GetOwnerReferences() {
 		if r.APIVersion != "v1" || r.Kind != "Pod" {

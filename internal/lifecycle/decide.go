@@ -270,7 +270,7 @@ func swept(p Plan, strays []Driver) Plan {
 	return p
 }
 
-// LeftAlone reports whether another controller runs the application. Once it is deleted, nobody else removes this family's finalizer.
+// LeftAlone reports whether another controller runs the application. Once it is deleted, only this operator removes its family's finalizer.
 func (a Application) LeftAlone() bool { return a.ManagedBy != "" && (!a.Deleting || !a.Finalizer) }
 
 // leaveAlone is the plan for an application that another controller runs. What it has written is not touched.
