@@ -186,11 +186,6 @@ var _ = Describe("The definitions of spark.apache.org", smoke, func() {
 			}
 			Expect(admin.Create(ctx, o, client.DryRunAll)).To(Succeed(), c.Dir)
 			taken[o.GetKind()]++
-			if o.GroupVersionKind().Version == "v1beta1" {
-				spec, _, _ := unstructured.NestedMap(o.Object, "spec")
-				Expect(spec).NotTo(HaveKey("driverHttpRouteList"), "the frozen version does not have it")
-				continue
-			}
 			// defaults of the definition, where the object around them is there
 			unstructured.RemoveNestedField(o.Object, "spec", "applicationTolerations")
 			unstructured.RemoveNestedField(written.Object, "spec", "applicationTolerations")

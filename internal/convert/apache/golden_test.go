@@ -70,7 +70,7 @@ func recordings(t *testing.T) []recording {
 		if kind.Kind != "SparkApplication" {
 			continue
 		}
-		if strings.HasSuffix(kind.APIVersion, "/v1beta1") { // the API server drops what that version does not have
+		if strings.HasSuffix(kind.APIVersion, "/v1beta1") { // theirs drops what that version does not have
 			var old v1beta1.SparkApplication
 			decode(t, input.Manifest, &old)
 			input.Manifest = encode(t, old)
