@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 // schemas is an API server that serves schemas.
@@ -76,21 +77,7 @@ func servedBy(t *testing.T, change func(status map[string]any)) schemas {
 func olderRelease(fields ...string) func(map[string]any) {
 	return func(status map[string]any) {
 		unstructured.RemoveNestedField(status, fields...)
-		closed(status)
-	}
-}
-
-func closed(node any) {
-	switch node := node.(type) {
-	case map[string]any:
-		delete(node, "x-kubernetes-preserve-unknown-fields")
-		for _, child := range node {
-			closed(child)
-		}
-	case []any:
-		for _, child := range node {
-			closed(child)
-		}
+		testutil.CloseSchema(status)
 	}
 }
 
@@ -104,7 +91,7 @@ func TestDefinitions(t *testing.T) {
 		"Older":   {reason: "a field that was added since", served: servedBy(t, olderRelease("properties", "specHash")), says: []string{"SparkApplication lacks status.specHash; the API server drops"}},
 		"Inner":   {reason: "a field of a list", served: servedBy(t, olderRelease("properties", "attempts", "items", "properties", "attempt")), says: []string{"status.attempts[].attempt;"}},
 		"Kubeflow": {reason: "the most that is lacking is counted", served: servedBy(t, func(status map[string]any) {
-			closed(status)
+			testutil.CloseSchema(status)
 			status["properties"] = map[string]any{"applicationState": map[string]any{"x-kubernetes-preserve-unknown-fields": true}}
 		}), says: []string{"more fields"}},
 		"Open": {reason: "everything is kept", served: servedBy(t, func(status map[string]any) {

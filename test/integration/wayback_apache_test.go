@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
 var (
@@ -46,7 +47,7 @@ func likeApaches(folder string) string {
 			maps.DeleteFunc(fields, func(field string, _ any) bool { return !slices.Contains(status, field) })
 			Expect(fields).To(HaveLen(len(status)))
 			theirs := map[string]any{"type": "object", "properties": fields}
-			closed(theirs)
+			testutil.CloseSchema(theirs)
 			Expect(unstructured.SetNestedMap(version.(map[string]any), theirs, "schema", "openAPIV3Schema", "properties", "status")).To(Succeed())
 		}
 		Expect(unstructured.SetNestedSlice(crd, versions, "spec", "versions")).To(Succeed())
@@ -55,23 +56,6 @@ func likeApaches(folder string) string {
 		Expect(os.WriteFile(filepath.Join(folder, name+".yaml"), text, 0o600)).To(Succeed())
 	}
 	return folder
-}
-
-// closed lets a schema keep only the fields that it names, as theirs do.
-func closed(node any) {
-	switch node := node.(type) {
-	case map[string]any:
-		if _, object := node["properties"]; object {
-			delete(node, "x-kubernetes-preserve-unknown-fields")
-		}
-		for _, child := range node {
-			closed(child)
-		}
-	case []any:
-		for _, child := range node {
-			closed(child)
-		}
-	}
 }
 
 // starts creates an application of Apache's kind, and lets the kubelet say something of its driver.

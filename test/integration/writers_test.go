@@ -211,7 +211,7 @@ var _ = Describe("A client that writes an object", Ordered, func() {
 		}
 	})
 
-	It("is told of a misspelled field in every version", func(ctx SpecContext) {
+	It("gets an error for a misspelled field in every version", func(ctx SpecContext) {
 		for _, d := range ourDefinitions() {
 			for _, version := range d.Spec.Versions {
 				o := d.in(version.Name, "misspelled")
