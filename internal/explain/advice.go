@@ -36,6 +36,7 @@ var advice = map[lifecycle.Reason]string{
 	lifecycle.ReasonDraining:          "close its sessions, or replace it at once: kubectl spark rerun sparkapp/NAME -n NAMESPACE",
 	lifecycle.ReasonDriverNotReady:    "if it lasts, read the log: kubectl spark logs NAME -n NAMESPACE",
 	lifecycle.ReasonDriverFailed:      "read the end of the log: kubectl spark logs NAME -n NAMESPACE",
+	lifecycle.ReasonDriverRestarted:   "remove restartPolicy and restartPolicyRules from Spark's container of {driver}: retries are those of {restartPolicy}",
 	lifecycle.ReasonDriverOutOfMemory: "raise {driver.memory} or memoryOverhead, or let {restartPolicy.outOfMemory.memoryFactor} raise it",
 	lifecycle.ReasonDriverEvicted:     "a budget for such failures is {restartPolicy.infrastructure}",
 	lifecycle.ReasonDriverNotFound:    "find out what deletes driver pods; a budget for such failures is {restartPolicy.infrastructure}",

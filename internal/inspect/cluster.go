@@ -10,11 +10,9 @@ import (
 	"fmt"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/watch"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/internal/observe"
@@ -37,15 +35,14 @@ type Cluster struct {
 	Namespace string
 }
 
-// tail returns the last lines of a log, at most limit bytes.
-func (c *Cluster) tail(ctx context.Context, namespace, pod, container string, limit int64) (string, error) {
+// tail returns the last lines of a log.
+func (c *Cluster) tail(ctx context.Context, l observe.Log) (string, error) {
 	const patience = 5 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	options := &corev1.PodLogOptions{Container: container, TailLines: ptr.To[int64](observe.LogLines), LimitBytes: &limit}
-	text, err := c.Pods.Pods(namespace).GetLogs(pod, options).DoRaw(ctx)
+	text, err := c.Pods.Pods(l.Namespace).GetLogs(l.Pod, l.Options()).DoRaw(ctx)
 	if err != nil {
-		return "", fmt.Errorf("read log of %s/%s: %w", namespace, pod, err)
+		return "", fmt.Errorf("read log of %s/%s: %w", l.Namespace, l.Pod, err)
 	}
 	return string(text), nil
 }

@@ -72,6 +72,12 @@ func failedDriver(code int32) Driver {
 	return d
 }
 
+// restarted is a driver whose container the kubelet started again.
+func restarted(d Driver, e Exit) Driver {
+	d.Restarted, d.Exit = true, e
+	return d
+}
+
 func startedAt(d Driver, at time.Time) Driver {
 	d.StartedAt = at
 	return d
@@ -189,6 +195,13 @@ func TestDecide(t *testing.T) {
 		"FailsToStart":      {reason: "a driver that never ran is not", rec: ran(Submitted), driver: startedAt(failedDriver(1), time.Time{}), state: Failing, cause: ReasonDriverFailed},
 		"StartError":        {reason: "a container that could not be started has the first time of all", rec: ran(Submitted), driver: startedAt(failedDriver(128), time.Unix(0, 0)), state: Failing, cause: ReasonDriverFailed},
 		"Fails":             {reason: "exit code 1", rec: ran(Running), driver: failedDriver(1), state: Failing, cause: ReasonDriverFailed},
+		"Restarted":         {reason: "a program runs once in an attempt", rec: ran(Running), driver: restarted(driver(Current, DriverRunning), Exit{Code: 1, Reason: "Error"}), state: Failing, cause: ReasonDriverRestarted},
+		"RestartedWell":     {reason: "whatever its first end was", rec: ran(Running), driver: restarted(driver(Current, DriverRunning), Exit{Reason: "Completed"}), state: Failing, cause: ReasonDriverRestarted},
+		"RestartWaits":      {reason: "in its back-off it would stay for ever", rec: ran(Running), driver: restarted(driver(Current, DriverPending), Exit{Code: 1}), state: Failing, cause: ReasonDriverRestarted},
+		"RestartedFast":     {reason: "before it was seen running: it is shown to have run", rec: ran(Submitted), driver: restarted(driver(Current, DriverPending), Exit{Code: 1}), state: Running},
+		"RestartedUnseen":   {reason: "so is one that was created just before a crash", driver: restarted(driver(Current, DriverRunning), Exit{Code: 1}), state: Running},
+		"RestartedStops":    {reason: "and is stopped before anything else", rec: ran(Failing), driver: restarted(driver(Current, DriverRunning), Exit{Code: 1}), state: Failing, actions: stop},
+		"RestartedAtEnd":    {reason: "its end was recorded before the kubelet started it again", rec: ran(Succeeded), driver: restarted(driver(Current, DriverRunning), Exit{}), state: Succeeded, actions: stop},
 		"Lost":              {reason: "absence is seen by a live read", rec: ran(Running), driver: absent, state: Failing, cause: ReasonDriverNotFound},
 		"LostToForeign":     {reason: "a pod of another owner is not our driver", rec: ran(Running), driver: driver(NotOwned, DriverRunning), state: Failing, cause: ReasonDriverNotFound},
 		"LostToFormer":      {reason: "nor is that of another attempt", rec: ran(Running), driver: driver(Previous, DriverRunning), state: Failing, cause: ReasonDriverNotFound},

@@ -25,7 +25,7 @@ func TestEnumerationOfServers(t *testing.T) {
 func (c *checker) server(e *domain.Element) {
 	p := c.decide(c.admits(e))
 	from, to, s, d := e.Record, p.Record, e.Observation.Sessions, e.Observation.Driver
-	serves := d.Presence == lifecycle.Present && d.Ownership != lifecycle.NotOwned && d.Phase == lifecycle.DriverRunning && !d.Deleting
+	serves := d.Presence == lifecycle.Present && d.Ownership != lifecycle.NotOwned && d.Phase == lifecycle.DriverRunning && !d.Deleting && !d.Restarted // whose sessions ended with its first run
 	interrupted := e.App.Suspend || e.App.Deleting || e.App.SpecHash == from.SpecHash+".7"
 	overdue := !from.DrainSince.IsZero() && !e.Env.Now.Before(from.DrainSince.Add(e.App.Drain))
 	sessions := serves && d.Ready && (!s.Known || s.Open > 0) && e.App.Drain > 0

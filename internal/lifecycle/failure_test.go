@@ -34,6 +34,11 @@ func TestFailureOf(t *testing.T) {
 		"EvictedByOOM":  {reason: "the node was out of memory, not the container", driver: disrupted(exited(137, "OOMKilled"), "TerminationByKubelet"), class: Infrastructure, cause: ReasonDriverEvicted},
 		"NoStatus":      {reason: "a pod that failed without a word of its container", driver: exited(-1, "NodeShutdown"), class: Infrastructure, cause: ReasonDriverEvicted},
 		"DeletedByHand": {reason: "a user stopped it", driver: deleting(exited(143, "Error")), class: Infrastructure, cause: ReasonDriverNotFound},
+		"Restarted":     {reason: "its first end is the application's", driver: restarted(driver(Current, DriverRunning), Exit{Code: 1, Reason: "Error"}), class: ApplicationExit, cause: ReasonDriverRestarted},
+		"RestartedOK":   {reason: "the program ran twice", driver: restarted(driver(Current, DriverRunning), Exit{Reason: "Completed"}), class: ApplicationExit, cause: ReasonDriverRestarted},
+		"RestartedLost": {reason: "the kubelet has forgotten its first end", driver: restarted(driver(Current, DriverPending), Exit{Code: -1}), class: ApplicationExit, cause: ReasonDriverRestarted},
+		"RestartedOOM":  {reason: "more memory may help", driver: restarted(driver(Current, DriverRunning), Exit{Code: 137, Reason: "OOMKilled"}), class: OutOfMemory, cause: ReasonDriverOutOfMemory},
+		"RestartGoes":   {reason: "a user who deletes it then does not undo its end", driver: deleting(restarted(driver(Current, DriverRunning), Exit{Code: 1})), class: ApplicationExit, cause: ReasonDriverRestarted},
 		"DeletedOOM":    {reason: "it had run out of memory before", driver: deleting(exited(137, "OOMKilled")), class: OutOfMemory, cause: ReasonDriverOutOfMemory},
 	}
 	for name, tc := range cases {

@@ -4,6 +4,7 @@ package lifecycle
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -71,7 +72,10 @@ type Driver struct {
 	Unplaced string
 	// Waiting says why a pending driver does not run; empty when all is normal.
 	Waiting Wait
-	// Exit is set when the phase is DriverFailed.
+	// Restarted is set when a live driver's Spark container has ended and the kubelet started it again in the pod, or is about to: its
+	// program would run twice in one attempt.
+	Restarted bool
+	// Exit is set when the phase is DriverFailed, and is that of the first run when Restarted is set.
 	Exit Exit
 	// MemoryLimit is that of the Spark container, in bytes; 0 if it is not known.
 	MemoryLimit int64
@@ -80,7 +84,7 @@ type Driver struct {
 	// Deleting is set when the pod is being deleted; GoneAt is when it must be gone.
 	Deleting bool
 	GoneAt   time.Time
-	// LogTail holds the last lines of a failed driver's log without control characters, if it was asked for.
+	// LogTail holds the last lines of the log of a driver whose program failed, without control characters, if it was asked for.
 	LogTail string
 }
 
@@ -126,9 +130,12 @@ func (d Driver) ours() bool { return d.Is(Current) || d.Is(Previous) }
 
 func (d Driver) live() bool { return d.Phase == DriverPending || d.Phase == DriverRunning }
 
+// over reports whether its program has ended, whatever the pod does since.
+func (d Driver) over() bool { return !d.live() || d.Restarted }
+
 // ran reports whether its Spark container has run. One that could not be started gets a time, too: the first of all.
 func (d Driver) ran() bool {
-	return d.Phase == DriverRunning || d.Phase == DriverSucceeded || d.Phase == DriverFailed && d.StartedAt.Unix() > 0
+	return d.Restarted || d.Phase == DriverRunning || d.Phase == DriverSucceeded || d.Phase == DriverFailed && d.StartedAt.Unix() > 0
 }
 
 // orphan reports whether the driver runs although the application has finished or suspended: a second operator that
@@ -203,6 +210,15 @@ func (e Exit) String() string {
 	return text
 }
 
+// again is the sentence about the end of a container that was started again.
+func (e Exit) again() string {
+	const text = "the driver container was started again in its pod, where a program runs once"
+	if e.Code < 0 {
+		return text + "; its first end is not known"
+	}
+	return withDetail(text+"; it had ended with ExitCode: "+strconv.Itoa(int(e.Code)), e.Reason, e.Message)
+}
+
 func withDetail(text, reason, message string) string {
 	for _, part := range []string{reason, message} {
 		if part != "" {
@@ -219,6 +235,9 @@ const oomKilled = "OOMKilled"
 // what its container reported: an evicted driver has an exit code, too.
 func failureOf(app Application, d Driver) (FailureClass, Cause) {
 	text := d.Exit.String()
+	if d.Restarted {
+		text = d.Exit.again()
+	}
 	switch {
 	case d.Disruption.Reason != "" && string(d.Disruption.Reason) == d.Exit.Reason:
 		return Infrastructure, Cause{ReasonDriverEvicted, text} // it says so itself
@@ -226,6 +245,8 @@ func failureOf(app Application, d Driver) (FailureClass, Cause) {
 		return Infrastructure, Cause{ReasonDriverEvicted, withDetail(text, string(d.Disruption.Reason), d.Disruption.Message)}
 	case d.Exit.Reason == oomKilled:
 		return OutOfMemory, Cause{ReasonDriverOutOfMemory, withCause(text, memoryCause(app, d))}
+	case d.Restarted:
+		return ApplicationExit, Cause{ReasonDriverRestarted, withCause(text, logCause(d.LogTail))}
 	case d.Exit.Code < 0:
 		return Infrastructure, Cause{ReasonDriverEvicted, text}
 	case d.Deleting:

@@ -92,6 +92,8 @@ const (
 	ReasonDriverSucceeded Reason = "DriverSucceeded"
 	// ReasonDriverFailed : the driver's container ended with another exit code, or its pod failed.
 	ReasonDriverFailed Reason = "DriverFailed"
+	// ReasonDriverRestarted : the driver's container had ended, and the kubelet started it again in its pod.
+	ReasonDriverRestarted Reason = "DriverRestarted"
 	// ReasonDriverOutOfMemory : the driver's container was killed because it used more memory than it may.
 	ReasonDriverOutOfMemory Reason = "DriverOutOfMemory"
 	// ReasonDriverEvicted : the cluster ended the driver pod (eviction, preemption, node shutdown).

@@ -37,7 +37,7 @@ func decideRun(p Plan, obs Observation, env Env) Plan {
 	case !d.ours() || d.Is(Previous) && d.SubmissionID != p.Record.SubmissionID:
 		// The existing pod is not our driver.
 		return failing(p, Infrastructure, Cause{ReasonDriverNotFound, "driver pod not found: it was deleted before its end was observed"}, Driver{}, env)
-	case !d.live():
+	case d.over():
 		return decideEnd(p, obs, env)
 	case d.lost(env.Now):
 		return failing(p, Infrastructure, Cause{ReasonNodeLost, "the driver pod is being deleted, and its node does not confirm that it has stopped"}, d, env)
@@ -105,7 +105,7 @@ func decideEnd(p Plan, obs Observation, env Env) Plan {
 		p.Record, p.Requeue = started(p.Record, d), unknownRetry
 		p.Record.State = Running
 		return p
-	case d.Phase == DriverFailed:
+	case d.Phase != DriverSucceeded:
 		class, cause := failureOf(p.App, d)
 		return failing(p, class, cause, d, env)
 	}
@@ -136,7 +136,7 @@ func failing(p Plan, class FailureClass, c Cause, d Driver, env Env) Plan {
 	}
 	r = closed(r, class, c, env)
 	if a := r.Current(); a != nil {
-		if d.Phase == DriverFailed && d.Exit.Code >= 0 {
+		if (d.Phase == DriverFailed || d.Restarted) && d.Exit.Code >= 0 {
 			a.ExitCode = &d.Exit.Code
 		}
 		a.LogTail = d.LogTail

@@ -97,17 +97,19 @@ func mayDrain(app Application, rec Record, d Driver, env Env) bool {
 	return d.Presence == Unknown || d.serves() && (d.Ready || !rec.Idle.Since.IsZero())
 }
 
-// upToDate is the driver, or one that cannot be seen if its observation is older than the record: it has been ready, and a container does
-// not begin twice.
+// upToDate is the driver, or one that cannot be seen if its observation is older than the record: it has been ready, and a container that
+// begins again says so.
 func (d Driver) upToDate(rec Record) Driver {
-	if d.Is(Current) && d.Phase == DriverPending && !d.Deleting && !rec.Idle.Since.IsZero() {
+	if d.Is(Current) && d.Phase == DriverPending && !d.Deleting && !d.Restarted && !rec.Idle.Since.IsZero() {
 		d.Presence = Unknown
 	}
 	return d
 }
 
 // serves reports whether the driver runs and stays.
-func (d Driver) serves() bool { return d.ours() && d.Phase == DriverRunning && !d.Deleting }
+func (d Driver) serves() bool {
+	return d.ours() && d.Phase == DriverRunning && !d.Deleting && !d.Restarted
+}
 
 // drained applies an edit only when the sessions of the driver have ended: until then the application is as it was before, and since
 // says since when the edit waits.

@@ -89,6 +89,8 @@ func TestDrain(t *testing.T) {
 		"Never ready": {reason: "it never took clients", rec: func(r *Record) { r.Idle = Idle{} }, driver: func(d *Driver) { d.Ready = false }},
 		"Unready now": {reason: "it took clients, who may come back", driver: func(d *Driver) { d.Ready = false }, waits: true},
 		"Pending":     {reason: "it does not run", rec: func(r *Record) { r.State, r.Idle = Submitted, Idle{} }, driver: func(d *Driver) { d.Phase, d.Ready = DriverPending, false }},
+		"Begun again": {reason: "it waits to be started again, and its sessions are gone", driver: func(d *Driver) { *d = restarted(*d, Exit{Code: 1}); d.Phase, d.Ready = DriverPending, false }},
+		"Runs again":  {reason: "its sessions are gone", driver: func(d *Driver) { *d = restarted(*d, Exit{Code: 1}) }},
 		"Seen before": {reason: "it took clients, and is seen as it was earlier", driver: func(d *Driver) { d.Phase, d.Ready = DriverPending, false }, waits: true},
 		"Failed":      {reason: "it has ended", driver: func(d *Driver) { d.Phase = DriverFailed }, sessions: open},
 		"Deleted":     {reason: "somebody deletes it", driver: func(d *Driver) { d.Deleting = true }, sessions: open},

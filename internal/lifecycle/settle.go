@@ -107,7 +107,7 @@ func goesOn(p Plan, o Outcome) bool {
 	}
 	switch o.Record.State {
 	case Running:
-		return p.Driver.ours() && !p.Driver.live()
+		return p.Driver.ours() && p.Driver.over()
 	case Succeeding, Failing, Invalidating, Suspending, Rerunning, Resuming:
 		return true
 	case New, Queued, Submitted, SubmissionFailed, Suspended, Succeeded, Failed:

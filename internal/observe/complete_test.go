@@ -185,6 +185,7 @@ func TestLogTail(t *testing.T) {
 		return ours(pod(corev1.PodFailed, exits(driverContainer, 1, "Error", "")), "pi-driver", "driver", "s-1")
 	}
 	renamed := ours(withSpark(pod(corev1.PodFailed, exits("main", 1, "Error", "")), "main"), "pi-driver", "driver", "s-1")
+	restarted := ours(pod(corev1.PodRunning, again(runs(driverContainer), &corev1.ContainerStateTerminated{ExitCode: 1}, 1)), "pi-driver", "driver", "s-1")
 	notOwned := pod(corev1.PodFailed, exits(driverContainer, 1, "Error", ""))
 	cases := map[string]struct {
 		reason    string
@@ -193,7 +194,9 @@ func TestLogTail(t *testing.T) {
 		fail      error
 		want      string
 		container string
+		previous  bool
 	}{
+		"Restarted": {reason: "its present container has not said why the first one ended", pod: restarted, state: lifecycle.Running, want: "last words", container: driverContainer, previous: true},
 		"Failed":    {reason: "from Spark's container", pod: failed(), state: lifecycle.Running, want: "last words", container: driverContainer},
 		"Submitted": {reason: "also if it was never seen running", pod: failed(), state: lifecycle.Submitted, want: "last words", container: driverContainer},
 		"Renamed":   {reason: "whatever it is called", pod: renamed, state: lifecycle.Running, want: "last words", container: "main"},
@@ -207,11 +210,11 @@ func TestLogTail(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			asked := ""
 			c := cluster(nil, nil, tc.pod)
-			r := Reader{Labels: family.Labels, Cache: c, Live: c, Logs: func(_ context.Context, namespace, pod, container string, limit int64) (string, error) {
-				if asked != "" || namespace != "jobs" || pod != "pi-driver" || limit != logLimit {
-					t.Errorf("asked for %s/%s, %d bytes, after %q", namespace, pod, limit, asked)
+			r := Reader{Labels: family.Labels, Cache: c, Live: c, Logs: func(_ context.Context, l Log) (string, error) {
+				if asked != "" || l.Namespace != "jobs" || l.Pod != "pi-driver" || l.Limit != logLimit || l.Previous != tc.previous {
+					t.Errorf("asked for %+v after %q", l, asked)
 				}
-				asked = container
+				asked = l.Container
 				return "\x1b[31;1mlast\x1b[0m \x00words\r", tc.fail
 			}}
 			got, err := r.Observe(t.Context(), target, lifecycle.Record{State: tc.state})

@@ -45,8 +45,8 @@ type Reader struct {
 	Whole func(schema.GroupVersionKind) bool
 	// Auxiliary reads the auxiliary objects of drivers; Live if nil.
 	Auxiliary Auxiliary
-	// Logs returns the last lines of a container's log, at most limit bytes; nil if logs are not to be read.
-	Logs func(ctx context.Context, namespace, pod, container string, limit int64) (string, error)
+	// Logs returns the last lines of a log; nil if logs are not to be read.
+	Logs func(context.Context, Log) (string, error)
 	// Dial connects to the pods of servers, to ask them for their sessions; the operating system's way if nil.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
@@ -209,6 +209,19 @@ func (r Reader) driver(ctx context.Context, pod *Pod, t Target, rec lifecycle.Re
 	return d
 }
 
+// Log names what is read of a log: the last LogLines lines of a container, at most Limit bytes.
+type Log struct {
+	Namespace, Pod, Container string
+	// Previous means the container that was there before the present one was started in its place.
+	Previous bool
+	Limit    int64
+}
+
+// Options are those of the request.
+func (l Log) Options() *corev1.PodLogOptions {
+	return &corev1.PodLogOptions{Container: l.Container, Previous: l.Previous, TailLines: new(int64(LogLines)), LimitBytes: &l.Limit}
+}
+
 // LogLines is how many of a log's last lines are read. An exception of Spark 4 that a query failed with, and the end of the
 // driver after it, have up to 300; the cause is among the first of them. The record keeps less.
 const LogLines = 500
@@ -217,16 +230,16 @@ const LogLines = 500
 // cut off the end.
 const logLimit = 256 << 10
 
-// complete reads what the pod itself does not report: why its volumes are not mounted, and the end of a failed
-// driver's log. Both are only shown to users, so a failed read is not an error.
+// complete reads what the pod itself does not report: why its volumes are not mounted, and the end of the log of a driver whose program
+// failed. Both are only shown to users, so a failed read is not an error.
 func (r Reader) complete(ctx context.Context, d *lifecycle.Driver, pod *Pod, t Target, rec lifecycle.Record) {
 	d.Exit.Message = said(d.Exit, t.LogTails)
 	if d.Ownership == lifecycle.NotOwned || !rec.State.HasDriver() {
 		return
 	}
 	switch {
-	case d.Phase == lifecycle.DriverFailed && r.Logs != nil && !t.LogTails.Hidden:
-		if text, err := r.Logs(ctx, pod.Namespace, pod.Name, pod.container, logLimit); err == nil {
+	case (d.Phase == lifecycle.DriverFailed || d.Restarted) && r.Logs != nil && !t.LogTails.Hidden:
+		if text, err := r.Logs(ctx, Log{pod.Namespace, pod.Name, pod.container, d.Restarted, logLimit}); err == nil {
 			d.LogTail = t.LogTails.Redact(plain(text))
 		}
 	case d.Phase == lifecycle.DriverPending && d.Waiting.Reason == "" && !d.ScheduledAt.IsZero() && t.Now.Sub(d.ScheduledAt) >= mountTime:

@@ -61,6 +61,22 @@ func driverOf(pod *corev1.Pod) lifecycle.Driver {
 	default:
 		d.Waiting = waiting(pod)
 	}
+	if d.Phase == lifecycle.DriverRunning || d.Phase == lifecycle.DriverPending {
+		return startedAgain(d, status)
+	}
+	return d
+}
+
+// startedAgain judges a live driver by whether its container has ended before: a kubelet that has lost its state starts it again whatever
+// the pod says, and restart rules of a container ask for it. Kubernetes: KEP-5307.
+func startedAgain(d lifecycle.Driver, status *corev1.ContainerStatus) lifecycle.Driver {
+	if status == nil || status.RestartCount == 0 && status.LastTerminationState.Terminated == nil {
+		return d
+	}
+	d.Restarted, d.Exit = true, lifecycle.Exit{Code: -1}
+	if t := status.LastTerminationState.Terminated; t != nil {
+		d.StartedAt, d.Exit = t.StartedAt.Time, lifecycle.Exit{Code: t.ExitCode, Reason: t.Reason, Message: t.Message}
+	}
 	return d
 }
 

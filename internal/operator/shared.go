@@ -16,7 +16,6 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
-	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 
@@ -170,15 +169,14 @@ func (s *Shared) apply(ctx context.Context, c config.OperatorConfiguration) {
 func (s *Shared) Policies() policy.Set { return *s.policies.Load() }
 
 // logsOf returns the reader of logs.
-func logsOf(c kubernetes.Interface) func(ctx context.Context, namespace, pod, container string, limit int64) (string, error) {
-	return func(ctx context.Context, namespace, pod, container string, limit int64) (string, error) {
+func logsOf(c kubernetes.Interface) func(context.Context, observe.Log) (string, error) {
+	return func(ctx context.Context, l observe.Log) (string, error) {
 		const patience = 2 * time.Second
 		ctx, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
-		options := &corev1.PodLogOptions{Container: container, TailLines: ptr.To[int64](observe.LogLines), LimitBytes: &limit}
-		text, err := c.CoreV1().Pods(namespace).GetLogs(pod, options).DoRaw(ctx)
+		text, err := c.CoreV1().Pods(l.Namespace).GetLogs(l.Pod, l.Options()).DoRaw(ctx)
 		if err != nil {
-			return "", fmt.Errorf("read log of %s/%s: %w", namespace, pod, err)
+			return "", fmt.Errorf("read log of %s/%s: %w", l.Namespace, l.Pod, err)
 		}
 		return string(text), nil
 	}

@@ -35,6 +35,23 @@ func (b *builder) startPod() {
 	}
 }
 
+// DriverTemplateContainer returns the index of the container that becomes Spark's in the driver's template, and that container; nil without one.
+// A template that the operator has to read from elsewhere is not seen.
+func DriverTemplateContainer(app Application) (int, *corev1.Container) {
+	template := app.Driver.Template
+	if template == nil && app.Driver.TemplateText != "" {
+		template, _ = ParseTemplate(app.Driver.TemplateText) // one that cannot be read is refused when it is built from
+	}
+	if template == nil {
+		return -1, nil
+	}
+	i := sparkContainer(template.Spec.Containers, app.Conf[ConfDriverTemplateContainer])
+	if i < 0 {
+		return -1, nil
+	}
+	return i, &template.Spec.Containers[i]
+}
+
 // sparkContainer returns the index of the template's container that becomes Spark's: the one of that name if there is
 // exactly one, else the first; -1 without containers.
 func sparkContainer(containers []corev1.Container, name string) int {

@@ -276,6 +276,14 @@ func TestErrorList(t *testing.T) {
 	}
 }
 
+const startedAgain = "a driver that is started again in its pod ends its attempt as failed; remove it, and write retries to the application's restart policy"
+
+func template(all ...corev1.Container) change {
+	return func(a *spark.Application) {
+		a.Driver.Template = &corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: all}}
+	}
+}
+
 func TestWarnings(t *testing.T) {
 	preStop := &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{}}
 	cases := map[string]struct {
@@ -295,6 +303,16 @@ func TestWarnings(t *testing.T) {
 		"Python41":     {reason: "a new release", change: typed("spark.kubernetes.pyspark.pythonVersion", "3", "pythonVersion"), want: "spec.pythonVersion: has no effect since Spark 4.1: the image decides"},
 		"Hook":         {reason: "Spark's own hook", change: all(conf("spark.decommission.enabled", "true"), executor(func(o *spark.PodOverlay) { o.Lifecycle = preStop })), want: "spec.executor.lifecycle: preStop has no effect with spark.decommission.enabled: Spark sets a hook of its own"},
 		"HookWithout":  {reason: "nobody replaces it", change: executor(func(o *spark.PodOverlay) { o.Lifecycle = preStop })},
+		"Restarts": {reason: "on by default since Kubernetes 1.35", change: template(corev1.Container{RestartPolicy: new(corev1.ContainerRestartPolicyOnFailure)}),
+			want: `spec.driver.template.spec.containers[0].restartPolicy: "OnFailure": ` + startedAgain},
+		"RestartRules": {reason: "of the container that is Spark's", change: all(conf(spark.ConfDriverTemplateContainer, "main"), template(corev1.Container{Name: "log"},
+			corev1.Container{Name: "main", RestartPolicy: new(corev1.ContainerRestartPolicyNever), RestartPolicyRules: []corev1.ContainerRestartRule{{}}})),
+			want: `spec.driver.template.spec.containers[1].restartPolicyRules: ` + startedAgain},
+		"RestartText": {reason: "a template as text", change: func(a *spark.Application) {
+			a.Driver.TemplateText = "spec: {containers: [{name: a, restartPolicy: Always}]}"
+		}, want: `spec.driver.template.spec.containers[0].restartPolicy: "Always": ` + startedAgain},
+		"RestartsBeside": {reason: "other containers do not count", change: template(corev1.Container{}, corev1.Container{Name: "log", RestartPolicy: new(corev1.ContainerRestartPolicyAlways)})},
+		"RestartsNever":  {reason: "what pods say anyway", change: template(corev1.Container{RestartPolicy: new(corev1.ContainerRestartPolicyNever)})},
 		"UIType": {reason: "the driver runs without (finding 17)", change: func(a *spark.Application) { a.Exposure.UI.ServiceType = "Loadbalancer" },
 			want: `spec.sparkUIOptions.serviceType: "Loadbalancer": not a type of Services; write "ClusterIP", "NodePort" or "LoadBalancer"; nothing leads to the driver's port as it is`},
 		"ExposedPort": {reason: "the driver runs without (finding 17)", change: func(a *spark.Application) {

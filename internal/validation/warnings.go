@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
@@ -15,6 +18,7 @@ var warnings = []func(spark.Application) []*spark.ConfError{
 	warnScaling,
 	warnRelease,
 	warnLifecycle,
+	warnRestarts,
 	warnExposed,
 }
 
@@ -82,6 +86,23 @@ func warnLifecycle(app spark.Application) []*spark.ConfError {
 		Field:   "executor.lifecycle",
 		Problem: "preStop has no effect with spark.decommission.enabled: Spark sets a hook of its own",
 	}}
+}
+
+// warnRestarts warns of what starts Spark's container again in its pod: a program runs once in an attempt, and retries are the operator's.
+func warnRestarts(app spark.Application) []*spark.ConfError {
+	i, c := spark.DriverTemplateContainer(app)
+	if c == nil {
+		return nil
+	}
+	const problem = "a driver that is started again in its pod ends its attempt as failed; remove it, and write retries to the application's restart policy"
+	at := spark.Field("driver.template.spec.containers").Index(i)
+	switch policy := ptr.Deref(c.RestartPolicy, corev1.ContainerRestartPolicyNever); {
+	case policy != corev1.ContainerRestartPolicyNever:
+		return []*spark.ConfError{{Field: at + ".restartPolicy", Value: string(policy), Problem: problem}}
+	case len(c.RestartPolicyRules) > 0:
+		return []*spark.ConfError{{Field: at + ".restartPolicyRules", Problem: problem}}
+	}
+	return nil
 }
 
 func keysUnder(app spark.Application, prefix string) []string {

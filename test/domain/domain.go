@@ -142,10 +142,15 @@ func ends() []named[lifecycle.Driver] {
 		Presence: lifecycle.Present, Ownership: lifecycle.Current, Name: driverName, UID: "uid-current", SubmissionID: "s-2", SpecHash: hashOfSpec,
 		CreatedAt: Now.Add(-time.Hour), ScheduledAt: Now.Add(-time.Hour), Phase: lifecycle.DriverFailed,
 	}
-	placed, unstarted, oom, evicted := current, current, current, current
+	placed, unstarted, oom, evicted, restarted, backsOff := current, current, current, current, current, current
 	placed.Phase, placed.Waiting.Cause = lifecycle.DriverPending, lifecycle.Cause{Reason: lifecycle.ReasonImagePull, Message: "no such image"}
 	unstarted.Exit, unstarted.StartedAt = lifecycle.Exit{Code: 128, Reason: "StartError", Message: "exec: no such file"}, time.Unix(0, 0)
 	oom.StartedAt, oom.Exit = current.CreatedAt, lifecycle.Exit{Code: 137, Reason: "OOMKilled"}
 	evicted.Exit, evicted.Disruption = lifecycle.Exit{Code: 143, Reason: "Error"}, lifecycle.Cause{Reason: "TerminationByKubelet", Message: "low on memory"}
-	return []named[lifecycle.Driver]{{"current Pending with a node", placed}, {"current Failed to start", unstarted}, {"current Failed out of memory", oom}, {"current Failed evicted", evicted}}
+	restarted.Phase, restarted.Restarted, restarted.StartedAt, restarted.Exit = lifecycle.DriverRunning, true, current.CreatedAt, lifecycle.Exit{Code: 1, Reason: "Error"}
+	backsOff.Phase, backsOff.Restarted, backsOff.Exit = lifecycle.DriverPending, true, lifecycle.Exit{Code: -1}
+	return []named[lifecycle.Driver]{
+		{"current Pending with a node", placed}, {"current Failed to start", unstarted}, {"current Failed out of memory", oom}, {"current Failed evicted", evicted},
+		{"current Running again", restarted}, {"current Pending again", backsOff},
+	}
 }

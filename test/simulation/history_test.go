@@ -34,7 +34,7 @@ var (
 
 // Stats count what the histories have exercised.
 type Stats struct {
-	Histories, Exposed, TwoLeaders, Steps, Reconciles, Calls, Crashes, MidReconcile, Faults, Events, Drivers int
+	Histories, Exposed, TwoLeaders, Steps, Reconciles, Calls, Crashes, MidReconcile, Faults, Events, Drivers, Restarts int
 	// SecondDrivers and Conflicts are of the second family.
 	SecondDrivers, Conflicts int
 	// States are those that the second family has told.
@@ -55,6 +55,7 @@ func (s *Stats) add(o Stats) {
 	s.Faults += o.Faults
 	s.Events += o.Events
 	s.Drivers += o.Drivers
+	s.Restarts += o.Restarts
 	s.SecondDrivers += o.SecondDrivers
 	s.Conflicts += o.Conflicts
 	if s.States == nil {

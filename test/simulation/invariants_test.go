@@ -37,8 +37,9 @@ type run struct {
 	// excused is set when a slower operator could not know that the attempt had had its driver.
 	excused bool
 	over    bool
-	code    int32
-	gone    bool
+	// code is that of the last end; again if its container was started again since.
+	code int32
+	gone bool
 }
 
 // wish is what the user of one application has asked for.
@@ -143,14 +144,21 @@ func (l *invariants) runs(app types.UID) int {
 
 // ended is told by the kubelet. The code is -1 if the container told none.
 func (l *invariants) ended(p *corev1.Pod, code int32) {
-	if r := l.runOf(p); r != nil && !r.over {
+	r := l.runOf(p)
+	if s := l.h.other; s != nil && r == nil {
+		r = s.runOf(p)
+	}
+	if r != nil && (!r.over || r.code == again) {
 		r.over, r.code = true, code
 	}
 	l.h.server.ended(p)
-	if s := l.h.other; s != nil && s.runOf(p) != nil && !s.runOf(p).over {
-		s.runOf(p).over, s.runOf(p).code = true, code
-	}
 }
+
+// again is the code of a run whose container was started again: it is over, and no success.
+const again = -2
+
+// restarted is told by the kubelet.
+func (l *invariants) restarted(p *corev1.Pod) { l.ended(p, again) }
 
 // gone is told when a pod leaves the API server.
 func (l *invariants) gone(p *corev1.Pod) {

@@ -107,6 +107,8 @@ func kubelet(h *history) bool {
 		h.becomesReady(p)
 	case !alive(p):
 		h.endSidecar(p)
+	case h.scripted == nil && !h.fair && isDriver(p) && h.rng.IntN(5) == 0:
+		h.restart(p)
 	default:
 		h.end(p)
 	}
@@ -124,6 +126,8 @@ func (h *history) kubeletActs(p *corev1.Pod) bool {
 		return false // a server runs on
 	case h.unready(p):
 		return true
+	case running(p) && h.fair && restarted(p) && alive(p):
+		return false // nothing but the operator ends what would run for ever
 	case running(p) && h.other.owned(p) && alive(p) && h.rng.IntN(8) > 0:
 		return false // it runs for as long as it takes to be late, and to get executors
 	case running(p) && h.fair && isDriver(p) && alive(p) && h.over(p):
@@ -240,6 +244,41 @@ func (h *history) end(p *corev1.Pod) {
 	}
 }
 
+// restart ends Spark's container and starts it again in its pod, or is about to: a kubelet that has lost its state does that, and restart rules
+// ask for it.
+func (h *history) restart(p *corev1.Pod) {
+	last := corev1.ContainerStateTerminated{ExitCode: int32(h.rng.IntN(2)), Reason: "Error", FinishedAt: h.second()}
+	if r := p.Status.ContainerStatuses[0].State.Running; r != nil {
+		last.StartedAt = r.StartedAt
+	}
+	state := corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: h.second()}}
+	if h.rng.IntN(2) == 0 {
+		state = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff", Message: "back-off 10s restarting failed container"}}
+	}
+	states := containers(p, state)
+	states[0].Ready, states[0].RestartCount = state.Running != nil, p.Status.ContainerStatuses[0].RestartCount+1
+	if h.rng.IntN(4) > 0 { // else it was collected
+		states[0].LastTerminationState.Terminated = &last
+	}
+	h.stats.Restarts++
+	h.invariants.restarted(p)
+	h.tell("kubelet", "pod %s: exit code %d, and started again: %s", p.Name, last.ExitCode, stateName(state))
+	h.setStatus(p, p.Spec.NodeName, corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: states})
+}
+
+func stateName(s corev1.ContainerState) string {
+	if s.Running != nil {
+		return "Running"
+	}
+	return s.Waiting.Reason
+}
+
+// restarted says whether Spark's program runs in its pod for the second time.
+func restarted(p *corev1.Pod) bool {
+	all := p.Status.ContainerStatuses
+	return len(all) > 0 && all[0].RestartCount > 0
+}
+
 // finish ends Spark's container. Now and then a sidecar keeps the pod running.
 func (h *history) finish(p *corev1.Pod, code int32, reason, message string) {
 	phase := corev1.PodSucceeded
@@ -251,6 +290,9 @@ func (h *history) finish(p *corev1.Pod, code int32, reason, message string) {
 		over.StartedAt = r[0].State.Running.StartedAt
 	}
 	states := containers(p, corev1.ContainerState{Terminated: &over})
+	if restarted(p) {
+		states[0].RestartCount, states[0].LastTerminationState = p.Status.ContainerStatuses[0].RestartCount, p.Status.ContainerStatuses[0].LastTerminationState
+	}
 	if h.sidecar || h.scripted == nil && h.rng.IntN(8) == 0 {
 		phase = corev1.PodRunning
 		states = append(states, corev1.ContainerStatus{Name: "sidecar", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}})

@@ -265,10 +265,10 @@ func (o *operator) attempt(verb string, i id, do func() error) error {
 }
 
 // log reads the log of a container.
-func (o *operator) log(_ context.Context, _, pod, _ string, _ int64) (string, error) {
-	err := o.attempt("read the log of", id{kindPod, pod}, func() error {
-		if o.h.store.pod(pod) == nil {
-			return apierrors.NewNotFound(resource(kindPod), pod)
+func (o *operator) log(_ context.Context, l observe.Log) (string, error) {
+	err := o.attempt("read the log of", id{kindPod, l.Pod}, func() error {
+		if o.h.store.pod(l.Pod) == nil {
+			return apierrors.NewNotFound(resource(kindPod), l.Pod)
 		}
 		return nil
 	})
