@@ -109,7 +109,7 @@ func Registry(c config.BatchScheduler) (*scheduler.Registry, error) {
 	}
 	policy := scheduler.Policy{
 		Default: c.Default, Enabled: c.Enabled, PlainNames: c.PlainNames, NamespaceDefaults: c.NamespaceDefaults, DefaultQueues: map[string]string{},
-		Parameters: map[string]scheduler.PluginParameters{},
+		Parameters: map[string]scheduler.PluginParameters{}, OwnApplications: c.ApplicationIDs == config.OwnApplicationIDs,
 	}
 	for name, settings := range c.Plugins {
 		policy.DefaultQueues[name], policy.Parameters[name] = settings.DefaultQueue, parametersOf(settings)

@@ -170,7 +170,7 @@ func (c Checked) attempt() scheduler.Attempt {
 		a.QueuedAt = c.Now
 	}
 	a.QueuedAt = a.QueuedAt.Truncate(time.Second) // as the status has it: what is more precise would change the order when it is read again
-	a.Now, a.PodSets = c.Now, c.Built.PodSets
+	a.Now, a.PodSets, a.SparkID = c.Now, c.Built.PodSets, c.Identity.AppID
 	for _, o := range c.made() {
 		a.Made = append(a.Made, scheduler.Ref{GroupVersionKind: o.GroupVersionKind(), Namespace: o.GetNamespace(), Name: o.GetName()})
 	}

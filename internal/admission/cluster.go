@@ -77,6 +77,15 @@ func (c Cluster) Running(operator resolve.Operator) *Candidate {
 	return candidate
 }
 
+// ForeignMark is what the pods of a cluster that runs name of others' since an edit.
+func (c *Candidate) ForeignMark(registry *scheduler.Registry) (scheduler.Admission, bool) {
+	wrong, found := registry.ForeignMark(c.plugin, c.attempt)
+	if !found {
+		return scheduler.Admission{}, false
+	}
+	return c.signed(wrong.Admission()), true
+}
+
 func (c Cluster) candidate(checked Checked) *Candidate {
 	return &Candidate{
 		checked: checked, words: clusterWords,

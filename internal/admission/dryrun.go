@@ -80,7 +80,7 @@ func (f *DryRunResult) schedule(registry *scheduler.Registry, request scheduler.
 		}
 	}
 	if schedulerKnown {
-		f.users(registry)
+		f.marks(registry)
 		f.findings(queueKnown)
 	}
 	if len(f.Errors) == 0 {
@@ -91,9 +91,9 @@ func (f *DryRunResult) schedule(registry *scheduler.Registry, request scheduler.
 	}
 }
 
-// users adds that pods name another user.
-func (f *DryRunResult) users(registry *scheduler.Registry) {
-	switch wrong, found := registry.OtherUser(f.candidate.plugin, f.candidate.attempt); {
+// marks adds that pods name another user, or another application.
+func (f *DryRunResult) marks(registry *scheduler.Registry) {
+	switch wrong, found := registry.ForeignMark(f.candidate.plugin, f.candidate.attempt); {
 	case !found:
 	case wrong.Uncertain():
 		f.assume("", "%s", wrong.Assumption())

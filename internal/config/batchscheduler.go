@@ -12,6 +12,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
 // BatchScheduler configures the scheduler plugins. Whether the plugins that it names exist is checked where they are
@@ -28,6 +30,9 @@ type BatchScheduler struct {
 	NamespaceDefaults bool `json:"namespaceDefaults,omitempty"`
 	// AllowedQueues say which namespaces may use which queues; none for no restriction.
 	AllowedQueues []AllowedQueues `json:"allowedQueues,omitempty"`
+	// ApplicationIDs is Own if pods may name no other application of their scheduler's than the attempt's own, and Any if they may; default Own
+	// with allowedQueues or a recorded submitter, which another application's queue and user would pass by, else Any.
+	ApplicationIDs string `json:"applicationIDs,omitempty"`
 	// Quota says what happens to applications for which the quotas of their namespace have no room.
 	Quota Quota `json:"quota,omitempty"`
 	// Plugins are settings by plugin.
@@ -125,12 +130,33 @@ func defaultQuota() Quota {
 	return Quota{Mode: "Off", Order: BestEffortFIFO, AgingBound: metav1.Duration{Duration: 10 * time.Minute}}
 }
 
+// The values of BatchScheduler.ApplicationIDs.
+const (
+	OwnApplicationIDs = "Own"
+	AnyApplicationIDs = "Any"
+)
+
+// withApplicationIDs decides what the configuration leaves open.
+func (b BatchScheduler) withApplicationIDs(s Submitter) BatchScheduler {
+	switch {
+	case b.ApplicationIDs != "":
+	case len(b.AllowedQueues) > 0 || s.From != lifecycle.SubmitterNotRecorded:
+		b.ApplicationIDs = OwnApplicationIDs
+	default:
+		b.ApplicationIDs = AnyApplicationIDs
+	}
+	return b
+}
+
 var quotaModes = []QuotaMode{"Off", "Warn", "Enforce"}
 
 func (b BatchScheduler) validate() []error {
 	var errs []error
 	if b.Default == "" {
 		errs = append(errs, errors.New(`batchScheduler.default: "": name a scheduler plugin, or leave the field out`))
+	}
+	if ids := []string{OwnApplicationIDs, AnyApplicationIDs}; !slices.Contains(ids, b.ApplicationIDs) {
+		errs = append(errs, fmt.Errorf("batchScheduler.applicationIDs: %q: must be one of %v", b.ApplicationIDs, ids))
 	}
 	if !slices.Contains(quotaModes, b.Quota.Mode) {
 		errs = append(errs, fmt.Errorf("batchScheduler.quota.mode: %q: must be one of %v", b.Quota.Mode, quotaModes))

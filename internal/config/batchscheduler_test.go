@@ -27,9 +27,9 @@ batchScheduler:
 	}
 	want := BatchScheduler{
 		Default: "volcano", Enabled: []string{"kube", "volcano"}, NamespaceDefaults: true,
-		AllowedQueues: []AllowedQueues{{Namespaces: []string{"team-*"}, Queues: []string{"shared", "root.team.*"}}},
-		Quota:         Quota{Mode: "Enforce", ElasticQuotaSchedulers: []string{"coscheduling"}, Order: StrictFIFO, AgingBound: seconds(5400)},
-		Plugins:       map[string]SchedulerPlugin{"volcano": {SchedulerName: "vc", DefaultQueue: "batch", ParameterRules: ParameterRules{Parameters: map[string]json.RawMessage{"afterStart": []byte(`"DriverOnly"`)}}}},
+		ApplicationIDs: OwnApplicationIDs, AllowedQueues: []AllowedQueues{{Namespaces: []string{"team-*"}, Queues: []string{"shared", "root.team.*"}}},
+		Quota:   Quota{Mode: "Enforce", ElasticQuotaSchedulers: []string{"coscheduling"}, Order: StrictFIFO, AgingBound: seconds(5400)},
+		Plugins: map[string]SchedulerPlugin{"volcano": {SchedulerName: "vc", DefaultQueue: "batch", ParameterRules: ParameterRules{Parameters: map[string]json.RawMessage{"afterStart": []byte(`"DriverOnly"`)}}}},
 	}
 	if diff := cmp.Diff(want, c.BatchScheduler); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -59,6 +59,7 @@ func TestBatchSchedulerErrors(t *testing.T) {
 		"Aging":        {reason: "no time to pass in is the other order", text: "quota: {agingBound: 0s}", says: []string{"batchScheduler.quota.agingBound", "0s", "order: StrictFIFO"}},
 		"Backwards":    {reason: "time does not go back", text: "quota: {agingBound: -5m}", says: []string{"batchScheduler.quota.agingBound", "-5m0s", "more than 0s"}},
 		"Nobody":       {reason: "a rule for nobody", text: "allowedQueues: [{queues: [a]}]", says: []string{"batchScheduler.allowedQueues[0].namespaces", `"*"`}},
+		"IDs":          {reason: "a word that is not known", text: "applicationIDs: Mine", says: []string{"batchScheduler.applicationIDs", `"Mine"`, "Own", "Any"}},
 		"Nothing":      {reason: "a rule for nothing", text: "allowedQueues: [{namespaces: [a]}]", says: []string{"batchScheduler.allowedQueues[0].queues"}},
 		"Pattern":      {reason: "a pattern that never matches", text: `allowedQueues: [{namespaces: [a, "[b"], queues: [a]}]`, says: []string{"allowedQueues[0].namespaces[1]", `"[b"`}},
 		"OtherPattern": {reason: "only * is special, and a name has no ?", text: `allowedQueues: [{namespaces: ["team-?"], queues: [a]}]`, says: []string{"allowedQueues[0].namespaces[0]", `"team-?"`, "* matches any text"}},

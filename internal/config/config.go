@@ -96,6 +96,7 @@ func Parse(text []byte) (OperatorConfiguration, error) {
 	if err := errors.Join(append(unknown, inWords(err))...); err != nil {
 		return OperatorConfiguration{}, fmt.Errorf("decode configuration: %w", err)
 	}
+	c.BatchScheduler = c.BatchScheduler.withApplicationIDs(c.Submitter)
 	return c, c.validate()
 }
 

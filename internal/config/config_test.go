@@ -17,7 +17,7 @@ const head = "apiVersion: config.firesteel.dev/v1alpha1\nkind: OperatorConfigura
 func defaults() OperatorConfiguration {
 	return OperatorConfiguration{
 		APIVersion: APIVersion, Kind: Kind, Workers: 32,
-		Metrics: defaultMetrics(), Health: Endpoint{BindAddress: ":8081"}, Pprof: Endpoint{BindAddress: "0"}, BatchScheduler: BatchScheduler{Default: "kube", Quota: Quota{Mode: "Off", Order: BestEffortFIFO, AgingBound: seconds(600)}},
+		Metrics: defaultMetrics(), Health: Endpoint{BindAddress: ":8081"}, Pprof: Endpoint{BindAddress: "0"}, BatchScheduler: BatchScheduler{Default: "kube", ApplicationIDs: AnyApplicationIDs, Quota: Quota{Mode: "Off", Order: BestEffortFIFO, AgingBound: seconds(600)}},
 		LeaderElection:            LeaderElection{Name: lock, LeaseDuration: seconds(4), RenewDeadline: seconds(2.5), RetryPeriod: seconds(0.1)},
 		Webhook:                   DefaultWebhook(),
 		ScheduledSparkApplication: ScheduledSparkApplication{TimestampPrecision: "nanos"},
@@ -45,6 +45,10 @@ func TestParse(t *testing.T) {
 		"Part":      {reason: "a section that says nothing keeps its default", text: head + "health: {}\nbatchScheduler: {}", want: func(*OperatorConfiguration) {}},
 		"Leader":    {reason: "a section", text: head + "leaderElection: {enabled: true, namespace: ops}", want: func(c *OperatorConfiguration) { c.LeaderElection.Enabled, c.LeaderElection.Namespace = true, "ops" }},
 		"Scheduler": {reason: "another default", text: head + "batchScheduler: {default: volcano}", want: func(c *OperatorConfiguration) { c.BatchScheduler.Default = "volcano" }},
+		"Recorded": {reason: "another application's user would count", text: head + "submitter: {from: AdmissionPolicy}", want: func(c *OperatorConfiguration) {
+			c.Submitter.From, c.BatchScheduler.ApplicationIDs = "AdmissionPolicy", OwnApplicationIDs
+		}},
+		"Shared":    {reason: "an administrator may mean it", text: head + "submitter: {from: AdmissionPolicy}\nbatchScheduler: {applicationIDs: Any}", want: func(c *OperatorConfiguration) { c.Submitter.From = "AdmissionPolicy" }},
 		"Schedules": {reason: "a word", text: head + "scheduledSparkApplication: {timestampPrecision: minutes}", want: func(c *OperatorConfiguration) { c.ScheduledSparkApplication.TimestampPrecision = "minutes" }},
 		"Apache": {reason: "a section", text: head + "apache: {enabled: true, keepStateHistory: true, labelSelector: 'team in (a, b)', sentinelPeriod: 90s}", want: func(c *OperatorConfiguration) {
 			c.Apache = Apache{Enabled: true, KeepStateHistory: true, LabelSelector: "team in (a, b)", SentinelPeriod: seconds(90)}

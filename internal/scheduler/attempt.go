@@ -23,6 +23,8 @@ type Attempt struct {
 	// ID is unique among all attempts of all applications in the cluster and a DNS label of at most 63 characters. A
 	// plugin names its objects by it.
 	ID string
+	// SparkID is Spark's own id of the attempt, which its pods carry; "" where there is none.
+	SparkID string
 
 	// QueuedAt is when the attempt began to wait for its start.
 	QueuedAt time.Time

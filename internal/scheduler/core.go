@@ -60,7 +60,7 @@ type Prepared struct {
 }
 
 // Prepare chooses the plugin and the queue of an attempt, and adds the placeholder pods. refused is the answer where none can be chosen, or for pods that
-// end up in a queue that their namespace may not use, whoever has named it, or that name another user; it has no verdict otherwise. made are the objects
+// end up in a queue that their namespace may not use, whoever has named it, or that name another user or application; it has no verdict otherwise. made are the objects
 // that are created with the pods.
 func (r *Registry) Prepare(w SelectionRequest, a Attempt, made []*unstructured.Unstructured) (p Prepared, refused Admission) {
 	resolution, refused := r.Resolve(w)
@@ -74,7 +74,7 @@ func (r *Registry) Prepare(w SelectionRequest, a Attempt, made []*unstructured.U
 	if wrong, found := r.ForbiddenQueue(p.Plugin, p.Attempt, made); found {
 		return p, wrong.Admission()
 	}
-	if wrong, found := r.OtherUser(p.Plugin, p.Attempt); found {
+	if wrong, found := r.ForeignMark(p.Plugin, p.Attempt); found {
 		return p, wrong.Admission()
 	}
 	return p, Admission{}

@@ -45,6 +45,8 @@ type Policy struct {
 	Parameters map[string]PluginParameters
 	// AllowedQueues say which namespaces may use which queues; none for no restriction.
 	AllowedQueues []QueueRule
+	// OwnApplications refuses pods that name another application of their scheduler's than the attempt's own.
+	OwnApplications bool
 	// Admissions are asked before every plugin, in their order, e.g. about quotas.
 	Admissions []Plugin
 }

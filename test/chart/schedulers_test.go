@@ -22,7 +22,7 @@ import (
 func TestSchedulerPages(t *testing.T) {
 	settings := func(plugin string, change func(*config.BatchScheduler)) config.BatchScheduler {
 		s := config.BatchScheduler{
-			Default: "kube", Enabled: []string{"kube", plugin},
+			Default: "kube", Enabled: []string{"kube", plugin}, ApplicationIDs: config.OwnApplicationIDs, // submitters are recorded
 			Quota: config.Quota{Mode: "Off", Order: config.BestEffortFIFO, AgingBound: metav1.Duration{Duration: 10 * time.Minute}},
 		}
 		s.Enabled = slices.Compact(s.Enabled)

@@ -176,7 +176,7 @@ controller: {batchScheduler: {namespaceDefaults: true, quota: {mode: Enforce, el
 		}
 		want := config.BatchScheduler{
 			Default: "kube", Enabled: []string{"kube"}, PlainNames: true, NamespaceDefaults: true,
-			AllowedQueues: []config.AllowedQueues{{Namespaces: []string{"a-*"}, Queues: []string{"q"}}},
+			ApplicationIDs: config.OwnApplicationIDs, AllowedQueues: []config.AllowedQueues{{Namespaces: []string{"a-*"}, Queues: []string{"q"}}},
 			Quota:         config.Quota{Mode: "Enforce", ElasticQuotaSchedulers: []string{"coscheduling"}, Order: config.StrictFIFO, AgingBound: metav1.Duration{Duration: 90 * time.Second}},
 			Plugins: map[string]config.SchedulerPlugin{"yunikorn": {
 				ParameterRules: config.ParameterRules{

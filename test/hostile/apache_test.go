@@ -59,6 +59,10 @@ func init() {
 		beyondAs(apache, "ApacheHostPaths", "a template of this kind gets the node's directories", baseline, each(anyApachePod, "PART", "volumes: [{name: h, hostPath: {path: /}}]", breaksBaseline+"hostPath volumes", tries{
 			"property": {`sparkConf: {spark.kubernetes.driver.volumes.hostPath.h.mount.path: /h, spark.kubernetes.driver.volumes.hostPath.h.options.path: /}`, breaksBaseline + "hostPath volumes"},
 		})),
+		beyondAs(apache, "ApacheApplications", "another application of the scheduler's, by its id", queued, tries{
+			"property": {`sparkConf: {spark.kubernetes.scheduler.name: yunikorn, spark.kubernetes.driver.label.queue: mine, spark.kubernetes.executor.label.queue: mine, spark.kubernetes.driver.annotation.yunikorn.apache.org/app-id: theirs}`, otherApplication},
+			"template": {`{sparkConf: {spark.kubernetes.scheduler.name: yunikorn, spark.kubernetes.driver.label.queue: mine, spark.kubernetes.executor.label.queue: mine}, executorSpec: {podTemplateSpec: {metadata: {labels: {applicationId: theirs}}, spec: {containers: [{name: main}]}}}}`, otherApplication},
+		}),
 		beyondAs(apache, "ApacheServiceTypes", "a driver on the Internet, by a Service that is attached", limited, tries{
 			"balancer": {opens("x", "", ", type: LoadBalancer", "", ""), clusterOnly},
 			"node":     {opens("x", "", ", type: NodePort", "", ""), clusterOnly},

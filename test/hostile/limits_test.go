@@ -7,8 +7,10 @@ const (
 	driverPVC   = `spark.kubernetes.driver.volumes.persistentVolumeClaim.d.`
 	executorPVC = `spark.kubernetes.executor.volumes.persistentVolumeClaim.d.`
 	otherQueue  = "may not be used from namespace"
-	finalizers  = "while it has finalizers"
-	urls        = "allows the URLs"
+	// otherApplication is said of pods that name one.
+	otherApplication = "counts it as a part of that application"
+	finalizers       = "while it has finalizers"
+	urls             = "allows the URLs"
 )
 
 // claim are the properties of a volume for which Spark makes a claim, with one more.
@@ -60,6 +62,12 @@ func init() {
 			"property":     {`{sparkConf: {spark.kubernetes.scheduler.name: volcano}}`, otherQueue},
 			"step":         {`{sparkVersion: 4.2.0, sparkConf: {` + volcanoStep + `, spark.kubernetes.scheduler.volcano.podGroupTemplateJson: '{"spec": {"queue": "theirs"}}'}}`, otherQueue},
 			"step-default": {`{sparkVersion: 4.2.0, sparkConf: {` + volcanoStep + `}}`, otherQueue},
+		}),
+		beyond("Applications", "the queue, guarantee and user of another application of the scheduler's, by its id", queued, tries{
+			"executor":  {`{batchScheduler: none, executor: {schedulerName: yunikorn, labels: {queue: mine, yunikorn.apache.org/app-id: theirs}}}`, otherApplication},
+			"old-label": {`{batchScheduler: none, driver: {schedulerName: yunikorn, labels: {queue: mine, applicationId: theirs}}}`, otherApplication},
+			"template":  {`{batchScheduler: none, driver: {schedulerName: yunikorn, labels: {queue: mine}, template: {metadata: {annotations: {yunikorn.apache.org/app-id: theirs}}, spec: {containers: [{name: spark-kubernetes-driver}]}}}}`, otherApplication},
+			"property":  {`{sparkConf: {spark.kubernetes.scheduler.name: yunikorn, spark.kubernetes.driver.label.queue: mine, spark.kubernetes.executor.label.queue: mine, spark.kubernetes.executor.annotation.yunikorn.apache.org/app-id: theirs}}`, otherApplication},
 		}),
 		beyond("PriorityClasses", "pods before those of others", strict, each(anyPod, "PART", `priorityClassName: system-node-critical`, "allows the priority classes", tries{
 			"field":    {`driver: {priorityClassName: high}`, "allows the priority classes"},

@@ -197,6 +197,9 @@ quota:
   {{- with .quota.elasticQuotaSchedulers }}
   elasticQuotaSchedulers: {{ toJson . }}
   {{- end }}
+{{- with .applicationIDs }}
+applicationIDs: {{ . }}
+{{- end }}
 {{- with .allowedQueues }}
 allowedQueues:
 {{ toYaml . }}

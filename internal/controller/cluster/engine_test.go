@@ -29,6 +29,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/reservations"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/spark"
 	"github.com/firesteel-dev/firesteel/internal/standalone"
 )
 
@@ -45,6 +46,12 @@ func (p gang) Describe() scheduler.Descriptor {
 	return scheduler.Descriptor{Name: p.name, SchedulerName: p.schedulerName, ManagedKeys: []scheduler.PodKey{
 		key(scheduler.PodLabel, "group"), key(scheduler.PodAnnotation, "members"), key(scheduler.PodAnnotation, "user"),
 	}}
+}
+
+// OtherApplication implements scheduler.ApplicationReader.
+func (gang) OtherApplication(pod spark.PodAttributes, a scheduler.Attempt) (scheduler.PodKey, bool) {
+	group := pod.Labels["group"]
+	return scheduler.PodKey{Part: scheduler.PodLabel, Key: "group"}, group != "" && group != a.ID
 }
 
 func (gang) Decorate(a scheduler.Attempt, d *scheduler.Decoration) error {
@@ -85,6 +92,13 @@ func TestRunningPodsStay(t *testing.T) {
 		"Removed":  {reason: "nothing is known of its marks any more", registry: registryOf(t, scheduler.Policy{Default: "other"}, other), from: lifecycle.SubmitterFromPolicy, says: scheduler.ReasonSchedulerUnknown, workers: 2},
 		"Renamed":  {reason: "its scheduler has another name", registry: registryOf(t, usual, gang{name: "gang", schedulerName: "new"}, other), from: lifecycle.SubmitterFromPolicy, says: standalone.ReasonApplied, workers: 2},
 		"Nameless": {reason: "submitters are not recorded any more", registry: registryOf(t, usual, with, other), says: standalone.ReasonApplied, workers: 2},
+		"Foreign": {
+			reason: "an edit names another application, which would take that one's queue", from: lifecycle.SubmitterFromPolicy, says: scheduler.ReasonPodKeyConflict, workers: 2,
+			registry: registryOf(t, scheduler.Policy{Default: "gang", Enabled: usual.Enabled, OwnApplications: true}, with, other),
+			edit: func(o *v1.SparkCluster) {
+				o.Spec.WorkerSpec = &v1.WorkerSpec{RoleObjects: v1.RoleObjects{StatefulSetSpec: &appsv1.StatefulSetSpec{Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"group": "theirs"}}}}}}
+			},
+		},
 		"Queue": {
 			reason: "its queue is another namespace's now", from: lifecycle.SubmitterFromPolicy, says: standalone.ReasonApplied, workers: 2,
 			registry: registryOf(t, scheduler.Policy{Default: "gang", Enabled: usual.Enabled, AllowedQueues: []scheduler.QueueRule{{Namespaces: []string{"x"}, Queues: []string{"y"}}}}, with, other),

@@ -45,11 +45,12 @@ const annotationUser = constants.DomainYuniKorn + "user.info"
 type Plugin struct{}
 
 var (
-	_ scheduler.Plugin          = Plugin{}
-	_ scheduler.Observer        = Plugin{}
-	_ scheduler.Queuer          = Plugin{}
-	_ scheduler.PlaceholderUser = Plugin{}
-	_ scheduler.UserReader      = Plugin{}
+	_ scheduler.Plugin            = Plugin{}
+	_ scheduler.Observer          = Plugin{}
+	_ scheduler.Queuer            = Plugin{}
+	_ scheduler.PlaceholderUser   = Plugin{}
+	_ scheduler.UserReader        = Plugin{}
+	_ scheduler.ApplicationReader = Plugin{}
 )
 
 // parameters are spec.batchSchedulerOptions.parameters, by YuniKorn's own names.
@@ -230,6 +231,23 @@ func (Plugin) OtherUser(pod spark.PodAttributes, user scheduler.User) (scheduler
 	}
 	if name, set := pod.Labels[constants.DefaultUserLabel]; set && (user.Name == "" || name != user.Name) {
 		return scheduler.PodKey{Part: scheduler.PodLabel, Key: constants.DefaultUserLabel}, true
+	}
+	return scheduler.PodKey{}, false
+}
+
+// sparkIDOfDriver is what the driver replaces by Spark's own id on the executors that it makes.
+const sparkIDOfDriver = "{{APP_ID}}"
+
+// OtherApplication reads all marks: which of them counts depends on YuniKorn's version. Spark's own id is the last.
+func (Plugin) OtherApplication(pod spark.PodAttributes, a scheduler.Attempt) (scheduler.PodKey, bool) {
+	for _, key := range append(slices.Clone(applicationMarks), scheduler.PodKey{Part: scheduler.PodLabel, Key: constants.SparkLabelAppID}) {
+		value, set := pod.Labels[key.Key]
+		if key.Part == scheduler.PodAnnotation {
+			value, set = pod.Annotations[key.Key]
+		}
+		if set && value != a.ID && value != sparkIDOfDriver && (value != a.SparkID || value == "") {
+			return key, true
+		}
 	}
 	return scheduler.PodKey{}, false
 }

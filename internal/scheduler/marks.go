@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scheduler
+
+import (
+	"fmt"
+
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// UserReader is a plugin whose scheduler reads from a pod which user it belongs to, whoever wrote it there.
+type UserReader interface {
+	// OtherUser returns a key of a pod that names another user than the given one, or a group that this user is not in; found is false if
+	// there is none. A user without a name is not known: whatever is named is another one.
+	OtherUser(pod spark.PodAttributes, user User) (key PodKey, found bool)
+}
+
+// ApplicationReader is a plugin whose scheduler reads from a pod which of its applications it belongs to, whoever wrote it there and in
+// whatever namespace: the pod then uses that application's queue, guarantees and limits.
+type ApplicationReader interface {
+	// OtherApplication returns a key of a pod that names another application than the attempt's own; found is false if there is none.
+	OtherApplication(pod spark.PodAttributes, a Attempt) (key PodKey, found bool)
+}
+
+// MarkConflict is a pod that its scheduler counts as another user's, or as one of another application.
+type MarkConflict struct {
+	role, scheduler, value string
+	key                    PodKey
+	// user is who created the application, where the pod names another one; nil if it names another application.
+	user *User
+}
+
+// ForeignMark finds pods of an attempt that name another user than the one who created the application, or another application, by the scheduler
+// that takes them, which need not be that of the plugin.
+func (r *Registry) ForeignMark(p Plugin, a Attempt) (MarkConflict, bool) {
+	for _, pod := range []rolePod{{spark.RoleDriver, a.PodSets.DriverAttributes}, {spark.RoleExecutor, a.PodSets.ExecutorAttributes}} {
+		if name := p.Describe().SchedulerName; name != "" {
+			pod.SchedulerName = name
+		}
+		placing := r.plugins[r.placing(pod.SchedulerName)].plugin
+		if reader, ok := placing.(UserReader); ok {
+			if key, found := reader.OtherUser(pod.PodAttributes, a.User); found {
+				return pod.conflict(key, &a.User), true
+			}
+		}
+		if reader, ok := placing.(ApplicationReader); ok && r.policy.OwnApplications {
+			if key, found := reader.OtherApplication(pod.PodAttributes, a); found {
+				return pod.conflict(key, nil), true
+			}
+		}
+	}
+	return MarkConflict{}, false
+}
+
+func (p rolePod) conflict(key PodKey, user *User) MarkConflict {
+	value := p.Labels[key.Key]
+	if key.Part == PodAnnotation {
+		value = p.Annotations[key.Key]
+	}
+	return MarkConflict{p.role, p.SchedulerName, value, key, user}
+}
+
+// Uncertain reports whether it is only not known who created the application.
+func (c MarkConflict) Uncertain() bool { return c.user != nil && c.user.Name == "" }
+
+func (c MarkConflict) what() string {
+	whose := "that user's"
+	if c.user == nil {
+		whose = "a part of that application"
+	}
+	return fmt.Sprintf("the %s pod has the %s %s: %q, by which the scheduler %s counts it as %s", c.role, c.key.Part, c.key.Key, c.value, c.scheduler, whose)
+}
+
+// Problem says what is wrong, and what would be right.
+func (c MarkConflict) Problem() string {
+	switch {
+	case c.user == nil:
+		return c.what() + ", in whatever queue and namespace it is; remove it: each attempt is an application of its own (batchScheduler.applicationIDs of the operator's configuration)"
+	case c.Uncertain():
+		return c.what() + ", and who created the application is not recorded (recordSubmitter); remove it"
+	}
+	return c.what() + fmt.Sprintf(", which is not who created the application (%s); remove it", c.user.Name)
+}
+
+// Assumption says what must be true if it is not known who will have created the application.
+func (c MarkConflict) Assumption() string {
+	return c.what() + ": that must be who creates the application, and it must be recorded (recordSubmitter)"
+}
+
+// Admission is the answer for an attempt with the conflict.
+func (c MarkConflict) Admission() Admission {
+	return Admission{Verdict: Reject, Reason: ReasonPodKeyConflict, Message: c.Problem()}
+}
