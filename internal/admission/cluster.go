@@ -14,6 +14,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 	"github.com/firesteel-dev/firesteel/internal/standalone"
+	"github.com/firesteel-dev/firesteel/internal/validation"
 )
 
 // Cluster is a start of a standalone cluster, as its scheduler sees it: the master in place of a driver, and the workers in place of its
@@ -46,6 +47,14 @@ func ClusterOf(family lifecycle.Family, o metav1.Object, c standalone.Loaded, so
 		start.Recorded = c.Record.Scheduling.Choice
 	}
 	return start
+}
+
+// CheckCluster returns what checks what is built of a standalone cluster in a namespace: what no cluster may have, and what is beyond limits.
+func CheckCluster(operator resolve.Operator, namespace string) func(spark.Standalone) []*spark.ConfError {
+	policies := operator.Policies.For(namespace)
+	return func(built spark.Standalone) []*spark.ConfError {
+		return slices.Concat(validation.CheckCluster(built), policies.CheckCluster(built))
+	}
 }
 
 // Attempt is the start as far as it is known without its sizes: for what is done when it is over.

@@ -26,8 +26,11 @@ var runnable = map[*Row]string{
 	SparkApplication:          `{type: Scala, sparkVersion: 4.1.4, image: a, mainApplicationFile: "local:///a.jar", mainClass: A, driver: {}, executor: {instances: 1}}`,
 	ScheduledSparkApplication: `{schedule: "@daily", template: {type: Scala, sparkVersion: 4.1.4, image: a, mainApplicationFile: "local:///a.jar", mainClass: A, driver: {}, executor: {instances: 1}}}`,
 	SparkConnect:              `{sparkVersion: 4.1.4, image: a, server: {}, executor: {instances: 1}}`,
-	ApacheSparkApplication:    `{runtimeVersions: {sparkVersion: 4.1.4}, jars: "local:///a.jar", mainClass: A, sparkConf: {spark.kubernetes.container.image: a}}`,
-	ApacheSparkCluster:        `{runtimeVersions: {sparkVersion: 4.1.4}, sparkConf: {spark.kubernetes.container.image: a}, clusterTolerations: {instanceConfig: {initWorkers: 1, minWorkers: 1, maxWorkers: 1}}}`,
+	ApacheSparkApplication: `{runtimeVersions: {sparkVersion: 4.1.4}, jars: "local:///a.jar", mainClass: A, sparkConf: {spark.kubernetes.container.image: a},
+  driverServiceIngressList: [{serviceMetadata: {name: i}, serviceSpec: {ports: [{port: 4040}]}, ingressMetadata: {name: i}}],
+  driverHttpRouteList: [{serviceMetadata: {name: h}, serviceSpec: {ports: [{port: 4040}]}, httpRouteMetadata: {name: h}, httpRouteSpec: {parentRefs: [{name: a}]}}],
+  driverGrpcRouteList: [{serviceMetadata: {name: g}, serviceSpec: {ports: [{port: 4040}]}, grpcRouteMetadata: {name: g}, grpcRouteSpec: {parentRefs: [{name: a}]}}]}`,
+	ApacheSparkCluster: `{runtimeVersions: {sparkVersion: 4.1.4}, sparkConf: {spark.kubernetes.container.image: a}, clusterTolerations: {instanceConfig: {initWorkers: 1, minWorkers: 1, maxWorkers: 1}}}`,
 }
 
 // hugeExponents are read by Kubernetes at once. A sum with one of them takes 40 MB or more.
@@ -109,17 +112,20 @@ func judged(t *testing.T, row *Row, operator resolve.Operator, text string, path
 	return malformed
 }
 
-// leaves are the places of a type that have quantities, and those that have texts. [] is an element of a list.
+// leaves are the places of a type that have quantities, those that have texts, and those that have the metadata of an object. [] is an
+// element of a list.
 type leaves struct {
-	seen              map[reflect.Type]bool // on the way to a place
-	own               bool                  // whether the place is in a type of this API
-	quantities, texts [][]string
+	seen                     map[reflect.Type]bool // on the way to a place
+	own                      bool                  // whether the place is in a type of this API
+	quantities, texts, metas [][]string
 }
 
 func (w *leaves) walk(t reflect.Type, path []string) {
 	switch at := slices.Clone(path); {
 	case t == reflect.TypeFor[resource.Quantity]():
 		w.quantities = append(w.quantities, at)
+	case t == reflect.TypeFor[metav1.ObjectMeta]():
+		w.metas = append(w.metas, at)
 	case t == reflect.TypeFor[metav1.Time](), t == reflect.TypeFor[metav1.Duration]():
 	case t.Kind() == reflect.String && !w.own: // Kubernetes' own types say which fields are quantities
 	case t.Kind() == reflect.String:
@@ -137,8 +143,8 @@ func (w *leaves) walk(t reflect.Type, path []string) {
 		own := w.own
 		for i := range t.NumField() {
 			w.own = own
-			name, options, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-			if name == "" && strings.Contains(options, "inline") {
+			name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+			if name == "" && t.Field(i).Anonymous {
 				w.walk(t.Field(i).Type, path)
 			} else if name != "" && name != "-" {
 				w.walk(t.Field(i).Type, append(at, name))

@@ -115,8 +115,7 @@ var ApacheSparkCluster = &Row{
 	DryRun: func(o Object, a Assumed, operator resolve.Operator) Forecast {
 		a.complete(o)
 		cluster, f := o.(*v1.SparkCluster), Forecast{}
-		policies := operator.Policies.For(o.GetNamespace())
-		c := apache.Clusters{}.Load(cluster, policies.Apply, policies.CheckCluster)
+		c := apache.Clusters{}.Load(cluster, operator.Policies.For(o.GetNamespace()).Apply, admission.CheckCluster(operator, o.GetNamespace()))
 		for _, e := range c.Objections {
 			f.Errors = append(f.Errors, e.Invalid(apache.ClusterNames(cluster).PathOf(e)))
 		}
@@ -184,8 +183,7 @@ func readSchedule(o Object, operator resolve.Operator, now time.Time) ScheduleRe
 // readCluster resolves a cluster.
 func readCluster(o Object, operator resolve.Operator, now time.Time) ClusterReading {
 	cluster := o.(*v1.SparkCluster)
-	policies := operator.Policies.For(o.GetNamespace())
-	c := apache.Clusters{}.Load(cluster, policies.Apply, policies.CheckCluster)
+	c := apache.Clusters{}.Load(cluster, operator.Policies.For(o.GetNamespace()).Apply, admission.CheckCluster(operator, o.GetNamespace()))
 	desired, _ := apache.Clusters{}.Desired(cluster, c, scheduler.Descriptor{}, scheduler.Decoration{})
 	r := ClusterReading{
 		Record: c.Record, Desired: desired, Conditions: cluster.Status.Conditions, Since: apache.ClusterSince(cluster), Pods: apache.ClusterPods(cluster),

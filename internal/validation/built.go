@@ -170,9 +170,7 @@ func (p *podCheck) all() {
 // metadata is of the template: what comes from properties is checked under their names.
 func (p *podCheck) metadata() {
 	template := p.fieldOf("template")
-	if all := p.pod.Finalizers; len(all) > 0 {
-		p.refuse(template+".metadata.finalizers", strings.Join(all, ", "), "neither you nor the operator could delete the pod while it has finalizers; remove them")
-	}
+	p.found = append(p.found, checkTemplate(template, p.field, p.pod)...)
 	for _, name := range slices.Sorted(maps.Keys(p.pod.Labels)) {
 		if _, ok := p.app.Conf[spark.ConfDriverLabelPrefix+name]; !ok {
 			if problem := labelProblem(name, p.pod.Labels[name]); problem != "" {

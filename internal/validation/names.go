@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -93,6 +94,23 @@ func checkNames(app spark.Application) []*spark.ConfError {
 		}
 		if slices.Contains(objectNames, key) && len(utilvalidation.IsDNS1123Subdomain(value)) > 0 {
 			found = append(found, &spark.ConfError{Key: key, Value: value, Problem: notAnAccount})
+		}
+	}
+	return found
+}
+
+// checkKeys refuses keys that something between here and Spark reads otherwise: a blank, a quote or a '=' ends the key of an option of the
+// JVM, Kubernetes expands $(...), and limits on keys would see another one. A field's own names are checked as what they are.
+func checkKeys(app spark.Application) []*spark.ConfError {
+	var found []*spark.ConfError
+	for _, key := range slices.Sorted(maps.Keys(app.Conf)) {
+		if origin, typed := app.Origins[key]; typed && !strings.HasPrefix(string(origin.Field), "hadoopConf") {
+			continue
+		}
+		if key == "" || strings.ContainsFunc(key, func(r rune) bool {
+			return !unicode.IsGraphic(r) || unicode.IsSpace(r) || strings.ContainsRune(`="'\()`, r)
+		}) {
+			found = append(found, &spark.ConfError{Key: key, Field: spark.FieldSparkConf, Problem: `not the name of a property; write it without blanks, line ends, quotes, '=', '\\' and parentheses, such as "spark.ui.port"`})
 		}
 	}
 	return found

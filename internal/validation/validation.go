@@ -23,6 +23,7 @@ var checks = []func(spark.Application) []*spark.ConfError{
 	checkScaling,
 	checkDriverName,
 	checkNames,
+	checkKeys,
 	checkServerImages,
 	checkServices,
 }

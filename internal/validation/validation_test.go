@@ -141,6 +141,23 @@ func TestCheckRefuses(t *testing.T) {
 			reason: "Spark gives its executors what the template has", change: func(a *spark.Application) { a.Executor.Template = finalized("foregroundDeletion", "b") },
 			says: `spec.executor.template.metadata.finalizers: "foregroundDeletion, b": ` + finalizersSay,
 		},
+		"Owner": {
+			reason: "the owner may be somebody else's, or nothing", change: func(a *spark.Application) {
+				a.Executor.Template = &corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{Name: "bank"}}}}
+			},
+			says: `spec.executor.template.metadata.ownerReferences: "bank": the pod would be deleted when its owner is, or at once if there is none; remove them: it has its own owner`,
+		},
+		"ClaimFinalizers": {
+			reason: "Kubernetes makes the claim with the pod", change: driver(func(o *spark.PodOverlay) {
+				mounted("d", "/d")(o)
+				o.Volumes[0].VolumeSource = corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{VolumeClaimTemplate: &corev1.PersistentVolumeClaimTemplate{ObjectMeta: metav1.ObjectMeta{Finalizers: []string{"a/b"}}}}}
+			}),
+			says: `spec.driver.volumes: "a/b": finalizers of volume d: neither you nor the operator could delete the claim while it has finalizers; remove them`,
+		},
+		"Key": {
+			reason: "it has a second property", change: conf("spark.a b", "c"),
+			says: `spec.sparkConf["spark.a b"]: not the name of a property; write it without blanks, line ends, quotes, '=', '\\' and parentheses, such as "spark.ui.port"`,
+		},
 		"LongName": {reason: "254 characters are too many", change: func(a *spark.Application) { a.OperatorConf[spark.ConfDriverPodName] = strings.Repeat("a", 254) }, says: `spec.driver.podName: "` + strings.Repeat("a", 120) + `...": ` + nameSays},
 	}
 	for name, tc := range cases {

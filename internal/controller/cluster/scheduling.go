@@ -46,8 +46,8 @@ func (e *Engine[T]) ask(ctx context.Context, o T, c standalone.Loaded) (answer, 
 
 // load reads a cluster under the policies of its namespace.
 func (e *Engine[T]) load(o T) standalone.Loaded {
-	policies := e.Operator().Policies.For(o.GetNamespace())
-	return e.Kind.Load(o, policies.Apply, policies.CheckCluster)
+	operator := e.Operator()
+	return e.Kind.Load(o, operator.Policies.For(o.GetNamespace()).Apply, admission.CheckCluster(operator, o.GetNamespace()))
 }
 
 // start is what schedulers know of a cluster.

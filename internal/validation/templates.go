@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package validation
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// CheckCluster returns what is wrong with what is built of a standalone cluster.
+func CheckCluster(built spark.Standalone) []*spark.ConfError {
+	found := checkKeys(spark.Application{Conf: built.Conf})
+	for _, r := range built.Roles {
+		role := spark.Field(r.Name)
+		found = append(found, checkTemplate(role, role, r.Pod)...)
+		for i := range r.Claims {
+			found = append(found, checkMetadata((role+".claims").Index(i)+".metadata", "claim", &r.Claims[i].ObjectMeta)...)
+		}
+	}
+	return found
+}
+
+// checkTemplate refuses metadata of a pod's template, and of the templates of its claims, that is not a user's to set. Every template of a pod
+// passes here. The fields are those of the template and of the role.
+func checkTemplate(template, role spark.Field, pod *corev1.Pod) []*spark.ConfError {
+	found := checkMetadata(template+".metadata", "pod", &pod.ObjectMeta)
+	for i := range pod.Spec.Volumes {
+		v := &pod.Spec.Volumes[i]
+		if v.Ephemeral == nil || v.Ephemeral.VolumeClaimTemplate == nil {
+			continue
+		}
+		for _, e := range checkMetadata("", "claim", &v.Ephemeral.VolumeClaimTemplate.ObjectMeta) {
+			e.Field, e.Problem = role+".volumes", strings.TrimPrefix(string(e.Field), ".")+" of volume "+v.Name+": "+e.Problem
+			found = append(found, e)
+		}
+	}
+	return found
+}
+
+// checkMetadata refuses what keeps an object when it is to be deleted, and what has it deleted together with another one.
+func checkMetadata(at spark.Field, what string, meta *metav1.ObjectMeta) (found []*spark.ConfError) {
+	if len(meta.Finalizers) > 0 {
+		found = append(found, &spark.ConfError{
+			Field: at + ".finalizers", Value: strings.Join(meta.Finalizers, ", "),
+			Problem: "neither you nor the operator could delete the " + what + " while it has finalizers; remove them",
+		})
+	}
+	if len(meta.OwnerReferences) > 0 {
+		found = append(found, &spark.ConfError{
+			Field: at + ".ownerReferences", Value: meta.OwnerReferences[0].Name,
+			Problem: "the " + what + " would be deleted when its owner is, or at once if there is none; remove them: it has its own owner",
+		})
+	}
+	return found
+}
