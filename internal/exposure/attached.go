@@ -4,6 +4,7 @@ package exposure
 
 import (
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -33,8 +34,25 @@ func attachedClaim(a spark.Attached) Claim {
 	return c
 }
 
-// everything is the path of all requests.
-const everything = "/"
+// CheckAttached returns what is wrong with the paths of what an application attaches to its driver, with any limits or none.
+func CheckAttached(app spark.Application) []*spark.ConfError {
+	var problems []*spark.ConfError
+	for _, a := range app.Attached {
+		for _, r := range attachedClaim(a).Reach {
+			if r.Err != nil {
+				problems = append(problems, &spark.ConfError{Field: r.Field, Problem: r.Err.Error()})
+			}
+		}
+	}
+	return problems
+}
+
+const (
+	// everything is the path of all requests.
+	everything = "/"
+	// captured ends a path that this operator writes as a regular expression, as users of ingress-nginx do: what is below it, for a rewrite.
+	captured = "(/|$)(.*)"
+)
 
 func reachOfIngress(field spark.Field, spec *networkingv1.IngressSpec) []Reach {
 	var all []Reach
@@ -53,14 +71,28 @@ func reachOfIngress(field spark.Field, spec *networkingv1.IngressSpec) []Reach {
 			continue
 		}
 		for j := range rule.HTTP.Paths {
-			path := rule.HTTP.Paths[j].Path
-			if path == "" {
-				path = everything
-			}
-			all = append(all, Reach{Field: (at + ".http.paths").Index(j), Host: rule.Host, Path: &path})
+			all = append(all, reachOfPath(Reach{Field: (at + ".http.paths").Index(j), Host: rule.Host}, &rule.HTTP.Paths[j]))
 		}
 	}
 	return all
+}
+
+// reachOfPath adds a path. Of which requests one of type ImplementationSpecific is, only its proxy knows.
+func reachOfPath(r Reach, p *networkingv1.HTTPIngressPath) Reach {
+	path := p.Path
+	literal := p.PathType != nil && (*p.PathType == networkingv1.PathTypePrefix || *p.PathType == networkingv1.PathTypeExact)
+	if !literal {
+		path = strings.TrimSuffix(path, captured)
+	}
+	r.Err = CheckPath(path)
+	switch {
+	case path == "":
+		path = everything
+	case !literal && path != everything:
+		path, r.Why = everything, "a path of type ImplementationSpecific may be any; write Prefix or Exact"
+	}
+	r.Path = &path
+	return r
 }
 
 // reachOfRoute is that of an HTTPRoute or a GRPCRoute. A match that is no prefix and no exact path may be any.
@@ -88,10 +120,16 @@ func reachOfRoute(field spark.Field, o *unstructured.Unstructured) []Reach {
 			m, _ := match.(map[string]any)
 			kind, _, _ := unstructured.NestedString(m, "path", "type")
 			path, found, _ := unstructured.NestedString(m, "path", "value")
-			if !found || kind == "RegularExpression" {
+			r := Reach{Field: (at + ".matches").Index(j), Host: AnyHost, Path: &path}
+			switch {
+			case !found:
 				path = everything
+			case kind == "" || kind == "PathPrefix" || kind == "Exact":
+				r.Err = CheckPath(path)
+			default:
+				path, r.Why = everything, "a path of type "+kind+" may be any; write PathPrefix or Exact"
 			}
-			all = append(all, Reach{Field: (at + ".matches").Index(j), Host: AnyHost, Path: &path})
+			all = append(all, r)
 		}
 	}
 	return all

@@ -43,8 +43,11 @@ type Reach struct {
 	Field spark.Field
 	// Host is "" for all hosts.
 	Host string
-	// Path is where the paths begin; nil if paths do not matter.
+	// Path is where the paths begin; nil if paths do not matter. Why says why it is more than what is written; "" if it is not.
 	Path *string
+	Why  string
+	// Err is why no proxy may be given what is written.
+	Err error
 }
 
 // Claims returns what an application requests, whether or not the operator creates it. The id of an attempt that is

@@ -199,7 +199,7 @@ func (w *wanted) ingress(name, service string, p spark.ExposedPort, u *url.URL) 
 	}
 	path := "/"
 	if base := pathOf(u); base != "" {
-		path = regexp.QuoteMeta(base) + "(/|$)(.*)"
+		path = regexp.QuoteMeta(base) + captured
 		if annotations == nil {
 			annotations = map[string]string{}
 		}

@@ -103,14 +103,14 @@ var literal = regexp.MustCompile(`^[A-Za-z0-9._~/-]*$`)
 // with paths in which it has resolved dots and merged slashes.
 func CheckPath(path string) error {
 	if !literal.MatchString(path) {
-		return fmt.Errorf("the path %q has a character other than A-Z a-z 0-9 . _ ~ / -", path)
+		return fmt.Errorf("the path %.120q has a character other than A-Z a-z 0-9 . _ ~ / -", path)
 	}
 	if path == "" || path == "/" {
 		return nil
 	}
 	for segment := range strings.SplitSeq(strings.TrimSuffix(strings.TrimPrefix(path, "/"), "/"), "/") {
 		if segment == "" || segment == "." || segment == ".." {
-			return fmt.Errorf("the path %q has an empty segment, or . or .., which proxies remove", path)
+			return fmt.Errorf("the path %.120q has an empty segment, or . or .., which proxies remove", path)
 		}
 	}
 	return nil

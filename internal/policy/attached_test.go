@@ -72,6 +72,15 @@ driverServiceIngressList:
 			`spec.driverServiceIngressList[0].ingressSpec.rules[0]: "/": namespace jobs allows the paths /team (operator policy "web")`,
 			`spec.driverServiceIngressList[0].ingressSpec.rules[1].http.paths[0]: "c.d": namespace jobs allows the hosts *.a.b (operator policy "web")`,
 		}},
+		"ImplementationSpecific": {reason: "some proxies read it as an expression", spec: `
+driverServiceIngressList:
+- serviceMetadata: {name: ui}
+  serviceSpec: {ports: [{port: 4040}]}
+  ingressMetadata: {name: ui}
+  ingressSpec: {rules: [{host: x.a.b, http: {paths: [{path: /team, pathType: ImplementationSpecific}]}}]}
+`, want: []string{
+			`spec.driverServiceIngressList[0].ingressSpec.rules[0].http.paths[0]: "/": a path of type ImplementationSpecific may be any; write Prefix or Exact; namespace jobs allows the paths /team (operator policy "web")`,
+		}},
 		"Routes": {reason: "without hostnames they take all, and no path, or an expression, may be any", spec: `
 driverHttpRouteList:
 - serviceMetadata: {name: h}
@@ -87,7 +96,7 @@ driverGrpcRouteList:
 			`spec.driverHttpRouteList[0].httpRouteMetadata.annotations["x-snippet"]: namespace jobs allows no such annotation (operator policy "web")`,
 			`spec.driverHttpRouteList[0].httpRouteSpec.hostnames: "all hosts": namespace jobs allows the hosts *.a.b (operator policy "web")`,
 			`spec.driverHttpRouteList[0].httpRouteSpec.rules[0]: "/": namespace jobs allows the paths /team (operator policy "web")`,
-			`spec.driverHttpRouteList[0].httpRouteSpec.rules[1].matches[0]: "/": namespace jobs allows the paths /team (operator policy "web")`,
+			`spec.driverHttpRouteList[0].httpRouteSpec.rules[1].matches[0]: "/": a path of type RegularExpression may be any; write PathPrefix or Exact; namespace jobs allows the paths /team (operator policy "web")`,
 			`spec.driverGrpcRouteList[0].grpcRouteSpec.hostnames: "all hosts": namespace jobs allows the hosts *.a.b (operator policy "web")`,
 		}},
 	}

@@ -106,7 +106,7 @@ func (c *exposureChecker) reach(claim exposure.Claim, hosts []string) {
 			c.object(claim, limitHosts, &spark.ConfError{Field: r.Field, Value: cmp.Or(r.Host, "all hosts")}, "the hosts %s", strings.Join(hosts, ", "))
 		}
 		if r.Path != nil && len(paths) > 0 && !belowAny(paths, strings.TrimRight(*r.Path, "/")) {
-			c.object(claim, limitPaths, &spark.ConfError{Field: r.Field, Value: *r.Path}, "the paths %s", strings.Join(paths, ", "))
+			c.object(claim, limitPaths, &spark.ConfError{Field: r.Field, Value: *r.Path, Problem: r.Why}, "the paths %s", strings.Join(paths, ", "))
 		}
 	}
 }

@@ -113,6 +113,7 @@ func Load[T metav1.Object](k Kind[T], o T, record lifecycle.Record, operator Ope
 	a.App = k.RaiseMemory(a.Policies.Apply(WithScheduler(a.App, operator.Registry)), o, record.Retries.MemoryRaises)
 	tails.Keys, tails.Texts = a.App.Conf[confRedactKeys], a.App.Conf[confRedactTexts]
 	a.App = exposure.Configure(a.App, a.Identity.AppID, operator.Exposure)
+	a.Problems = slices.Concat(a.Problems, exposure.CheckAttached(a.App))
 	a.App = labeled(a.App, a.Family.Labels, a.Identity.SubmissionID, a.Desired.SpecHash)
 
 	a.Retention = a.Desired.Policies.Retention
