@@ -4,8 +4,10 @@ package policy
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/firesteel-dev/firesteel/internal/exposure"
 	"github.com/firesteel-dev/firesteel/internal/spark"
@@ -36,11 +38,11 @@ func (s Set) CheckCluster(built spark.Standalone) []*spark.ConfError {
 	for _, r := range built.Roles {
 		c.subjects = append(c.subjects, subject{kind: podKind, role: r.Name, object: r.Pod, pod: r.Pod, sizes: r.Takes()})
 	}
-	claims := map[string]int{}
+	var claims []int // of each pod, by role
 	var services []exposure.Claim
 	for _, r := range built.Roles {
 		c.subjects = append(c.subjects, subject{kind: kindOf(r.Set), role: r.Name, object: r.Set, field: spark.Field(r.Name + ".setMetadata")})
-		claims[r.Name] = c.ephemeral(r.Name, r.Pod) + len(r.Claims)
+		claims = append(claims, c.ephemeral(r.Name, r.Pod)+len(r.Claims))
 		for i := range r.Claims {
 			c.subjects = append(c.subjects, subject{kind: claimKind, role: r.Name, object: &r.Claims[i]})
 		}
@@ -55,8 +57,9 @@ func (s Set) CheckCluster(built spark.Standalone) []*spark.ConfError {
 		c.conf()
 		c.requiredLabels()
 		for _, r := range built.Roles {
-			c.clusterRole(r, claims[r.Name])
+			c.clusterRole(r)
 		}
+		c.clusterClaims(built.Roles, claims)
 		for _, one := range c.subjects {
 			c.checker.judge(one)
 		}
@@ -68,15 +71,33 @@ func (s Set) CheckCluster(built spark.Standalone) []*spark.ConfError {
 }
 
 // clusterRole asks the limits on a role as a whole.
-func (c *exposureChecker) clusterRole(r spark.StandaloneRole, claims int) {
+func (c *exposureChecker) clusterRole(r spark.StandaloneRole) {
 	c.size(r.Name, c.limits.role(r.Name), r.Takes(), "", "")
 	account := cmp.Or(r.Pod.Spec.ServiceAccountName, r.Pod.Spec.DeprecatedServiceAccount, "default")
 	c.allow(&spark.ConfError{Field: spark.Field(r.Name + ".serviceAccount"), Value: account}, c.limits.ServiceAccounts, account, "service accounts")
 	if most := c.limits.Executors; most != nil && r.Name == workerRole && r.Most > *most {
 		c.refuse(&spark.ConfError{Field: spark.Field(workerRole + ".most"), Value: strconv.Itoa(int(r.Most))}, "at most %d workers at a time", *most)
 	}
-	if most := c.limits.VolumeClaims; most != nil && int64(claims)*int64(r.Most) > int64(*most) {
-		e := &spark.ConfError{Field: spark.Field(r.Name + ".claims"), Value: strconv.Itoa(claims), Problem: "PersistentVolumeClaims for each of " + strconv.Itoa(int(r.Most)) + " pods"}
+}
+
+// clusterClaims counts the claims of all pods that there may be at a time.
+func (c *exposureChecker) clusterClaims(roles []spark.StandaloneRole, claims []int) {
+	var sum int64
+	e := &spark.ConfError{}
+	var parts []string
+	for i, r := range roles {
+		sum += int64(claims[i]) * int64(r.Most)
+		of := "its " + r.Name
+		if r.Name == workerRole {
+			of = fmt.Sprintf("each of %d workers", r.Most)
+		}
+		parts = append(parts, fmt.Sprintf("%d for %s", claims[i], of))
+		if claims[i] > 0 {
+			e.Field, e.Value = spark.Field(r.Name+".claims"), strconv.Itoa(claims[i])
+		}
+	}
+	if most := c.limits.VolumeClaims; most != nil && sum > int64(*most) {
+		e.Problem = "the PersistentVolumeClaims of a cluster are " + strings.Join(parts, " and ")
 		c.refuse(e, "at most %d", *most)
 	}
 }

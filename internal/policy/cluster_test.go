@@ -13,6 +13,11 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/policy"
 )
 
+// claims gives a role of a cluster a claim for each of its pods.
+func claims(role string) string {
+	return role + "Spec: {statefulSetSpec: {volumeClaimTemplates: [{metadata: {name: d}}]}}\n"
+}
+
 // A standalone cluster is bound by the same limits as an application: the master by those on drivers, workers by those on executors.
 func TestLimitsOfClusters(t *testing.T) {
 	const (
@@ -47,7 +52,11 @@ func TestLimitsOfClusters(t *testing.T) {
 		"OnService":    {reason: "on the Service", limits: "{forbiddenAnnotations: [evil]}", spec: "workerSpec: {serviceMetadata: {annotations: {evil: x}}}", want: `spec.workerSpec.serviceMetadata.annotations["evil"]`},
 		"OnClaim":      {reason: "on what is claimed for each pod", limits: "{forbiddenAnnotations: [evil]}", spec: "workerSpec: {statefulSetSpec: {volumeClaimTemplates: [{metadata: {name: d, annotations: {evil: x}}}]}}", want: "evil"},
 		"ServiceType":  {reason: "headless Services have no type, but external addresses", limits: "{serviceTypes: [ClusterIP]}", spec: "masterSpec: {serviceSpec: {externalIPs: [10.0.0.1]}}", want: "spec.masterSpec.serviceSpec.externalIPs"},
-		"Claims":       {reason: "those of all pods", limits: "{volumeClaims: 2}", spec: "clusterTolerations: {instanceConfig: {initWorkers: 3}}\nworkerSpec: {statefulSetSpec: {volumeClaimTemplates: [{metadata: {name: d}}]}}", want: "PersistentVolumeClaims for each of 3 pods; namespace jobs allows at most 2"},
+		"Claims":       {reason: "those of all pods", limits: "{volumeClaims: 2}", spec: "clusterTolerations: {instanceConfig: {initWorkers: 3}}\n" + claims("worker"), want: `spec.workerSpec.statefulSetSpec.volumeClaimTemplates: "1": the PersistentVolumeClaims of a cluster are 0 for its master and 1 for each of 3 workers; namespace jobs allows at most 2`},
+		"BothRoles":    {reason: "each is within the limit, and both are not", limits: "{volumeClaims: 3}", spec: "clusterTolerations: {instanceConfig: {initWorkers: 3}}\n" + claims("master") + claims("worker"), want: "PersistentVolumeClaims of a cluster are 1 for its master and 1 for each of 3 workers; namespace jobs allows at most 3"},
+		"Largest":      {reason: "as many as an autoscaler may make", limits: "{volumeClaims: 5}", spec: "clusterTolerations: {instanceConfig: {initWorkers: 1, minWorkers: 1, maxWorkers: 5}}\n" + claims("master") + claims("worker"), want: "1 for each of 5 workers"},
+		"AllClaims":    {reason: "as many as allowed", limits: "{volumeClaims: 6}", spec: "clusterTolerations: {instanceConfig: {initWorkers: 1, minWorkers: 1, maxWorkers: 5}}\n" + claims("master") + claims("worker")},
+		"OfMaster":     {reason: "ephemeral volumes are claims, too", limits: "{volumeClaims: 0}", spec: master + "{spec: {volumes: [{name: e, ephemeral: {volumeClaimTemplate: {}}}]}}}}", want: `spec.masterSpec.statefulSetSpec.volumeClaimTemplates: "1"`},
 		"StorageClass": {reason: "the class of a claim", limits: "{storageClasses: [slow]}", spec: "workerSpec: {statefulSetSpec: {volumeClaimTemplates: [{metadata: {name: d}, spec: {storageClassName: fast}}]}}", want: `"fast"`},
 		"Required":     {reason: "a label that bills go by", limits: "{requiredLabels: [team]}", want: `spec.masterSpec.statefulSetSpec.template.metadata.labels["team"]`},
 	}
