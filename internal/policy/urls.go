@@ -4,6 +4,7 @@ package policy
 
 import (
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -113,10 +114,19 @@ func checkURLPattern(pattern string) string {
 	return ""
 }
 
-// climbs reports whether a path leads up again: clients of file systems and servers resolve that.
+// encoded are dots and slashes that need not be encoded, however often they are: servers behind a proxy decode once more.
+var encoded = regexp.MustCompile(`(?i)%(25)*(2e|2f|5c)`)
+
+// climbs reports whether a path leads up again: clients of file systems and servers resolve that, and some take parameters off a segment first.
 func (p place) climbs() bool {
 	plain, err := url.PathUnescape(p.path)
-	return err != nil || strings.Contains(p.path, `\`) || slices.Contains(strings.FieldsFunc(plain, func(r rune) bool { return r == '/' || r == '?' || r == '\\' }), "..")
+	if err != nil || encoded.MatchString(p.path) || strings.Contains(p.path, `\`) {
+		return true
+	}
+	return slices.ContainsFunc(strings.FieldsFunc(plain, func(r rune) bool { return r == '/' || r == '?' }), func(segment string) bool {
+		segment, _, _ = strings.Cut(segment, ";")
+		return strings.TrimSpace(segment) == ".."
+	})
 }
 
 // covers reports whether a pattern allows a place. A pattern without a path allows all paths.
