@@ -72,7 +72,10 @@ func (c *checker) dependency(e *spark.ConfError, uri string) {
 		e.Problem = "has a reference that is not replaced before the driver runs"
 		c.refuse(e, "only URLs that can be checked")
 	case where.inImage():
-	case where.climbs() || !slices.ContainsFunc(c.limits.URLs, func(p string) bool { return placeOf(p).covers(where) }):
+	case where.climbs():
+		e.Problem = "has '..', a backslash, or an encoded dot or slash in its path, or cannot be decoded"
+		c.refuse(e, "the URLs %s", strings.Join(c.limits.URLs, ", "))
+	case !slices.ContainsFunc(c.limits.URLs, func(p string) bool { return placeOf(p).covers(where) }):
 		c.refuse(e, "the URLs %s", strings.Join(c.limits.URLs, ", "))
 	}
 }
