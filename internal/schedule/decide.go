@@ -54,7 +54,7 @@ func Decide(d Desired, r Record, o Observation, env Env) Plan {
 	}
 	c.census()
 	if len(p.Errors) > 0 {
-		p.record.State, p.record.Error, p.record.NextRun, p.record.Trouble = FailedValidation, invalid(p.Errors), time.Time{}, Trouble{}
+		p.record.State, p.record.Error, p.record.NextRun, p.record.Trouble = FailedValidation, head(invalid(p.Errors), maxMessage), time.Time{}, Trouble{}
 		return p
 	}
 	p.record.State, p.record.Error = Scheduled, ""

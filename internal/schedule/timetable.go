@@ -118,16 +118,17 @@ func interval(text string) (time.Duration, error) {
 	return every, nil
 }
 
-// Key is a schedule with its time zone in one text that Parse takes. Two that mean the same may have different keys.
+// Key is a schedule with its time zone in one text that Parse takes. Two that mean the same may have different keys. That of a schedule that is
+// wrong is harmless where it is shown.
 func Key(text, zone string) string {
 	effective, fields, err := split(text, zone)
-	if err != nil {
-		return text
+	switch {
+	case err != nil:
+		fields = text
+	case effective != "":
+		fields = "CRON_TZ=" + effective + " " + fields
 	}
-	if effective == "" {
-		return fields
-	}
-	return "CRON_TZ=" + effective + " " + fields
+	return head(fields, maxSchedule+len("CRON_TZ= "))
 }
 
 // Next returns the first time after another. It is zero if there is none within the next years.

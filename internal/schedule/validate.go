@@ -34,6 +34,19 @@ const (
 	maxDeadline = 10 * 366 * 24 * time.Hour
 )
 
+const (
+	// maxSchedule bounds a schedule with its time zone, in bytes: both are stored in the status.
+	maxSchedule = 1024
+	// maxShown bounds a value or a path in a message, in bytes, and maxTexts the texts that are named.
+	maxShown = 120
+	maxTexts = 10
+)
+
+// The years that schedules know: nanoseconds from 1970 make the names of runs, in 64 bits.
+const firstYear, lastYear = 1700, 2199
+
+var yearsSay = fmt.Sprintf("must be in one of the years from %d to %d", firstYear, lastYear)
+
 // Validate returns what is wrong with a schedule, by field; nothing starts until it is right. A trigger is not part of it
 // (ValidateTrigger).
 func (d Desired) Validate(local *time.Location) field.ErrorList {
@@ -41,8 +54,20 @@ func (d Desired) Validate(local *time.Location) field.ErrorList {
 	return all
 }
 
-// validate returns the times of the schedule, too.
+// validate returns the times of the schedule, too. Each error and all together are short, and do nothing to what shows them: they end up in
+// statuses, events, logs and answers.
 func (d Desired) validate(local *time.Location) (*Timetable, field.ErrorList) {
+	times, all := d.check(local)
+	for _, e := range all {
+		e.Field, e.Detail = head(e.Field, maxShown), head(e.Detail, maxMessage)
+		if value, ok := e.BadValue.(string); ok {
+			e.BadValue = head(value, maxShown)
+		}
+	}
+	return times, all
+}
+
+func (d Desired) check(local *time.Location) (*Timetable, field.ErrorList) {
 	if d.Malformed != "" {
 		return nil, field.ErrorList{field.Invalid(pathSpec, field.OmitValueType{}, d.Malformed)}
 	}
@@ -79,16 +104,28 @@ func (d Desired) validate(local *time.Location) (*Timetable, field.ErrorList) {
 		all = append(all, field.Invalid(pathJitter, int64(d.Jitter/time.Second), fmt.Sprintf("must be between 0 and %d", maxJitter/time.Second)))
 	}
 	all = append(all, d.validateBackfill(times)...)
+	return times, append(all, d.validateTexts()...)
+}
+
+// validateTexts names one unknown variable of each text, and not of all texts: there may be thousands.
+func (d Desired) validateTexts() (all field.ErrorList) {
 	for _, text := range d.Texts {
-		for _, use := range UnknownVariables(text.Value) {
-			all = append(all, field.Invalid(field.NewPath(text.Path), text.Value, unknownVariable(use)))
+		unknown := UnknownVariables(text.Value)
+		if len(unknown) == 0 {
+			continue
+		}
+		if all = append(all, field.Invalid(field.NewPath(text.Path), text.Value, unknownVariable(unknown[0]))); len(all) == maxTexts {
+			break
 		}
 	}
-	return times, all
+	return all
 }
 
 // Timetable returns the times of the schedule.
 func (d Desired) Timetable(local *time.Location) (*Timetable, error) {
+	if n := len(d.Schedule) + len(d.TimeZone); n > maxSchedule {
+		return nil, fmt.Errorf("schedule and time zone have %d bytes; write %d at most", n, maxSchedule)
+	}
 	return Parse(d.Schedule, d.TimeZone, local, d.Created)
 }
 
@@ -105,6 +142,10 @@ func (d Desired) validateBackfill(times *Timetable) field.ErrorList {
 	switch {
 	case b == nil:
 		return nil
+	case !known(b.From):
+		return field.ErrorList{field.Invalid(pathBackfill.Child("from"), b.From.UTC().Format(time.RFC3339), yearsSay)}
+	case !known(b.To):
+		return field.ErrorList{field.Invalid(pathBackfill.Child("to"), b.To.UTC().Format(time.RFC3339), yearsSay)}
 	case !b.From.Before(b.To):
 		return field.ErrorList{field.Invalid(pathBackfill.Child("to"), b.To.UTC().Format(time.RFC3339), "must be later than from, "+b.From.UTC().Format(time.RFC3339))}
 	case b.MaxActive < 0:
@@ -125,10 +166,13 @@ func (d Desired) validateBackfill(times *Timetable) field.ErrorList {
 		fmt.Sprintf("the range has %s times of the schedule; a backfill may have %d: choose a shorter range", has, MaxBackfill))}
 }
 
+// known is whether a time is in a year that schedules know.
+func known(at time.Time) bool { return at.UTC().Year() >= firstYear && at.UTC().Year() <= lastYear }
+
 // ValidateTrigger returns what is wrong with a trigger.
 func (d Desired) ValidateTrigger() *field.Error {
 	if _, err := d.trigger(); err != nil {
-		return field.Invalid(pathTrigger, d.Trigger, "write a time in RFC 3339, such as 2026-01-31T08:30:00Z")
+		return field.Invalid(pathTrigger, head(d.Trigger, maxShown), "write a time in RFC 3339, such as 2026-01-31T08:30:00Z, in one of the years from 1700 to 2199")
 	}
 	return nil
 }
@@ -139,6 +183,9 @@ func (d Desired) trigger() (time.Time, error) {
 		return time.Time{}, nil
 	}
 	at, err := time.Parse(time.RFC3339, d.Trigger)
+	if err == nil && !known(at) {
+		err = errors.New(yearsSay)
+	}
 	return at.Truncate(time.Second), err
 }
 

@@ -28,7 +28,19 @@ func TestValidate(t *testing.T) {
 		"Far":        {func(d *Desired) { d.Deadline = new(100 * 366 * 24 * time.Hour) }, []string{"spec.startingDeadlineSeconds"}},
 		"Jitter":     {func(d *Desired) { d.Jitter = 25 * time.Hour }, []string{"spec.jitterSeconds: Invalid value: 90000", "86400"}},
 		"Range":      {func(d *Desired) { d.Backfill = &Backfill{From: day(2), To: day(2)} }, []string{"spec.backfill.to", "later than from"}},
-		"MaxActive":  {func(d *Desired) { d.Backfill = &Backfill{From: day(2), To: day(3), MaxActive: -1} }, []string{"spec.backfill.maxActive"}},
+		"Ancient": {func(d *Desired) {
+			d.Schedule, d.Backfill = "@yearly", &Backfill{From: time.Time{}, To: time.Time{}.AddDate(2, 0, 0)}
+		}, []string{"spec.backfill.from: Invalid value: \"0001-01-01T00:00:00Z\"", "from 1700 to 2199"}},
+		"BeforeNames": {func(d *Desired) {
+			d.Schedule, d.Backfill = "@yearly", &Backfill{From: time.Date(1677, 1, 1, 0, 0, 0, 0, time.UTC), To: time.Date(1710, 1, 1, 0, 0, 0, 0, time.UTC)}
+		}, []string{"spec.backfill.from: Invalid value: \"1677"}},
+		"AfterNames": {func(d *Desired) {
+			d.Schedule, d.Backfill = "@yearly", &Backfill{From: day(1), To: time.Date(2263, 1, 1, 0, 0, 0, 0, time.UTC)}
+		}, []string{"spec.backfill.to: Invalid value: \"2263"}},
+		"Historical": {func(d *Desired) {
+			d.Schedule, d.Backfill = "@yearly", &Backfill{From: time.Date(1700, 1, 1, 0, 0, 0, 0, time.UTC), To: time.Date(2199, 1, 1, 0, 0, 0, 0, time.UTC)}
+		}, nil},
+		"MaxActive": {func(d *Desired) { d.Backfill = &Backfill{From: day(2), To: day(3), MaxActive: -1} }, []string{"spec.backfill.maxActive"}},
 		"Thousand": {func(d *Desired) {
 			d.Schedule, d.Backfill = "@every 1h", &Backfill{From: day(1), To: day(1).Add(1000 * time.Hour)}
 		}, nil},
@@ -62,7 +74,7 @@ func TestValidate(t *testing.T) {
 }
 
 func TestValidateTrigger(t *testing.T) {
-	for text, good := range map[string]bool{"": true, "2026-01-31T08:30:00Z": true, "2026-01-31T08:30:00.5+01:00": true, "now": false, "2026-01-31": false} {
+	for text, good := range map[string]bool{"": true, "2026-01-31T08:30:00Z": true, "2026-01-31T08:30:00.5+01:00": true, "now": false, "2026-01-31": false, "1677-01-01T00:00:00Z": false, "2263-01-01T00:00:00Z": false, "0001-01-01T00:00:00Z": false} {
 		if err := (Desired{Trigger: text}).ValidateTrigger(); (err == nil) != good {
 			t.Errorf("%q: %v", text, err)
 		}

@@ -77,7 +77,7 @@ func DesiredSchedule(o *v1beta2.ScheduledSparkApplication) schedule.Desired {
 		d.Deadline = ptr.To(secondsLong(*s))
 	}
 	if b := spec.Backfill; b != nil {
-		d.Backfill = &schedule.Backfill{From: b.From.Time, To: b.To.Time, MaxActive: ptr.Deref(b.MaxActive, 0)}
+		d.Backfill = &schedule.Backfill{From: seconds(b.From.Time).Time, To: seconds(b.To.Time).Time, MaxActive: ptr.Deref(b.MaxActive, 0)}
 	}
 	return d
 }

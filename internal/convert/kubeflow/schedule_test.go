@@ -158,3 +158,16 @@ func TestScheduleRecordOfKubeflow(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// A backfill is what its status says of it: times of statuses are whole seconds, and one that differs begins again.
+func TestBackfillOfFractionsOfSeconds(t *testing.T) {
+	o := &v1beta2.ScheduledSparkApplication{}
+	from := metav1.NewTime(time.Date(2026, 1, 1, 0, 0, 0, 500_000_000, time.UTC))
+	o.Spec.Backfill = &v1beta2.ScheduleBackfill{From: from, To: metav1.NewTime(from.Add(time.Hour))}
+	d := DesiredSchedule(o)
+	record := schedule.Record{Backfill: &schedule.Progress{From: d.Backfill.From, To: d.Backfill.To}}
+	status := scheduleStatus(&o.Status, schedule.Outcome{Record: record}, time.Unix(0, 0))
+	if b := ScheduleRecord(&status).Backfill; !b.From.Equal(d.Backfill.From) || !b.To.Equal(d.Backfill.To) {
+		t.Errorf("the status says %v to %v, want %v to %v", b.From, b.To, d.Backfill.From, d.Backfill.To)
+	}
+}
