@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/text"
 )
 
@@ -77,6 +78,15 @@ func tail(s string, n int) string {
 
 // maxCause bounds the sentence of a record's cause, in stored bytes.
 const maxCause = 1 << 10
+
+// maxName bounds what is stored of the name of a scheduler or a queue, which may be one that there is not, in stored bytes.
+const maxName = 1 << 10
+
+// Stored is what a status says of a choice: names in it are users', who may write anything.
+func Stored(c scheduler.Choice) scheduler.Choice {
+	c.Scheduler, c.Queue = Truncate(text.Printable(c.Scheduler), maxName), Truncate(text.Printable(c.Queue), maxName)
+	return c
+}
 
 // Truncate returns as much of a text as takes n stored bytes.
 func Truncate(s string, n int) string {

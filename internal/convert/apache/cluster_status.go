@@ -128,6 +128,7 @@ func clusterScheduling(s standalone.Scheduling) *v1.ClusterScheduling {
 	if s == (standalone.Scheduling{}) {
 		return nil
 	}
+	s.Choice = lifecycle.Stored(s.Choice)
 	return &v1.ClusterScheduling{
 		Start: s.Start, Scheduler: s.Scheduler, Source: string(s.Source), Queue: s.Queue, Parameters: s.Parameters, Group: s.Group, HeldBy: s.HeldBy,
 	}

@@ -5,14 +5,18 @@ package apache
 import (
 	"math"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/standalone"
 )
 
 // A history of all attempts is bounded when one begins: an application that fails for years would have a status that is not stored.
@@ -151,6 +155,17 @@ func TestCountersDoNotOverflow(t *testing.T) {
 		}}}
 		if diff := cmp.Diff(lifecycle.Counters{Restarts: 1 << 30, Submissions: 3}, FromStatus(o).Retries.Counters); diff != "" {
 			t.Errorf("details %v (-want +got):\n%s", details, diff)
+		}
+	}
+}
+
+// Names that users choose do nothing to what shows them, and are short, in the status of a cluster, too.
+func TestNamesOfClustersAreBoundedAndPrintable(t *testing.T) {
+	evil := strings.Repeat("\x1b]0;owned\a\u202e\r\n", 10_000)
+	s := clusterScheduling(standalone.Scheduling{Choice: scheduler.Choice{Scheduler: evil, Queue: evil}})
+	for _, text := range []string{s.Scheduler, s.Queue} {
+		if len(text) > 1<<10 || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
+			t.Errorf("the status has %d bytes: %.100q", len(text), text)
 		}
 	}
 }

@@ -6,12 +6,14 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/testutil/heaptest"
 )
 
@@ -62,6 +64,19 @@ func FuzzBounds(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Names that users choose do nothing to what shows them, and are short: the status of an application of any family has them.
+func TestNamesAreBoundedAndPrintable(t *testing.T) {
+	evil := strings.Repeat("\x1b]0;owned\a\u202e\r\n", 10_000)
+	var r lifecycle.Record
+	r.Scheduling.Choice = scheduler.Choice{Scheduler: evil, Queue: evil}
+	s := ToStatus(&v1beta2.SparkApplicationStatus{}, lifecycle.Outcome{Record: r}, now).Scheduling
+	for _, text := range []string{s.Scheduler, s.Queue} {
+		if len(text) > 1<<10 || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
+			t.Errorf("the status has %d bytes: %.100q", len(text), text)
+		}
+	}
 }
 
 // The newest log matters most.

@@ -13,7 +13,6 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
-	"github.com/firesteel-dev/firesteel/internal/text"
 )
 
 // states translates the neutral states. Tools poll for SUBMITTED as "no driver yet", so a queued application shows it
@@ -172,8 +171,9 @@ func projectExecutors(r lifecycle.Record) *v1beta2.ExecutorSummary {
 
 func projectScheduling(r lifecycle.Record) *v1beta2.SchedulingStatus {
 	c := r.Scheduling
+	c.Choice = lifecycle.Stored(c.Choice)
 	s := v1beta2.SchedulingStatus{
-		Scheduler: lifecycle.Truncate(text.Printable(c.Scheduler), maxScheduler), Source: string(c.Source), Queue: text.Printable(c.Queue), Parameters: c.Parameters, Group: c.Group, Warning: c.Warning,
+		Scheduler: lifecycle.Truncate(c.Scheduler, maxScheduler), Source: string(c.Source), Queue: c.Queue, Parameters: c.Parameters, Group: c.Group, Warning: c.Warning,
 		HeldAttempt: c.HeldAttempt, HeldBy: c.HeldBy,
 		QueuedAt: secondsOrNil(r.QueuedAt), AdmittedAt: secondsOrNil(c.AdmittedAt), Evictions: r.Retries.Used[lifecycle.Evicted],
 	}
