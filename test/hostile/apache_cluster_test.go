@@ -59,6 +59,15 @@ var (
 	}
 )
 
+// finalizedClusters are templates of clusters with what keeps their pods and claims, or hands them on.
+var finalizedClusters = tries{
+	"master":    {`masterSpec: {statefulSetSpec: {template: {metadata: {finalizers: [a.example/keep]}}}}`, finalizers},
+	"worker":    {`workerSpec: {statefulSetSpec: {template: {metadata: {finalizers: [a.example/keep]}}}}`, finalizers},
+	"claim":     {`workerSpec: {statefulSetSpec: {volumeClaimTemplates: [{metadata: {name: d, finalizers: [a.example/keep]}}]}}`, finalizers},
+	"ephemeral": {`masterSpec: {statefulSetSpec: {template: {spec: {volumes: [{name: e, ephemeral: {volumeClaimTemplate: {metadata: {finalizers: [a.example/keep]}, spec: {}}}}]}}}}`, finalizers},
+	"owner":     {`masterSpec: {statefulSetSpec: {volumeClaimTemplates: [{metadata: {name: d, ownerReferences: [{apiVersion: v1, kind: Pod, name: bank, uid: bank}]}}]}}`, owners},
+}
+
 // sets are the most writes of a cluster that starts: its objects, each once.
 const sets = 7
 
@@ -74,6 +83,13 @@ func init() {
 		beyondAs(standalone, "ClusterOfManyWorkers", "more workers than a namespace may have, now or when an autoscaler wants them", limited, tries{
 			"now":   {`clusterTolerations: {instanceConfig: {initWorkers: 11, minWorkers: 1, maxWorkers: 1}}`, "at most 10 workers"},
 			"later": {`clusterTolerations: {instanceConfig: {initWorkers: 1, minWorkers: 1, maxWorkers: 2147483647}}`, "at most 10 workers"},
+		}),
+		beyondAs(standalone, "ClusterFinalizers", "pods and claims of a cluster that cannot be deleted, or are deleted with others", open, finalizedClusters),
+		beyondAs(standaloneOlder, "ClusterOlderFinalizers", "the same in the older version", open, finalizedClusters),
+		beyondAs(standalone, "ClusterKeys", "a key that is several properties, of which limits see one", open, keys(`sparkConf: {KEY: x}`)),
+		beyondAs(standalone, "ClusterClaims", "as many claims for each role as are allowed for both", strict, tries{
+			"both": {`{clusterTolerations: {instanceConfig: {initWorkers: 1, minWorkers: 1, maxWorkers: 4}}, masterSpec: {statefulSetSpec: {volumeClaimTemplates: [{metadata: {name: d}}]}}, workerSpec: {statefulSetSpec: {volumeClaimTemplates: [{metadata: {name: d}}]}}}`,
+				"PersistentVolumeClaims of a cluster are"},
 		}),
 		attack{
 			name: "ClusterThatFits", reason: "an object of the largest size that is stored costs the operator its memory", by: tenant, bomb: true,

@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -26,6 +27,29 @@ import (
 const noIngress = "the operator makes no Ingress there"
 
 const reserved = "is reserved for Spark"
+
+// The kinds of spark.apache.org in the older version that is served.
+var (
+	apacheOlder     = schema.GroupVersionKind{Group: apache.Group, Version: "v1beta1", Kind: apache.Kind}
+	standaloneOlder = schema.GroupVersionKind{Group: standalone.Group, Version: "v1beta1", Kind: standalone.Kind}
+)
+
+// newest is a kind in the version that the operator works with.
+func newest(kind schema.GroupVersionKind) schema.GroupVersionKind {
+	if kind.Group == apache.Group {
+		kind.Version = apache.Version
+	}
+	return kind
+}
+
+// keys are keys of properties that are read otherwise on their way to Spark; SPEC is where properties are.
+func keys(spec string) tries {
+	all := tries{}
+	for name, key := range map[string]string{"option": `spark.a=x -Dspark.master.rest.enabled`, "blank": `spark.a spark.master.rest.enabled`, "quote": `spark.a\"b`, "reference": `spark.$(NAME)`} {
+		all[name] = try{strings.ReplaceAll(spec, "KEY", `"`+key+`"`), "not the name of a property"}
+	}
+	return all
+}
 
 // anyApacheContainer and anyApachePod are the ways of this kind to write a security context, and a part of a pod's spec.
 var (
@@ -52,6 +76,30 @@ func withHost(host string) string {
 	return `, ingressSpec: {rules: [{host: "` + host + `", http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: x, port: {number: 4040}}}}]}}]}`
 }
 
+// attachedPath is an Ingress that is attached, with a path.
+func attachedPath(path, kind string) string {
+	return opens("x", "", "", "", `, ingressSpec: {rules: [{host: "x.example.org", http: {paths: [{path: "`+path+`", pathType: `+kind+`, backend: {service: {name: x, port: {number: 4040}}}}]}}]}`)
+}
+
+func injectedPaths() tries {
+	return tries{
+		"lines":     {attachedPath(`/x\n}\nlocation / {`, "Prefix"), "character other than"},
+		"braces":    {attachedPath(`/x{}`, "Exact"), "character other than"},
+		"semicolon": {attachedPath(`/x;return 200`, "ImplementationSpecific"), "character other than"},
+		"quote":     {attachedPath(`/x\"`, "ImplementationSpecific"), "character other than"},
+		"or":        {attachedPath(`/x|/`, "ImplementationSpecific"), "character other than"},
+		"route": {`driverHttpRouteList: [{serviceMetadata: {name: x}, serviceSpec: {ports: [{port: 4040}]}, httpRouteMetadata: {name: x}, httpRouteSpec: {parentRefs: [{name: x}], rules: [{matches: [{path: {value: "/x\n}"}}]}]}}]`,
+			"character other than"},
+	}
+}
+
+// finalized are templates of applications of this kind with what keeps their pods, or hands them on.
+var finalized = tries{
+	"driver":   {`driverSpec: {podTemplateSpec: {metadata: {finalizers: [a.example/keep]}, spec: {containers: [{name: main}]}}}`, finalizers},
+	"executor": {`executorSpec: {podTemplateSpec: {metadata: {finalizers: [a.example/keep]}, spec: {containers: [{name: main}]}}}`, finalizers},
+	"owner":    {`executorSpec: {podTemplateSpec: {metadata: {ownerReferences: [{apiVersion: v1, kind: Pod, name: bank, uid: bank}]}, spec: {containers: [{name: main}]}}}`, owners},
+}
+
 func init() {
 	add(
 		beyondAs(apache, "ApachePrivileged", "a template of this kind gets the node", baseline, each(anyApacheContainer, "CONTEXT", `{privileged: true}`, breaksBaseline+"privileged", nil)),
@@ -72,6 +120,17 @@ func init() {
 			"other": {opens("x", "", "", "", withHost("bank.example.org")), hosts},
 			"any":   {opens("x", "", "", "", ""), hosts},
 		}).unless(noIngress),
+		beyondAs(apache, "ApachePaths", "a path of another namespace, or one that a proxy reads otherwise, by an Ingress that is attached", strict, tries{
+			"other":      {attachedPath("/other", "Prefix"), paths},
+			"expression": {attachedPath("/team", "ImplementationSpecific"), "may be any"},
+			"or":         {attachedPath("/team/x|/", "ImplementationSpecific"), "character other than"},
+			"climbing":   {attachedPath("/team/../other", "Prefix"), "segment"},
+		}).unless(noIngress),
+		beyondAs(apache, "ApachePathsWithoutLimits", "text that a proxy takes for its configuration, with any limits or none", open, injectedPaths()).unless(noIngress),
+		beyondAs(apacheOlder, "ApacheOlderPaths", "the same in the older version", open, injectedPaths()).unless(noIngress),
+		beyondAs(apache, "ApacheFinalizers", "pods of this kind that cannot be deleted, or are deleted with others", open, finalized),
+		beyondAs(apacheOlder, "ApacheOlderFinalizers", "the same in the older version", open, finalized),
+		beyondAs(apache, "ApacheKeys", "a key that is several properties, of which limits see one", open, keys(`sparkConf: {KEY: x}`)),
 		beyondAs(apache, "ApacheSnippets", "configuration of the proxy, by metadata of what is attached", limited, tries{
 			"service": {opens("x", `, annotations: {x-snippet: x}`, "", "", ""), annotations},
 			"ingress": {opens("x", "", "", `, annotations: {x-snippet: x}`, ""), annotations},

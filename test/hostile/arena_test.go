@@ -139,10 +139,10 @@ func (l *lab) arena(t *testing.T, x attack, namespace string) *arena {
 // else is replaced, null deletes. A text is of the whole object if it has the field spec or metadata, else of the spec.
 func (a *arena) object(kind schema.GroupVersionKind, name string, texts ...string) (*unstructured.Unstructured, error) {
 	base := map[schema.GroupVersionKind]string{application: applicationSpec, connect: connectSpec, apache: apacheSpec, standalone: standaloneSpec, schedule: "schedule: \"@yearly\"\ntemplate:" +
-		strings.ReplaceAll(applicationSpec, "\n", "\n  ")}[kind]
+		strings.ReplaceAll(applicationSpec, "\n", "\n  ")}[newest(kind)]
 	o := map[string]any{}
 	bases := []string{base}
-	if more := map[schema.GroupVersionKind]string{application: hardenedSpec, apache: hardenedApacheSpec, standalone: hardenedStandaloneSpec}[kind]; a.hardened && more != "" {
+	if more := map[schema.GroupVersionKind]string{application: hardenedSpec, apache: hardenedApacheSpec, standalone: hardenedStandaloneSpec}[newest(kind)]; a.hardened && more != "" {
 		bases = append(bases, more)
 	}
 	for _, text := range append(bases, texts...) {

@@ -10,6 +10,7 @@ const (
 	// otherApplication is said of pods that name one.
 	otherApplication = "counts it as a part of that application"
 	finalizers       = "while it has finalizers"
+	owners           = "would be deleted when its owner is"
 	urls             = "allows the URLs"
 )
 
@@ -114,13 +115,18 @@ func init() {
 		beyond("Finalizers", "pods and groups that nobody can delete, so that neither the namespace nor what they reserve is ever free", strict, tries{
 			"driver":   {`driver: {template: {metadata: {finalizers: [a.example/keep]}, spec: {containers: [{name: spark-kubernetes-driver}]}}}`, finalizers},
 			"executor": {`executor: {template: {metadata: {finalizers: [a.example/keep]}, spec: {containers: [{name: spark-kubernetes-executor}]}}}`, finalizers},
+			"owner":    {`executor: {template: {metadata: {ownerReferences: [{apiVersion: v1, kind: Pod, name: bank, uid: bank}]}, spec: {containers: [{name: spark-kubernetes-executor}]}}}`, owners},
 			"group":    {`{sparkVersion: 4.2.0, sparkConf: {` + volcanoStep + `, spark.kubernetes.scheduler.volcano.podGroupTemplateJson: '{"metadata": {"finalizers": ["a.example/keep"]}}'}}`, finalizers},
 		}),
+		beyond("Keys", "a key that is several properties, of which limits see one", open, keys(`{sparkConf: {KEY: x}}`)),
+		beyondAs(connect, "ServerKeys", "the same of a server", open, keys(`{sparkConf: {KEY: x}}`)),
 		beyond("Dependencies", "code from anywhere, with the credentials of the platform", strict, tries{
 			"main":       {`mainApplicationFile: "https://evil.example/a.jar"`, urls},
 			"list":       {`mainApplicationFile: "local:///a.jar,https://evil.example/b.jar"`, urls},
 			"jars":       {`deps: {jars: ["s3a://team-a/a.jar", "s3a://team-b/b.jar"]}`, urls},
 			"climb":      {`deps: {files: ["s3a://team-a/../team-b/b"]}`, urls},
+			"parameter":  {`deps: {files: ["https://a.repo.example/x/..;a=b/y"]}`, urls},
+			"twice":      {`deps: {files: ["https://a.repo.example/x/%252e%252e/y"]}`, urls},
 			"host":       {`deps: {pyFiles: ["https://evil.example/x.repo.example/a.py"]}`, urls},
 			"user":       {`deps: {archives: ["https://x.repo.example@evil.example/a.zip"]}`, urls},
 			"packages":   {`deps: {packages: ["org.evil:lib:1"]}`, urls},

@@ -45,6 +45,22 @@ func init() {
 			told:   x.told,
 		})
 	}
+	for _, x := range []struct{ name, reason, spec, told string }{
+		{"TextOfSchedule", "the times of a schedule", `schedule: "` + evil + `"`, "spec.schedule"},
+		{"TextOfTimeZone", "the time zone of a schedule", `timeZone: "` + strings.Repeat(evil, 1000) + `"`, "schedule and time zone have"},
+		{"TextOfVariable", "15,000 variables that there are not, each with all of them", `template: {arguments: ["` + evil + strings.Repeat("$(SCHEDULED_)", 15_000) + `"]}`, "there is no variable"},
+		{"BackfillOfTheBeginning", "a range whose status is not stored", `backfill: {from: "0001-01-01T00:00:00Z", to: "0003-01-01T00:00:00Z"}`, "must be in one of the years"},
+		{"BackfillBeforeNames", "a range whose runs have no names", `backfill: {from: "1600-01-01T00:00:00Z", to: "1602-01-01T00:00:00Z"}`, "must be in one of the years"},
+	} {
+		add(attack{
+			name: x.name, reason: x.reason + " says to a terminal or a log what the operator does not say", by: tenant, shares: started,
+			do: func(a *arena) error {
+				return errors.Join(a.apply(schedule, objectOf(x.name), x.spec), a.looked(schedule, objectOf(x.name)))
+			},
+			cannot: (*arena).printable,
+			told:   x.told,
+		})
+	}
 	add(
 		attack{
 			name: "TextOfTermination", reason: "what a driver prints last reaches a status and a terminal", by: driverCode,
@@ -113,10 +129,16 @@ func (a *arena) fails(name, message string) error {
 	return a.state(name, "FAILED")
 }
 
-// printable is nil if nothing that the operator has written has a character that a terminal or a log obeys: statuses, events, its log.
+// longest is more than any text of a status has, in bytes.
+const longest = 4 << 10
+
+const theLog = "the operator's log"
+
+// printable is nil if nothing that the operator has written has a character that a terminal or a log obeys: statuses, events, its log. Texts of
+// statuses are short.
 func (a *arena) printable() error {
-	words := map[string]string{"the operator's log": a.operator.log.text()}
-	for _, kind := range []schema.GroupVersionKind{application, schedule, connect} {
+	words := map[string]string{theLog: a.operator.log.text()}
+	for _, kind := range []schema.GroupVersionKind{application, schedule, connect, apache, standalone} {
 		var list unstructured.UnstructuredList
 		list.SetGroupVersionKind(kind)
 		if err := a.admin.List(a.ctx, &list, client.InNamespace(a.namespace)); err != nil {
@@ -124,6 +146,11 @@ func (a *arena) printable() error {
 		}
 		for i := range list.Items {
 			eachText(list.Items[i].Object["status"], func(text string) { words["the status: "+text] = text })
+		}
+	}
+	for _, text := range words {
+		if len(text) > longest && text != words[theLog] {
+			return fmt.Errorf("a text of a status has %d bytes: %.300q", len(text), text)
 		}
 	}
 	heard := a.heard.text()
@@ -139,7 +166,7 @@ func (a *arena) printable() error {
 			}
 		}
 		for line := range strings.Lines(text) {
-			if strings.HasPrefix(line, "level=error msg=forged") && where == "the operator's log" {
+			if strings.HasPrefix(line, "level=error msg=forged") && where == theLog {
 				return errors.New("the operator's log has a line of the attacker's")
 			}
 		}
