@@ -110,7 +110,8 @@ func checkKeys(app spark.Application) []*spark.ConfError {
 		if key == "" || strings.ContainsFunc(key, func(r rune) bool {
 			return !unicode.IsGraphic(r) || unicode.IsSpace(r) || strings.ContainsRune(`="'\()`, r)
 		}) {
-			found = append(found, &spark.ConfError{Key: key, Field: spark.FieldSparkConf, Problem: `not the name of a property; write it without blanks, line ends, quotes, '=', '\\' and parentheses, such as "spark.ui.port"`})
+			problem := `not the name of a property; write it without blanks, line ends, quotes, '=', '\\' and parentheses, such as "spark.ui.port"`
+			found = append(found, &spark.ConfError{Key: key, Field: spark.FieldSparkConf, Problem: problem})
 		}
 	}
 	return found
