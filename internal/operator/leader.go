@@ -7,8 +7,10 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -33,6 +35,10 @@ import (
 // electionQPS bounds the election's requests to a failing API server, in requests per second.
 const electionQPS, electionBurst = 5, 10
 
+// silence is how long a leader may go without a renewal that is answered before it fails its liveness check. An upgrade of a control plane takes
+// minutes and must not end the operator; a token that is refused, or a route that is gone, is not cured by waiting.
+const silence = 10 * time.Minute
+
 // podNamespaceFile holds the namespace of a process in a pod. Kubernetes: service account admission.
 var podNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
@@ -41,8 +47,11 @@ var podNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 //
 // No correctness rests on it: two replicas that both believe to lead still make one driver per attempt.
 type election struct {
-	lock  *resourcelock.LeaseLock
-	watch toolscache.Controller
+	lock   *resourcelock.LeaseLock
+	leases *leaseClient
+	watch  toolscache.Controller
+	// lease is for how long a renewal keeps other replicas from leading.
+	lease time.Duration
 }
 
 func newElection(cfg *rest.Config, c config.LeaderElection) (*election, error) {
@@ -70,17 +79,18 @@ func newElection(cfg *rest.Config, c config.LeaderElection) (*election, error) {
 		Handler:       toolscache.ResourceEventHandlerFuncs{},
 	})
 	leases := &leaseClient{
-		LeaseInterface: client.Leases(namespace), owners: accountIn(cfg.BearerToken, namespace), clock: clock.RealClock{}, every: c.RenewPeriod(), patience: c.RenewDeadline.Duration / 2,
+		LeaseInterface: client.Leases(namespace), identity: host + "_" + string(uuid.NewUUID()), owners: accountIn(cfg.BearerToken, namespace),
+		clock: clock.RealClock{}, every: c.RenewPeriod(), patience: c.RenewDeadline.Duration / 2,
 		watched: func() *coordinationv1.Lease {
 			object, _, _ := store.GetByKey(namespace + "/" + c.Name)
 			lease, _ := object.(*coordinationv1.Lease)
 			return lease
 		},
 	}
-	return &election{watch: watch, lock: &resourcelock.LeaseLock{
+	return &election{watch: watch, leases: leases, lease: c.LeaseDuration.Duration, lock: &resourcelock.LeaseLock{
 		LeaseMeta:  metav1.ObjectMeta{Namespace: namespace, Name: c.Name},
 		Client:     leases,
-		LockConfig: resourcelock.ResourceLockConfig{Identity: host + "_" + string(uuid.NewUUID())},
+		LockConfig: resourcelock.ResourceLockConfig{Identity: leases.identity},
 	}}, nil
 }
 
@@ -100,9 +110,25 @@ func (e *election) Start(ctx context.Context) error {
 // NeedLeaderElection is false: standby replicas watch too.
 func (e *election) NeedLeaderElection() bool { return false }
 
+// leads reports whether no other replica can lead now: it is false while the elector goes on only because it gets no answer.
+func (e *election) leads() bool {
+	unconfirmed, held := e.leases.unconfirmed()
+	return held && unconfirmed < e.lease
+}
+
+// check is the liveness check. A standby passes: another process would get no other answers, and it does not lead after a restart.
+func (e *election) check(*http.Request) error {
+	if unconfirmed, held := e.leases.unconfirmed(); held && unconfirmed > silence {
+		return fmt.Errorf("this replica leads and could not renew its lease for %s: the API server does not answer it, or refuses the renewal", unconfirmed.Round(time.Second))
+	}
+	return nil
+}
+
 // leaseClient is a client for one Lease that answers from memory what it can. The elector calls it from one goroutine.
 type leaseClient struct {
 	coordinationclient.LeaseInterface
+	// identity is the holder that this replica writes.
+	identity string
 	// owners own the Lease: it is deleted with them.
 	owners []metav1.OwnerReference
 	clock  clock.PassiveClock
@@ -117,6 +143,17 @@ type leaseClient struct {
 	unanswered bool
 	// readLive asks for a live read: the API server has refused an update of what we took for the current version.
 	readLive bool
+	// confirmed is when the newest renewal was sent that is known to be stored; nil if this replica does not lead. Metrics and checks read it.
+	confirmed atomic.Pointer[time.Time]
+}
+
+// unconfirmed is for how long it is not known whether this replica, which leads as far as it knows, still holds the lease.
+func (l *leaseClient) unconfirmed() (age time.Duration, held bool) {
+	sent := l.confirmed.Load()
+	if sent == nil {
+		return 0, false
+	}
+	return l.clock.Since(*sent), true
 }
 
 // Leases makes the client its own getter: there is but one namespace.
@@ -127,6 +164,7 @@ func (l *leaseClient) Leases(string) coordinationclient.LeaseInterface { return 
 // reads are live until the watch has caught up with what they return.
 func (l *leaseClient) Get(ctx context.Context, name string, o metav1.GetOptions) (*coordinationv1.Lease, error) {
 	if lease := l.watched(); lease != nil && !l.readLive && (l.last == nil || !older(lease, l.last)) {
+		l.last = lease.DeepCopy()
 		return lease.DeepCopy(), nil
 	}
 	return l.read(ctx, name, o)
@@ -153,9 +191,14 @@ func (l *leaseClient) Create(ctx context.Context, lease *coordinationv1.Lease, o
 
 // Update is not sent if it only repeats a renewal that is younger than every. One that failed counts as done until the API server or the
 // watch says that the lease is lost: without an API server a leader can write nothing. If it ended, each upgrade of a control plane would
-// restart the operator, which would lose its caches and wait for its back-off. What the elector believes may be wrong for that long.
+// restart the operator, which would lose its caches and wait for its back-off. What the elector believes may be wrong for that long, so a release
+// is sent only if what was read before is ours.
 func (l *leaseClient) Update(ctx context.Context, lease *coordinationv1.Lease, o metav1.UpdateOptions) (*coordinationv1.Lease, error) {
-	renewal := holder(lease) != "" && l.last != nil && holder(lease) == holder(l.last)
+	held := l.last != nil && holder(l.last) == l.identity
+	renewal := held && holder(lease) == l.identity
+	if holder(lease) == "" && !held {
+		return lease, nil
+	}
 	if renewal && l.clock.Since(l.renewed) < l.every {
 		return l.last.DeepCopy(), nil
 	}
@@ -173,17 +216,20 @@ func (l *leaseClient) Update(ctx context.Context, lease *coordinationv1.Lease, o
 		ctrl.LoggerFrom(ctx).Info("the lease is renewed again")
 	}
 	l.unanswered = false
+	if err != nil {
+		l.confirmed.Store(nil)
+	}
 	return written, err
 }
 
 // lost is whether a renewal of ours failed because the Lease is gone or is held by another replica. A conflict alone does not say so: a
 // slow API server may have stored a renewal without telling.
 func (l *leaseClient) lost(ctx context.Context, err error) bool {
-	us, seen := holder(l.last), l.watched()
+	seen := l.watched()
 	if apierrors.IsConflict(err) {
 		seen, err = l.read(ctx, l.last.Name, metav1.GetOptions{})
 	}
-	return apierrors.IsNotFound(err) || seen != nil && !older(seen, l.last) && holder(seen) != us
+	return apierrors.IsNotFound(err) || seen != nil && !older(seen, l.last) && holder(seen) != l.identity
 }
 
 // owned sets our owner on a Lease without an owner.
@@ -206,6 +252,10 @@ func (l *leaseClient) write(ctx context.Context, send func(context.Context) (*co
 		return nil, err
 	}
 	l.last, l.renewed, l.readLive = lease.DeepCopy(), sent, false
+	l.confirmed.Store(nil)
+	if holder(lease) == l.identity {
+		l.confirmed.Store(&sent)
+	}
 	return lease, nil
 }
 

@@ -101,7 +101,7 @@ func (s *leaseServer) replica(name string, now *clocktesting.FakeClock) *replica
 	r.LeaseLock = &resourcelock.LeaseLock{
 		LeaseMeta: metav1.ObjectMeta{Namespace: "ops", Name: "lock"}, LockConfig: resourcelock.ResourceLockConfig{Identity: name},
 		Client: &leaseClient{
-			LeaseInterface: s, clock: now, every: time.Second, patience: time.Minute,
+			LeaseInterface: s, identity: name, clock: now, every: time.Second, patience: time.Minute,
 			watched: func() *coordinationv1.Lease { return r.seen },
 		},
 	}

@@ -93,13 +93,44 @@ func NewManager(cfg *rest.Config, c config.OperatorConfiguration, scheme *runtim
 			return nil, fmt.Errorf("add watch of the lease: %w", err)
 		}
 	}
-	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
-		return nil, fmt.Errorf("add health check: %w", err)
+	if err := addChecks(mgr, leader); err != nil {
+		return nil, err
+	}
+	return elected{mgr, leader}, nil
+}
+
+// elected is a manager and the election that it takes part in; nil for none.
+type elected struct {
+	ctrl.Manager
+	election *election
+}
+
+// leads reports whether this replica works, and no other one can.
+func (m elected) leads() bool {
+	select {
+	case <-m.Elected():
+		return m.election == nil || m.election.leads()
+	default:
+		return false
+	}
+}
+
+// addChecks adds the checks that the kubelet asks for. Only a leader can fail one.
+func addChecks(mgr interface {
+	AddHealthzCheck(name string, check healthz.Checker) error
+	AddReadyzCheck(name string, check healthz.Checker) error
+}, leader *election) error {
+	alive := healthz.Ping
+	if leader != nil {
+		alive = leader.check
+	}
+	if err := mgr.AddHealthzCheck("ping", alive); err != nil {
+		return fmt.Errorf("add health check: %w", err)
 	}
 	if err := mgr.AddReadyzCheck("ping", healthz.Ping); err != nil {
-		return nil, fmt.Errorf("add readiness check: %w", err)
+		return fmt.Errorf("add readiness check: %w", err)
 	}
-	return mgr, nil
+	return nil
 }
 
 func cacheOptions(families []lifecycle.Family, owned map[client.Object]string) (cache.Options, error) {

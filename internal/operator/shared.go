@@ -43,6 +43,8 @@ type Shared struct {
 	SchedulerKinds *informers.SchedulerKinds
 	Namespaces     *informers.Namespaces
 	Periods        Periods
+	// Leads reports whether this replica works, and no other one can.
+	Leads func() bool
 
 	policies atomic.Pointer[policy.Set]
 }
@@ -69,7 +71,11 @@ type Periods struct {
 
 // NewShared adds to a manager that NewManager has made what the controllers of all families need.
 func NewShared(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfiguration, registry *scheduler.Registry, families []lifecycle.Family, p Periods) (*Shared, error) {
-	s := &Shared{Manager: mgr, Config: c, Registry: registry, Periods: p}
+	made, ok := mgr.(elected)
+	if !ok {
+		return nil, fmt.Errorf("the manager: a %T is not made by NewManager", mgr)
+	}
+	s := &Shared{Manager: mgr, Config: c, Registry: registry, Periods: p, Leads: made.leads}
 	pods, err := cachedPods(ctx, mgr, families)
 	if err != nil {
 		return nil, err

@@ -82,7 +82,7 @@ func (k kind[T]) Setup(s *operator.Shared) error {
 	engine.Kinds, engine.Exposure, engine.Metrics = s.SchedulerKinds, s.Config.Exposure(), s.Metrics
 	engine.Periods, engine.ExposureRetry = s.Periods.Core, s.Periods.Exposure
 	engine.Policies, engine.Watches, engine.Submitters = s.Policies, s.Namespaces.Watches, s.Config.Submitter.From
-	s.Metrics.Observe(engine.applications(s.Manager.Elected()))
+	s.Metrics.Observe(engine.applications(s.Leads))
 	family := k.Family()
 	err := ctrl.NewControllerManagedBy(s.Manager).
 		Named(k.name).

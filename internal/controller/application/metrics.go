@@ -32,11 +32,9 @@ const scrapePatience = 5 * time.Second
 
 // applications lists the applications in the operator's namespaces once this replica leads. With a selector the cache has
 // those of other namespaces, too, which may be another operator's.
-func (e *Engine[T]) applications(leads <-chan struct{}) metrics.Source {
+func (e *Engine[T]) applications(leads func() bool) metrics.Source {
 	return func(each func(metrics.Subject, metrics.View)) bool {
-		select {
-		case <-leads:
-		default:
+		if !leads() {
 			return false
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), scrapePatience)

@@ -31,10 +31,10 @@ import (
 )
 
 // measured gives the harness's operator metrics of its own, as a process that leads has.
-func (w *harness) measured() *metrics.Metrics { return w.measuredOnce(closed()) }
+func (w *harness) measured() *metrics.Metrics { return w.measuredWhile(always) }
 
-// measuredOnce has gauges once it leads.
-func (w *harness) measuredOnce(leads <-chan struct{}) *metrics.Metrics {
+// measuredWhile has gauges while it leads.
+func (w *harness) measuredWhile(leads func() bool) *metrics.Metrics {
 	m := metrics.New(config.Metrics{MaxLabelValues: 10, JobSubmitLatencyBuckets: []float64{1}, JobStartLatencyBuckets: []float64{1}})
 	w.engine.Metrics = m
 	m.Observe(w.engine.applications(leads))
@@ -42,11 +42,7 @@ func (w *harness) measuredOnce(leads <-chan struct{}) *metrics.Metrics {
 	return m
 }
 
-func closed() <-chan struct{} {
-	c := make(chan struct{})
-	close(c)
-	return c
-}
+func always() bool { return true }
 
 func TestMetricsOfALifecycle(t *testing.T) {
 	w := newHarness(t, testutil.Pi())
@@ -132,12 +128,12 @@ func TestMetricsOfARefusedWrite(t *testing.T) {
 
 func TestStandbyHasNoGauges(t *testing.T) {
 	w := newHarness(t, testutil.Pi())
-	elected := make(chan struct{})
-	m := w.measuredOnce(elected)
+	leads := false
+	m := w.measuredWhile(func() bool { return leads })
 	if got := testutil.Scrape(t, m); len(got) != 0 {
 		t.Errorf("a standby reports %v", got)
 	}
-	close(elected)
+	leads = true
 	if got := testutil.Scrape(t, m); got["spark_applications New"] != 1 {
 		t.Errorf("a leader reports %v", got)
 	}
@@ -271,7 +267,7 @@ func BenchmarkScrape(b *testing.B) {
 		b.Run(strconv.Itoa(n), func(b *testing.B) {
 			e := Engine[*v1beta2.SparkApplication]{Kind: kubeflow.SparkApplications{}, Cache: cached{objects: many(n)}, List: &v1beta2.SparkApplicationList{}, Clock: clock.RealClock{}}
 			m := metrics.New(config.Metrics{Labels: []string{"app_type", "namespace"}, MaxLabelValues: 10, JobSubmitLatencyBuckets: []float64{1}, JobStartLatencyBuckets: []float64{1}})
-			m.Observe(e.applications(closed()))
+			m.Observe(e.applications(always))
 			registry := prometheus.NewRegistry()
 			registry.MustRegister(m)
 			b.ReportAllocs()

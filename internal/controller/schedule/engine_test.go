@@ -279,16 +279,16 @@ func TestMetricsOfSchedules(t *testing.T) {
 	l := newLab(t, nil)
 	l.Metrics = metrics.New(config.Metrics{MaxLabelValues: 10})
 	l.reconcile()
-	leads := make(chan struct{})
+	leads := false
 	states := func() map[string]int {
 		all := map[string]int{}
-		l.schedules(leads)(func(_ metrics.Subject, state string) { all[state]++ })
+		l.schedules(func() bool { return leads })(func(_ metrics.Subject, state string) { all[state]++ })
 		return all
 	}
 	if got := states(); len(got) > 0 {
 		t.Errorf("a standby reports %v", got)
 	}
-	close(leads)
+	leads = true
 	if diff := cmp.Diff(map[string]int{"Scheduled": 1}, states()); diff != "" {
 		t.Error(diff)
 	}

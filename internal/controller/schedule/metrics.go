@@ -38,11 +38,9 @@ func (e *Engine[S, R]) record(o S, outcome schedule.Outcome) {
 }
 
 // schedules lists the schedules in the operator's namespaces, once this replica leads.
-func (e *Engine[S, R]) schedules(leads <-chan struct{}) metrics.ScheduleSource {
+func (e *Engine[S, R]) schedules(leads func() bool) metrics.ScheduleSource {
 	return func(each func(s metrics.Subject, state string)) {
-		select {
-		case <-leads:
-		default:
+		if !leads() {
 			return
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), scrapePatience)

@@ -78,7 +78,7 @@ func add[S, R client.Object](s *operator.Shared, k Kind[S, R], schedules, runs c
 	if err != nil {
 		return fmt.Errorf("set up the controller of schedules: %w", err)
 	}
-	s.Metrics.ObserveSchedules(engine.schedules(mgr.Elected()))
+	s.Metrics.ObserveSchedules(engine.schedules(s.Leads))
 	return nil
 }
 
