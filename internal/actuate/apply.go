@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -37,9 +38,8 @@ func (w Writer) Schedule(ctx context.Context, owner lifecycle.Owner, app string,
 		if err != nil {
 			return applied(err)
 		}
-		ref := scheduler.Ref{GroupVersionKind: object.GroupVersionKind(), Namespace: object.GetNamespace(), Name: object.GetName()}
 		var existing metav1.Object
-		if found := seen[ref.Read()]; found != nil {
+		if found := shown(seen, object); found != nil {
 			existing = found
 		}
 		if _, r := w.Apply(ctx, owner, wanted, existing); r.Class != lifecycle.ClassDone {
@@ -47,6 +47,30 @@ func (w Writer) Schedule(ctx context.Context, owner lifecycle.Owner, app string,
 		}
 	}
 	return applied(nil)
+}
+
+// Scheduled reports whether what Schedule would leave is there already, as far as the plugin was shown: it sends nothing then.
+func Scheduled(owner lifecycle.Owner, app string, a scheduler.Admission, seen scheduler.Snapshot) bool {
+	return len(a.Delete) == 0 && !slices.ContainsFunc(a.Apply, func(object *unstructured.Unstructured) bool {
+		wanted, err := scheduled(object, owner, app)
+		if err != nil {
+			return true
+		}
+		owner.Own(wanted)
+		existing := shown(seen, object)
+		return existing == nil || !current(owner, existing, wanted)
+	})
+}
+
+// shown is what the plugin was shown of an object, nil for nothing.
+func shown(seen scheduler.Snapshot, o *unstructured.Unstructured) *unstructured.Unstructured {
+	ref := scheduler.Ref{GroupVersionKind: o.GroupVersionKind(), Namespace: o.GetNamespace(), Name: o.GetName()}
+	return seen[ref.Read()]
+}
+
+// current reports whether an object is as it is wanted.
+func current(owner lifecycle.Owner, existing, wanted *unstructured.Unstructured) bool {
+	return owner.Labels.SameApplied(existing, wanted) && lifecycle.Contains(existing, wanted)
 }
 
 // scheduled completes a plugin's object with its marks and the hash of what it says.
@@ -106,7 +130,7 @@ func (w Writer) Apply(ctx context.Context, owner lifecycle.Owner, wanted *unstru
 			Kind: lifecycle.Schedule, Class: lifecycle.ClassNameTaken,
 			Message: fmt.Sprintf("%s %s already exists and does not belong to %s %s; delete or rename it", wanted.GetKind(), wanted.GetName(), owner.Reference.Kind, owner.Reference.Name),
 		}
-	case owner.Labels.SameApplied(existing, wanted) && lifecycle.Contains(existing, wanted):
+	case current(owner, existing, wanted):
 		return existing, applied(nil)
 	}
 	return w.change(ctx, existing, wanted)

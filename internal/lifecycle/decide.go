@@ -171,10 +171,18 @@ type Plan struct {
 	Requeue   time.Duration
 }
 
-// TouchesDriver reports whether the plan creates or deletes a driver, or what it lives on, or changes what it makes its executors from.
-func (p Plan) TouchesDriver() bool {
+// NeedsFresh reports whether an action must not come from a stale cache. It creates or deletes a driver, or what it lives on, changes what it makes its
+// executors from, or deletes the scheduler's objects. Those that create them do so only if changes says that they send anything.
+func (p Plan) NeedsFresh(changes func(ActionKind) bool) bool {
 	return slices.ContainsFunc(p.Actions, func(a Action) bool {
-		return a.Kind == Submit || a.Kind == DeleteDriver || a.Kind == UpdateTemplate || a.Kind == Restore
+		switch a.Kind {
+		case Submit, DeleteDriver, UpdateTemplate, Restore, Release:
+			return true
+		case Schedule, Adjust:
+			return changes(a.Kind)
+		case DeleteResources, DeleteApplication, RemoveFinalizer:
+		}
+		return false
 	})
 }
 

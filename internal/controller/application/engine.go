@@ -110,7 +110,7 @@ func (e *Engine[T]) step(ctx context.Context, s *scope[T]) (again bool, result c
 	began := e.Clock.Now()
 	plan := lifecycle.Decide(s.Desired, s.Record, s.observed, s.admission.Admission, s.env)
 	e.Metrics.Decided(e.Clock.Since(began))
-	if plan.TouchesDriver() {
+	if plan.NeedsFresh(func(kind lifecycle.ActionKind) bool { return e.reschedules(s, plan, kind) }) {
 		// A stale cache may not know that the attempt's driver has come and gone already, or that the one it sees is the
 		// next attempt's.
 		if fresh, err := e.Reader.Fresh(ctx, s.obj, e.Kind.Family().GroupVersionKind()); err != nil || !fresh {

@@ -8,6 +8,7 @@ import (
 
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/firesteel-dev/firesteel/internal/actuate"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/spark"
@@ -25,9 +26,22 @@ func (e *Engine[T]) restore(ctx context.Context, s *scope[T]) lifecycle.Result {
 	return r
 }
 
+// reschedules reports whether an action sends anything for the scheduler's objects.
+func (e *Engine[T]) reschedules(s *scope[T], plan lifecycle.Plan, kind lifecycle.ActionKind) bool {
+	wanted := plan.Admission
+	if kind == lifecycle.Adjust {
+		wanted = adjustment(plan.Scheduler)
+	}
+	return !actuate.Scheduled(s.Owner, s.App.Name, wanted, s.seen)
+}
+
+func adjustment(o scheduler.Observation) scheduler.Admission {
+	return scheduler.Admission{Apply: o.Apply, Delete: o.Delete}
+}
+
 // adjust updates the scheduler's objects of a running attempt.
 func (e *Engine[T]) adjust(ctx context.Context, s *scope[T], o scheduler.Observation) lifecycle.Result {
-	r := e.Writer.Schedule(ctx, s.Owner, s.App.Name, scheduler.Admission{Apply: o.Apply, Delete: o.Delete}, s.seen)
+	r := e.Writer.Schedule(ctx, s.Owner, s.App.Name, adjustment(o), s.seen)
 	if r.Class != lifecycle.ClassDone {
 		ctrllog.FromContext(ctx).Info("cannot adjust the scheduler's objects of a running attempt", "answer", r.Message)
 	}
