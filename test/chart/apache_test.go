@@ -65,8 +65,8 @@ controller: {driverIngress: {enable: false}}`, check: func(t *testing.T, all obj
 			t.Errorf("executors are known by %s", labels)
 		}
 		submitters := as[admissionv1.MutatingAdmissionPolicy](t, all, "MutatingAdmissionPolicy spark-operator-submitter").Spec.MatchConstraints.ResourceRules[0]
-		if !slices.Contains(submitters.APIGroups, "spark.apache.org") {
-			t.Errorf("submitters are recorded of %v", submitters.APIGroups)
+		if !slices.Contains(submitters.APIGroups, "spark.apache.org") || !slices.Contains(submitters.Resources, "sparkclusters") {
+			t.Errorf("submitters are recorded of %v in %v", submitters.Resources, submitters.APIGroups)
 		}
 	}},
 	"NoApache": {reason: "by default nothing touches the objects of Apache's operator", values: `userRoles: {create: true}`, check: func(t *testing.T, all objects) {
