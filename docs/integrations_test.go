@@ -129,6 +129,6 @@ func nightly(d schedule.Desired, now time.Time) *v1beta2.ScheduledSparkApplicati
 	d.Name, d.UID, d.Generation, d.Created = "nightly", "1", 1, now
 	env := schedule.Env{Now: now, Local: time.UTC}
 	outcome := schedule.Settle(schedule.Decide(d, schedule.Record{}, schedule.Observation{Live: true}, env), schedule.Result{}, env)
-	next, _ := kubeflow.Schedules{}.ToStatus(o, outcome, lifecycle.SubmitterNotRecorded, now)
+	next, _ := kubeflow.Schedules{}.ToStatus(o, outcome, lifecycle.Submitters{}, now)
 	return next
 }

@@ -145,7 +145,7 @@ func webhookProcess(_ context.Context, kubeconfig *rest.Config, c config.Operato
 	var inForce atomic.Pointer[policy.Set]
 	inForce.Store(&c.Policies)
 	mgr, err := webhook.New(kubeconfig, c, func() resolve.Operator {
-		return resolve.Operator{Registry: registry, Policies: *inForce.Load(), Exposure: c.Exposure(), Submitters: c.Submitter.From}
+		return resolve.Operator{Registry: registry, Policies: *inForce.Load(), Exposure: c.Exposure(), Submitters: c.Submitter.Recorded()}
 	})
 	if err != nil {
 		return nil, nil, err

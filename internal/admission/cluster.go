@@ -37,11 +37,11 @@ type Cluster struct {
 var clusterWords = strings.NewReplacer("driver", "master", "executor", "worker", "the application", "the cluster", "the whole application", "the whole cluster")
 
 // ClusterOf is the start of a cluster that was loaded from an object. What was chosen before holds for a spec that waits, or that runs.
-func ClusterOf(family lifecycle.Family, o metav1.Object, c standalone.Loaded, source lifecycle.SubmitterSource, now time.Time) Cluster {
+func ClusterOf(family lifecycle.Family, o metav1.Object, c standalone.Loaded, recorded lifecycle.Submitters, now time.Time) Cluster {
 	start := Cluster{
 		Built: c.Built, Start: c.Record.Scheduling.Start, QueuedAt: c.QueuedAt, Now: now,
 		App:       scheduler.App{Kind: family.GroupKind(), Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID(), Labels: o.GetLabels()},
-		Submitter: lifecycle.SubmitterOf(o.GetAnnotations(), family.Submitter, source),
+		Submitter: recorded.Of(o, family.Submitter),
 	}
 	if c.Record.State == standalone.Running || c.Record.Generation == o.GetGeneration() {
 		start.Recorded = c.Record.Scheduling.Choice

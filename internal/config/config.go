@@ -279,6 +279,14 @@ type Submitter struct {
 	// OperatorUser is the controller's user, such as system:serviceaccount:spark-operator:spark-operator-controller. The webhook needs it:
 	// what that user creates are runs of schedules, which have the submitter of their schedule.
 	OperatorUser string `json:"operatorUser,omitempty"`
+	// Since is when From came into force, such as 2026-11-29T08:00:00Z. Objects that are older have no submitter: admission has not seen their
+	// annotations. Without it From was there before all objects.
+	Since metav1.Time `json:"since,omitzero"`
+}
+
+// Recorded is what the core needs to know of it.
+func (s Submitter) Recorded() lifecycle.Submitters {
+	return lifecycle.Submitters{Source: s.From, Since: s.Since.Time}
 }
 
 func (s Submitter) validate() error {

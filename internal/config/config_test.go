@@ -5,9 +5,12 @@ package config
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/policy"
 )
 
@@ -50,6 +53,9 @@ func TestParse(t *testing.T) {
 		}},
 		"Shared":    {reason: "an administrator may mean it", text: head + "submitter: {from: AdmissionPolicy}\nbatchScheduler: {applicationIDs: Any}", want: func(c *OperatorConfiguration) { c.Submitter.From = "AdmissionPolicy" }},
 		"Schedules": {reason: "a word", text: head + "scheduledSparkApplication: {timestampPrecision: minutes}", want: func(c *OperatorConfiguration) { c.ScheduledSparkApplication.TimestampPrecision = "minutes" }},
+		"Submitter": {reason: "a time", text: head + "submitter: {from: AdmissionPolicy, since: 2026-11-29T08:00:00Z}", want: func(c *OperatorConfiguration) {
+			c.Submitter = Submitter{From: lifecycle.SubmitterFromPolicy, Since: metav1.NewTime(time.Date(2026, 11, 29, 8, 0, 0, 0, time.UTC).Local())}
+		}},
 		"Apache": {reason: "a section", text: head + "apache: {enabled: true, keepStateHistory: true, labelSelector: 'team in (a, b)', sentinelPeriod: 90s}", want: func(c *OperatorConfiguration) {
 			c.Apache = Apache{Enabled: true, KeepStateHistory: true, LabelSelector: "team in (a, b)", SentinelPeriod: seconds(90)}
 		}},

@@ -61,6 +61,7 @@ type Namespaces struct {
 	stop     func()                // ends the watch over namespaces; nil if there is none
 	targets  []string
 	failed   bool
+	joined   map[string]time.Time // of namespaces that match the selector since their labels changed
 }
 
 // followed is a controller whose objects are in the namespaces.
@@ -343,11 +344,17 @@ func (n *Namespaces) labelsChanged(o any, exists bool) {
 	name := object.GetName()
 	n.mu.Lock()
 	before := n.choosesLocked(name)
+	_, known := n.labels[name]
 	delete(n.labels, name)
 	if exists {
 		n.labels[name] = labels.Set(object.GetLabels())
+	} else {
+		delete(n.joined, name)
 	}
 	after := n.choosesLocked(name)
+	if known && !before && after {
+		n.joinLocked(name)
+	}
 	n.mu.Unlock()
 	if before == after {
 		return
@@ -356,6 +363,23 @@ func (n *Namespaces) labelsChanged(o any, exists bool) {
 	if after {
 		n.takeUp(context.Background(), name)
 	}
+}
+
+// coverage is how long the API server may take until what it does for the namespaces of a selector is done for one more.
+const coverage = 5 * time.Second
+
+func (n *Namespaces) joinLocked(namespace string) {
+	if n.joined == nil {
+		n.joined = map[string]time.Time{}
+	}
+	n.joined[namespace] = time.Now().Add(coverage)
+}
+
+// Joined returns when a namespace that existed before got labels that match the selector, as far as this process has seen it; zero if it did not.
+func (n *Namespaces) Joined(namespace string) time.Time {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.joined[namespace]
 }
 
 // labelOf is a namespace in metrics and logs.

@@ -54,7 +54,7 @@ func (p Plugins) operatorOf(c config.OperatorConfiguration) (resolve.Operator, e
 	if err != nil {
 		return resolve.Operator{}, fmt.Errorf("configuration: %w", err)
 	}
-	return resolve.Operator{Registry: registry, Policies: c.Policies, Exposure: c.Exposure(), Submitters: c.Submitter.From}, nil
+	return resolve.Operator{Registry: registry, Policies: c.Policies, Exposure: c.Exposure(), Submitters: c.Submitter.Recorded()}, nil
 }
 
 // Installation is where the operator runs in a cluster.

@@ -10,7 +10,6 @@ import (
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	"sigs.k8s.io/yaml"
-
 )
 
 // The operator believes what names the submitter of an object: of a kind that the policy leaves out, the user could write it.

@@ -2,7 +2,12 @@
 
 package lifecycle
 
-import "strings"
+import (
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // Submitter is the user who created an application, as admission recorded it. Its zero value says that nothing certain is known.
 type Submitter struct {
@@ -36,13 +41,23 @@ const (
 	maxGroups    = 1 << 10
 )
 
-// SubmitterOf reads what admission wrote into the annotations of an object, where source says that it does.
-func SubmitterOf(annotations map[string]string, keys SubmitterKeys, source SubmitterSource) Submitter {
+// Submitters says what records who created an object. Its zero value believes nothing.
+type Submitters struct {
+	Source SubmitterSource
+	// Since is when Source came into force: the annotations of older objects are their authors' own. Zero is for always.
+	Since time.Time
+	// Joined returns when a namespace came under Source, if it was there before; zero for one that always was. Nil is for all of them.
+	Joined func(namespace string) time.Time
+}
+
+// Of reads what admission wrote into the annotations of an object, if it was in force. One that is not stored yet is new.
+func (r Submitters) Of(o metav1.Object, keys SubmitterKeys) Submitter {
+	annotations, created := o.GetAnnotations(), o.GetCreationTimestamp()
 	user := annotations[keys.User]
-	if source == SubmitterNotRecorded || keys.User == "" || user == "" || storedLength(user) > maxSubmitter {
+	if r.Source == SubmitterNotRecorded || !created.IsZero() && created.Time.Before(r.since(o.GetNamespace())) || keys.User == "" || user == "" || storedLength(user) > maxSubmitter {
 		return Submitter{}
 	}
-	s := Submitter{User: user, Source: source}
+	s := Submitter{User: user, Source: r.Source}
 	room := maxGroups
 	for group := range strings.SplitSeq(annotations[keys.Groups], "\n") {
 		if room -= storedLength(group) + len(`"",`); room < 0 {
@@ -53,6 +68,16 @@ func SubmitterOf(annotations map[string]string, keys SubmitterKeys, source Submi
 		}
 	}
 	return s
+}
+
+// since is when Source came into force in a namespace.
+func (r Submitters) since(namespace string) time.Time {
+	if r.Joined != nil {
+		if joined := r.Joined(namespace); joined.After(r.Since) {
+			return joined
+		}
+	}
+	return r.Since
 }
 
 // storedLength is the StoredSize of a text.

@@ -174,6 +174,13 @@ func (s *Shared) apply(ctx context.Context, c config.OperatorConfiguration) {
 // Policies are those that are in force.
 func (s *Shared) Policies() policy.Set { return *s.policies.Load() }
 
+// Submitters says what records who created an object, and since when.
+func (s *Shared) Submitters() lifecycle.Submitters {
+	recorded := s.Config.Submitter.Recorded()
+	recorded.Joined = s.Namespaces.Joined
+	return recorded
+}
+
 // logsOf returns the reader of logs.
 func logsOf(c kubernetes.Interface) func(context.Context, observe.Log) (string, error) {
 	return func(ctx context.Context, l observe.Log) (string, error) {

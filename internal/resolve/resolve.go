@@ -26,7 +26,7 @@ type Operator struct {
 	Policies policy.Set
 	Exposure exposure.Config
 	// Submitters says what records who created an object.
-	Submitters lifecycle.SubmitterSource
+	Submitters lifecycle.Submitters
 }
 
 // Kind translates between one kind of objects and the model. Its methods are functions of their arguments.
@@ -105,7 +105,7 @@ func Load[T metav1.Object](k Kind[T], o T, record lifecycle.Record, operator Ope
 	}
 	a.Desired.Submitter = record.Submitter
 	if record.State == lifecycle.New {
-		a.Desired.Submitter = lifecycle.SubmitterOf(o.GetAnnotations(), a.Family.Submitter, operator.Submitters)
+		a.Desired.Submitter = operator.Submitters.Of(o, a.Family.Submitter)
 	}
 	tails := &a.Desired.LogTails
 	tails.Hidden = tails.Hidden || a.Policies.ForbidLogTails()

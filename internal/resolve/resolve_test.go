@@ -101,6 +101,20 @@ func TestLoad(t *testing.T) {
 }
 
 // What bounds an application's life is handed on from the policies of its namespace to the core.
+// An application may stay New for as long as it is suspended: what it was created with is not admission's word.
+func TestSubmitterOfAnOlderApplication(t *testing.T) {
+	since := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
+	operator := resolve.Operator{Submitters: lifecycle.Submitters{Source: lifecycle.SubmitterFromPolicy, Since: since}}
+	for want, created := range map[string]time.Time{"": since.Add(-time.Hour), "ann": since.Add(time.Hour)} {
+		o := testutil.Pi(func(o *v1beta2.SparkApplication) {
+			o.CreationTimestamp, o.Annotations = metav1.NewTime(created), map[string]string{v1beta2.AnnotationSubmitter: "ann"}
+		})
+		if got := resolve.Load(kubeflow.SparkApplications{}, o, lifecycle.Record{}, operator, created).Desired.Submitter.User; got != want {
+			t.Errorf("created at %s by %q, want %q", created, got, want)
+		}
+	}
+}
+
 func TestPoliciesBoundLives(t *testing.T) {
 	all := forJobs(policy.Defaults{TimeToLiveSeconds: new(int64(3600)), Deadlines: policy.Deadlines{Run: "2h"}}, policy.Limits{RetriesPerHour: new(int32(3))})
 	got := load(testutil.Pi(), lifecycle.Record{}, all).Desired.Policies

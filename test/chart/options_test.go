@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
@@ -287,7 +288,7 @@ controller:
 			t.Errorf("binding %+v", binding)
 		}
 	}},
-	"SubmitterPolicy": {reason: "the chart's controller may write what it records", values: `{recordSubmitter: {from: Auto}, controller: {serviceAccount: {name: op}}, spark: {jobNamespaces: [a]}}`, check: func(t *testing.T, all objects) {
+	"SubmitterPolicy": {reason: "the chart's controller may write what it records", values: `{recordSubmitter: {from: Auto, since: "2026-11-29T08:00:00Z"}, controller: {serviceAccount: {name: op}}, spark: {jobNamespaces: [a]}}`, check: func(t *testing.T, all objects) {
 		t.Helper()
 		const name = "spark-operator-submitter"
 		policy := as[admissionv1.MutatingAdmissionPolicy](t, all, "MutatingAdmissionPolicy "+name).Spec
@@ -301,8 +302,8 @@ controller:
 		if binding.PolicyName != name || binding.MatchResources == nil || binding.MatchResources.NamespaceSelector == nil {
 			t.Errorf("binding %+v", binding)
 		}
-		if from := configOf(t, all, configMap).Submitter.From; from != lifecycle.SubmitterFromPolicy {
-			t.Errorf("the operator believes %q", from)
+		if c := configOf(t, all, configMap).Submitter; c.From != lifecycle.SubmitterFromPolicy || !c.Since.Time.Equal(time.Date(2026, 11, 29, 8, 0, 0, 0, time.UTC)) {
+			t.Errorf("the operator believes %q since %s", c.From, c.Since)
 		}
 	}},
 	"SubmitterWebhook": {reason: "every kind passes it", values: `{recordSubmitter: {from: Webhook}, webhook: {enable: true, failurePolicy: Fail}}`, check: func(t *testing.T, all objects) {

@@ -122,6 +122,9 @@ webhook:
 submitter:
   from: {{ . }}
   operatorUser: {{ include "spark-operator.user" $ | quote }}
+  {{- with $.Values.recordSubmitter.since }}
+  since: {{ . | quote }}
+  {{- end }}
 {{- end }}
 {{- with include "spark-operator.policies" . | fromJsonArray }}
 policies:

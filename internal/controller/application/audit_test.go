@@ -19,7 +19,7 @@ func TestAuditOfRefusals(t *testing.T) {
 	w := newHarness(t, testutil.Pi(func(o *v1beta2.SparkApplication) {
 		o.Annotations = map[string]string{v1beta2.AnnotationSubmitter: "ann", v1beta2.AnnotationSubmitterGroups: "dev"}
 	}))
-	w.engine.Submitters = lifecycle.SubmitterFromPolicy
+	w.engine.Submitters.Source = lifecycle.SubmitterFromPolicy
 	var lines []string
 	w.log = funcr.New(func(_, args string) {
 		if strings.Contains(args, "a policy refuses") {
@@ -55,7 +55,7 @@ func TestSubmitterIsRecordedOnce(t *testing.T) {
 		o.Annotations = map[string]string{v1beta2.AnnotationSubmitter: "admin"}
 	}))
 	w.settle()
-	w.engine.Submitters = lifecycle.SubmitterFromPolicy // configured after the application had been stored
+	w.engine.Submitters.Source = lifecycle.SubmitterFromPolicy // configured after the application had been stored
 	w.settle()
 	if s := w.app().Status.Submitter; s != nil {
 		t.Errorf("what a user wrote is believed: %+v", s)

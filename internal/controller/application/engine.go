@@ -51,7 +51,7 @@ type Engine[T client.Object] struct {
 	// Exposure configures the auxiliary objects of drivers.
 	Exposure exposure.Config
 	// Submitters says what records who created an object.
-	Submitters lifecycle.SubmitterSource
+	Submitters lifecycle.Submitters
 	// Schedulers remembers what concerns more than one application.
 	Schedulers *reservations.Manager
 	// Kinds know which schedulers can be asked; nil for all of them.

@@ -81,7 +81,7 @@ func (k kind[T]) Setup(s *operator.Shared) error {
 	engine := NewEngine(k.Kind, k.list, s.Reader, writer, s.Registry, s.Recorder, now, s.Schedulers)
 	engine.Kinds, engine.Exposure, engine.Metrics = s.SchedulerKinds, s.Config.Exposure(), s.Metrics
 	engine.Periods, engine.ExposureRetry = s.Periods.Core, s.Periods.Exposure
-	engine.Policies, engine.Watches, engine.Submitters = s.Policies, s.Namespaces.Watches, s.Config.Submitter.From
+	engine.Policies, engine.Watches, engine.Submitters = s.Policies, s.Namespaces.Watches, s.Submitters()
 	s.Metrics.Observe(engine.applications(s.Leads))
 	family := k.Family()
 	err := ctrl.NewControllerManagedBy(s.Manager).

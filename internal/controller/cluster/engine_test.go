@@ -124,7 +124,7 @@ func TestRunningPodsStay(t *testing.T) {
 				now := clocktesting.NewFakePassiveClock(time.Date(2026, 11, 27, 9, 0, 0, 0, time.UTC))
 				reader := observe.Reader{Cache: c, Live: c}
 				e := NewEngine(apache.Clusters{}, &v1.SparkClusterList{}, reader, c, events.NewFakeRecorder(100), now, reservations.New(now, nil, scheduler.Order{}), func() resolve.Operator {
-					return resolve.Operator{Registry: registry, Policies: policies, Submitters: from}
+					return resolve.Operator{Registry: registry, Policies: policies, Submitters: lifecycle.Submitters{Source: from}}
 				})
 				for range 3 {
 					if _, err := e.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)}); err != nil {

@@ -75,7 +75,7 @@ func (k kind[T]) Setup(s *operator.Shared) error {
 	now := clock.RealClock{}
 	writer := operator.CountWrites(client.WithFieldOwner(s.Manager.GetClient(), actuate.FieldOwner), s.Metrics, now, s.Manager.GetScheme())
 	engine := NewEngine(k.Kind, k.list, s.Reader, writer, s.Recorder, now, s.Schedulers, func() resolve.Operator {
-		return resolve.Operator{Registry: s.Registry, Policies: s.Policies(), Submitters: s.Config.Submitter.From}
+		return resolve.Operator{Registry: s.Registry, Policies: s.Policies(), Submitters: s.Submitters()}
 	})
 	engine.Kinds, engine.Watches = s.SchedulerKinds, s.Namespaces.Watches
 	family := k.Family()

@@ -49,7 +49,7 @@ type Engine[S, R client.Object] struct {
 	// Precision is the unit of the timestamps in the names of runs.
 	Precision schedule.Precision
 	// Submitters says what records who created an object.
-	Submitters lifecycle.SubmitterSource
+	Submitters lifecycle.Submitters
 	// Watches reports whether the operator works in a namespace; nil for all of them.
 	Watches func(namespace string) bool
 	// Retry is when a run that was refused is tried again; 0 is the usual time.

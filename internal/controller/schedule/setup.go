@@ -40,9 +40,9 @@ type Kind[S, R client.Object] interface {
 	// State is the state of a schedule in metrics.
 	State(S) string
 	// ToStatus returns a copy of the schedule with the status for the outcome; changed is false if it has that already.
-	ToStatus(o S, outcome schedule.Outcome, source lifecycle.SubmitterSource, now time.Time) (next S, changed bool)
+	ToStatus(o S, outcome schedule.Outcome, recorded lifecycle.Submitters, now time.Time) (next S, changed bool)
 	// NewRun returns the application of a run, which has the submitter of its schedule.
-	NewRun(S, schedule.Start, lifecycle.SubmitterSource) R
+	NewRun(S, schedule.Start, lifecycle.Submitters) R
 	// RunOf returns what a schedule has to know of one of its runs.
 	RunOf(R) schedule.Run
 	// RunLabels are those by which the runs of a schedule are found.
@@ -66,7 +66,7 @@ func add[S, R client.Object](s *operator.Shared, k Kind[S, R], schedules, runs c
 	mgr, now := s.Manager, clock.RealClock{}
 	writer := operator.CountWrites(client.WithFieldOwner(mgr.GetClient(), actuate.FieldOwner), s.Metrics, now, mgr.GetScheme())
 	engine := NewEngine(k, schedules, runs, s.Reader, writer, s.Recorder, now, time.Local, s.Config.ScheduledSparkApplication.TimestampPrecision)
-	engine.Metrics, engine.Watches, engine.Submitters = s.Metrics, s.Namespaces.Watches, s.Config.Submitter.From
+	engine.Metrics, engine.Watches, engine.Submitters = s.Metrics, s.Namespaces.Watches, s.Submitters()
 	engine.Retry = s.Periods.Run
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named(strings.ToLower(k.GroupVersionKind().Kind)).

@@ -111,8 +111,8 @@ func (Schedules) RunLabels(name string) map[string]string {
 }
 
 // NewRun returns the application of a run, which has the submitter of its schedule. Admission leaves alone what the operator creates.
-func (Schedules) NewRun(o *v1beta2.ScheduledSparkApplication, s schedule.Start, source lifecycle.SubmitterSource) *v1beta2.SparkApplication {
-	run, submitter := NewRun(o, s), scheduleSubmitter(o, source)
+func (Schedules) NewRun(o *v1beta2.ScheduledSparkApplication, s schedule.Start, recorded lifecycle.Submitters) *v1beta2.SparkApplication {
+	run, submitter := NewRun(o, s), scheduleSubmitter(o, recorded)
 	if submitter == nil {
 		return run
 	}
@@ -124,11 +124,11 @@ func (Schedules) NewRun(o *v1beta2.ScheduledSparkApplication, s schedule.Start, 
 }
 
 // scheduleSubmitter is who created a schedule, as it was known when the schedule was first reconciled.
-func scheduleSubmitter(o *v1beta2.ScheduledSparkApplication, source lifecycle.SubmitterSource) *v1beta2.SubmitterStatus {
+func scheduleSubmitter(o *v1beta2.ScheduledSparkApplication, recorded lifecycle.Submitters) *v1beta2.SubmitterStatus {
 	if o.Status.ObservedGeneration != 0 || o.Status.ScheduleState != v1beta2.ScheduleStateNew {
 		return o.Status.Submitter
 	}
-	return projectSubmitter(lifecycle.SubmitterOf(o.Annotations, submitterKeys, source))
+	return projectSubmitter(recorded.Of(o, submitterKeys))
 }
 
 // NewRun returns the application of a run.
@@ -226,9 +226,9 @@ func ScheduleRecord(s *v1beta2.ScheduledSparkApplicationStatus) schedule.Record 
 }
 
 // ToStatus returns a copy of the schedule with the status for the outcome; changed is false if it has that already.
-func (Schedules) ToStatus(o *v1beta2.ScheduledSparkApplication, outcome schedule.Outcome, source lifecycle.SubmitterSource, now time.Time) (next *v1beta2.ScheduledSparkApplication, changed bool) {
+func (Schedules) ToStatus(o *v1beta2.ScheduledSparkApplication, outcome schedule.Outcome, recorded lifecycle.Submitters, now time.Time) (next *v1beta2.ScheduledSparkApplication, changed bool) {
 	status := scheduleStatus(&o.Status, outcome, now)
-	status.Submitter = scheduleSubmitter(o, source)
+	status.Submitter = scheduleSubmitter(o, recorded)
 	if equality.Semantic.DeepEqual(&o.Status, &status) {
 		return o, false
 	}
