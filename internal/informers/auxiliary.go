@@ -64,7 +64,7 @@ func NewAuxiliary(mgr ctrl.Manager, c config.OperatorConfiguration, families []l
 		return nil, fmt.Errorf("select auxiliary objects: %w", err)
 	}
 	own, err := namespaced.New(mgr.GetConfig(), cache.Options{
-		DefaultTransform: observe.StripObject, DefaultLabelSelector: labels.NewSelector().Add(*ours),
+		DefaultTransform: observe.Strip(families...), DefaultLabelSelector: labels.NewSelector().Add(*ours),
 		Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), HTTPClient: mgr.GetHTTPClient(),
 	})
 	if err != nil {

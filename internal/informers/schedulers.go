@@ -60,7 +60,7 @@ func NewSchedulerKinds(mgr ctrl.Manager, o SchedulerOptions) (*SchedulerKinds, e
 		return nil, fmt.Errorf("create client for discovery: %w", err)
 	}
 	own, err := namespaced.New(mgr.GetConfig(), cache.Options{
-		DefaultTransform: observe.StripObject,
+		DefaultTransform: observe.Strip(o.Families...),
 		Scheme:           mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), HTTPClient: mgr.GetHTTPClient(),
 	})
 	if err != nil {

@@ -29,6 +29,8 @@ type Family struct {
 	WakeAt string
 	// Submitter are the annotations by which admission says who created an application.
 	Submitter SubmitterKeys
+	// Reads are other labels and annotations of the objects that are read.
+	Reads []string
 	// Endures says that the drivers take clients (Application.Endures).
 	Endures bool
 	// DriverOwns says that what is created for an attempt belongs to its driver pod, and goes with it.
@@ -37,6 +39,25 @@ type Family struct {
 	Finalizer string
 	// States are the family's names of states; one without an entry is empty in its statuses.
 	States map[State]string
+}
+
+// KeysRead are the labels and annotations that are read of objects of some families, and of what is made for them: first who created one, which is
+// short and the user's own least of all.
+func KeysRead(families []Family) []string {
+	var first, others []string
+	for _, f := range families {
+		first = append(first, f.Submitter.User, f.Submitter.Groups)
+		l := f.Labels
+		others = append(others, l.App, l.LaunchedBy, l.CreatedBy, l.SpecHash, l.Submission, l.Exposes, l.Applied, f.RerunAt, f.WakeAt)
+		others = append(others, f.Reads...)
+	}
+	var all []string
+	for _, key := range append(first, others...) {
+		if key != "" && !slices.Contains(all, key) {
+			all = append(all, key)
+		}
+	}
+	return all
 }
 
 // GroupKind is the kind of the application objects in any version.

@@ -10,7 +10,10 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
 // What is cached of one object at most, in bytes of memory: of its spec, and of its labels and its annotations each. A usual
@@ -30,17 +33,22 @@ const annotationStub = "stub!"
 // annotationApplied is what client-side apply remembers: the whole object as text.
 const annotationApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// own begins the keys that are kept first: Spark's labels, and the labels and annotations of API families.
-const own = "spark"
+// Strip returns a cache transform that drops from an object what is not read, and bounds the rest. One with a large spec is cached without it,
+// and read live by what WithStubs returns. It never fails. Of labels and annotations those that families read are kept before all others.
+func Strip(families ...lifecycle.Family) toolscache.TransformFunc {
+	ranks := map[string]int{}
+	for i, key := range lifecycle.KeysRead(families) {
+		ranks[key] = i - maxMetadata // the order in which they are kept
+	}
+	return func(o any) (any, error) { return strip(o, ranks) }
+}
 
-// StripObject drops from a cached object what is not read, and bounds the rest. One with a large spec is cached without it, and read
-// live by what WithStubs returns. It is a cache transform and never fails.
-func StripObject(o any) (any, error) {
+func strip(o any, ranks map[string]int) (any, error) {
 	object, ok := o.(client.Object)
 	if !ok {
 		return o, nil // a tombstone
 	}
-	stripMetadata(object)
+	stripMetadata(object, ranks)
 	v := reflect.Indirect(reflect.ValueOf(object))
 	if v.Kind() != reflect.Struct {
 		return o, nil
@@ -60,12 +68,12 @@ func StripObject(o any) (any, error) {
 }
 
 // stripMetadata bounds what users write beside a spec.
-func stripMetadata(o metav1.Object) {
+func stripMetadata(o metav1.Object, ranks map[string]int) {
 	o.SetManagedFields(nil)
 	annotations := o.GetAnnotations()
 	delete(annotations, annotationApplied)
-	o.SetAnnotations(bounded(annotations))
-	o.SetLabels(bounded(o.GetLabels()))
+	o.SetAnnotations(bounded(annotations, ranks))
+	o.SetLabels(bounded(o.GetLabels(), ranks))
 	if all := o.GetFinalizers(); len(all) > maxReferences {
 		o.SetFinalizers(slices.Clone(all[:maxReferences]))
 	}
@@ -78,8 +86,8 @@ func stripMetadata(o metav1.Object) {
 	}
 }
 
-// bounded returns as much of labels or annotations as may be cached, Spark's and the operator's first.
-func bounded(all map[string]string) map[string]string {
+// bounded returns as much of labels or annotations as may be cached, those with a low rank first.
+func bounded(all map[string]string, ranks map[string]int) map[string]string {
 	size := 0
 	for k, v := range all {
 		size += len(k) + len(v)
@@ -88,7 +96,7 @@ func bounded(all map[string]string) map[string]string {
 		return all
 	}
 	keys := slices.Sorted(maps.Keys(all))
-	slices.SortStableFunc(keys, func(a, b string) int { return rank(a) - rank(b) })
+	slices.SortStableFunc(keys, func(a, b string) int { return ranks[a] - ranks[b] })
 	kept, room := map[string]string{}, maxMetadata
 	for _, k := range keys {
 		if size := len(k) + len(all[k]); size <= room {
@@ -97,13 +105,6 @@ func bounded(all map[string]string) map[string]string {
 		}
 	}
 	return kept
-}
-
-func rank(key string) int {
-	if strings.HasPrefix(key, own) {
-		return 0
-	}
-	return 1
 }
 
 // within returns what is left of so many bytes when a value is in memory; less than 0 if it takes more.

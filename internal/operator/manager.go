@@ -147,7 +147,7 @@ func cacheOptions(families []lifecycle.Family, owned map[client.Object]string) (
 		}
 		objects[object] = cache.ByObject{Label: labels.NewSelector().Add(*named)}
 	}
-	return cache.Options{DefaultTransform: observe.StripObject, ByObject: objects}, err
+	return cache.Options{DefaultTransform: observe.Strip(families...), ByObject: objects}, err
 }
 
 // podSelector selects the pods of all families: by the label that they have in common, or else by the one that Spark gives

@@ -29,7 +29,7 @@ var ClusterFamily = lifecycle.Family{
 		App: v1.LabelClusterName, LaunchedBy: v1.LabelOperator, Submission: v1.LabelClusterName, PlainOwner: true,
 		CreatedBy: v1beta2.LabelCreatedBy, SpecHash: v1beta2.LabelSpecHash, Exposes: v1beta2.LabelExposes, Applied: v1beta2.AnnotationApplied,
 	},
-	Finalizer: v1.ClusterFinalizer,
+	Finalizer: v1.ClusterFinalizer, Reads: []string{v1.LabelSentinel},
 	Submitter: lifecycle.SubmitterKeys{User: v1beta2.AnnotationSubmitter, Groups: v1beta2.AnnotationSubmitterGroups},
 	Fields:    clusterFields,
 }

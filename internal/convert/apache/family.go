@@ -35,7 +35,7 @@ var family = lifecycle.Family{
 		App: v1.LabelAppName, LaunchedBy: v1.LabelOperator, Submission: spark.LabelAppSelector, PlainOwner: true,
 		CreatedBy: v1beta2.LabelCreatedBy, SpecHash: v1beta2.LabelSpecHash, Exposes: v1beta2.LabelExposes, Applied: v1beta2.AnnotationApplied,
 	},
-	DriverOwns: true, Finalizer: v1.Finalizer,
+	DriverOwns: true, Finalizer: v1.Finalizer, Reads: []string{v1.LabelSentinel},
 	Submitter: lifecycle.SubmitterKeys{User: v1beta2.AnnotationSubmitter, Groups: v1beta2.AnnotationSubmitterGroups},
 	Fields:    fields,
 	States:    stateNames(),

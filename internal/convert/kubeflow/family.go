@@ -39,8 +39,12 @@ var sparkApplications = lifecycle.Family{
 	},
 	RerunAt:   v1beta2.AnnotationRerunAt,
 	Submitter: submitterKeys,
-	Fields:    fieldsBelow("spec"),
-	States:    stateNames(),
+	Reads: []string{
+		v1beta2.AnnotationAdopts, v1beta2.LabelScheduledAppName, v1beta2.AnnotationScheduledTime, v1beta2.AnnotationRunReason, v1beta2.AnnotationTriggerAt,
+		AnnotationDefaulted, spark.LabelRole, spark.LabelAppSelector, spark.LabelAppName, spark.LabelVersion, spark.LabelExecID,
+	},
+	Fields: fieldsBelow("spec"),
+	States: stateNames(),
 }
 
 // fieldsBelow are the fields of an application whose spec is at a path.
