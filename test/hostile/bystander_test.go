@@ -15,6 +15,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -65,14 +66,20 @@ func (l *lab) order(ctx context.Context) error {
 	return a.phase(pod, corev1.PodSucceeded) // it ends, so that it is nobody's load
 }
 
-// judged waits until the policies of admission judge applications. They look for new kinds every 30 s, and refuse until then what they
+// judged waits until the policies of admission judge all kinds. They look for new kinds every 30 s, and refuse until then what they
 // do not know.
 func (l *lab) judged(ctx context.Context) error {
-	o, err := (&arena{lab: l, ctx: ctx, namespace: bystanders, tenant: l.admin}).object(application, "first")
-	if err != nil {
-		return err
+	a := &arena{lab: l, ctx: ctx, namespace: bystanders, tenant: l.admin}
+	for _, kind := range []schema.GroupVersionKind{application, schedule, connect, apache, standalone} {
+		o, err := a.object(kind, "first")
+		if err != nil {
+			return err
+		}
+		if err := awaitFor(ctx, 2*wait, func() error { return l.admin.Create(ctx, o.DeepCopy(), client.DryRunAll) }); err != nil {
+			return fmt.Errorf("%s: %w", kind.Kind, err)
+		}
 	}
-	return awaitFor(ctx, 2*wait, func() error { return l.admin.Create(ctx, o.DeepCopy(), client.DryRunAll) })
+	return nil
 }
 
 // request is a line of the audit log.
