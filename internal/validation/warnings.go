@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/utils/ptr"
 
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
@@ -96,9 +95,9 @@ func warnRestarts(app spark.Application) []*spark.ConfError {
 	}
 	const problem = "a driver that is started again in its pod ends its attempt as failed; remove it, and write retries to the application's restart policy"
 	at := spark.Field("driver.template.spec.containers").Index(i)
-	switch policy := ptr.Deref(c.RestartPolicy, corev1.ContainerRestartPolicyNever); {
-	case policy != corev1.ContainerRestartPolicyNever:
-		return []*spark.ConfError{{Field: at + ".restartPolicy", Value: string(policy), Problem: problem}}
+	switch {
+	case c.RestartPolicy != nil && *c.RestartPolicy != corev1.ContainerRestartPolicyNever:
+		return []*spark.ConfError{{Field: at + ".restartPolicy", Value: string(*c.RestartPolicy), Problem: problem}}
 	case len(c.RestartPolicyRules) > 0:
 		return []*spark.ConfError{{Field: at + ".restartPolicyRules", Problem: problem}}
 	}

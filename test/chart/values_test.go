@@ -177,7 +177,7 @@ controller: {batchScheduler: {namespaceDefaults: true, quota: {mode: Enforce, el
 		want := config.BatchScheduler{
 			Default: "kube", Enabled: []string{"kube"}, PlainNames: true, NamespaceDefaults: true,
 			ApplicationIDs: config.OwnApplicationIDs, AllowedQueues: []config.AllowedQueues{{Namespaces: []string{"a-*"}, Queues: []string{"q"}}},
-			Quota:         config.Quota{Mode: "Enforce", ElasticQuotaSchedulers: []string{"coscheduling"}, Order: config.StrictFIFO, AgingBound: metav1.Duration{Duration: 90 * time.Second}},
+			Quota: config.Quota{Mode: "Enforce", ElasticQuotaSchedulers: []string{"coscheduling"}, Order: config.StrictFIFO, AgingBound: metav1.Duration{Duration: 90 * time.Second}},
 			Plugins: map[string]config.SchedulerPlugin{"yunikorn": {
 				ParameterRules: config.ParameterRules{
 					Parameters: map[string]json.RawMessage{"gangSchedulingStyle": []byte(`"Hard"`)}, Bounds: map[string]config.ParameterBound{"placeholderTimeoutInSeconds": {Min: new(int64(60)), Max: new(int64(900))}},
