@@ -54,6 +54,7 @@ func TestParse(t *testing.T) {
 		"Shared":    {reason: "an administrator may mean it", text: head + "submitter: {from: AdmissionPolicy}\nbatchScheduler: {applicationIDs: Any}", want: func(c *OperatorConfiguration) { c.Submitter.From = "AdmissionPolicy" }},
 		"Schedules": {reason: "a word", text: head + "scheduledSparkApplication: {timestampPrecision: minutes}", want: func(c *OperatorConfiguration) { c.ScheduledSparkApplication.TimestampPrecision = "minutes" }},
 		"Submitter": {reason: "a time", text: head + "submitter: {from: AdmissionPolicy, since: 2026-11-29T08:00:00Z}", want: func(c *OperatorConfiguration) {
+			c.BatchScheduler.ApplicationIDs = OwnApplicationIDs
 			c.Submitter = Submitter{From: lifecycle.SubmitterFromPolicy, Since: metav1.NewTime(time.Date(2026, 11, 29, 8, 0, 0, 0, time.UTC).Local())}
 		}},
 		"Apache": {reason: "a section", text: head + "apache: {enabled: true, keepStateHistory: true, labelSelector: 'team in (a, b)', sentinelPeriod: 90s}", want: func(c *OperatorConfiguration) {

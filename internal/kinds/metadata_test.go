@@ -81,6 +81,7 @@ func TestKeysAreNamesOfProperties(t *testing.T) {
 		if row == ScheduledSparkApplication {
 			conf = []string{"template", "sparkConf"}
 		}
+		keys["spark.a "] = row != ApacheSparkCluster // it would be an option of the JVM
 		for key, good := range keys {
 			f := forecastWith(t, row, resolve.Operator{Registry: registry}, "x", append(slices.Clone(conf), key))
 			said := f.Errors.ToAggregate()

@@ -172,7 +172,7 @@ func known(at time.Time) bool { return at.UTC().Year() >= firstYear && at.UTC().
 // ValidateTrigger returns what is wrong with a trigger.
 func (d Desired) ValidateTrigger() *field.Error {
 	if _, err := d.trigger(); err != nil {
-		return field.Invalid(pathTrigger, head(d.Trigger, maxShown), "write a time in RFC 3339, such as 2026-01-31T08:30:00Z, in one of the years from 1700 to 2199")
+		return field.Invalid(pathTrigger, head(d.Trigger, maxShown), err.Error())
 	}
 	return nil
 }
@@ -183,7 +183,10 @@ func (d Desired) trigger() (time.Time, error) {
 		return time.Time{}, nil
 	}
 	at, err := time.Parse(time.RFC3339, d.Trigger)
-	if err == nil && !known(at) {
+	switch {
+	case err != nil:
+		err = errors.New("write a time in RFC 3339, such as 2026-01-31T08:30:00Z")
+	case !known(at):
 		err = errors.New(yearsSay)
 	}
 	return at.Truncate(time.Second), err

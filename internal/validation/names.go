@@ -100,14 +100,18 @@ func checkNames(app spark.Application) []*spark.ConfError {
 }
 
 // checkKeys refuses keys that something between here and Spark reads otherwise: a blank, a quote or a '=' ends the key of an option of the
-// JVM, Kubernetes expands $(...), and limits on keys would see another one. A field's own names are checked as what they are.
-func checkKeys(app spark.Application) []*spark.ConfError {
+// JVM, Kubernetes expands $(...), and limits on keys would see another one. A field's own names are checked as what they are. A blank at the end of a key of an
+// application does none of that: spark-submit takes it (recording conf-duplicates), and nothing reads such a key.
+func checkKeys(app spark.Application) []*spark.ConfError { return wrongKeys(app, " ") }
+
+// wrongKeys are the keys that are wrong without what may be at their ends.
+func wrongKeys(app spark.Application, ends string) []*spark.ConfError {
 	var found []*spark.ConfError
 	for _, key := range slices.Sorted(maps.Keys(app.Conf)) {
 		if origin, typed := app.Origins[key]; typed && !strings.HasPrefix(string(origin.Field), "hadoopConf") {
 			continue
 		}
-		if key == "" || strings.ContainsFunc(key, func(r rune) bool {
+		if name := strings.TrimRight(key, ends); name == "" || strings.ContainsFunc(name, func(r rune) bool {
 			return !unicode.IsGraphic(r) || unicode.IsSpace(r) || strings.ContainsRune(`="'\()`, r)
 		}) {
 			problem := `not the name of a property; write it without blanks, line ends, quotes, '=', '\\' and parentheses, such as "spark.ui.port"`
