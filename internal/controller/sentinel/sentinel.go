@@ -177,7 +177,7 @@ func (p *Probe) late(ctx context.Context) []edit {
 	return all
 }
 
-// oldest are the sentinels that are edited.
+// oldest are the sentinels that are edited: namespaces take turns, since one tenant may own the ten oldest of all.
 func (p *Probe) oldest(ctx context.Context) ([]client.Object, error) {
 	p.mu.Lock()
 	lists := slices.Clone(p.lists)
@@ -190,8 +190,17 @@ func (p *Probe) oldest(ctx context.Context) ([]client.Object, error) {
 		}
 		all = append(all, found...)
 	}
-	slices.SortFunc(all, func(a, b client.Object) int {
+	byAge := func(a, b client.Object) int {
 		return cmp.Or(a.GetCreationTimestamp().Compare(b.GetCreationTimestamp().Time), cmp.Compare(a.GetUID(), b.GetUID()))
+	}
+	slices.SortFunc(all, byAge)
+	older, turn := map[string]int{}, map[types.UID]int{} // in each namespace
+	for _, o := range all {
+		turn[o.GetUID()] = older[o.GetNamespace()]
+		older[o.GetNamespace()]++
+	}
+	slices.SortFunc(all, func(a, b client.Object) int {
+		return cmp.Or(cmp.Compare(turn[a.GetUID()], turn[b.GetUID()]), byAge(a, b))
 	})
 	return all[:min(len(all), mostEdits)], nil
 }

@@ -274,6 +274,27 @@ func TestEditsAreBounded(t *testing.T) {
 	w.expect(false, want)
 }
 
+// Namespaces take turns, from the oldest sentinel of each: one tenant cannot have all edits.
+func TestEditsAreShared(t *testing.T) {
+	var all []client.Object
+	want := map[string]string{}
+	for i := range 3 * mostEdits {
+		o := &v1.SparkApplication{ObjectMeta: metaOf(fmt.Sprintf("many%02d", i), "true", i+100)}
+		if o.Namespace = "greedy"; i >= 2*mostEdits+2 {
+			want[o.Name] = "1"
+		}
+		all = append(all, o)
+	}
+	for i := range 2 {
+		o := &v1.SparkCluster{ObjectMeta: metaOf(fmt.Sprintf("late%d", i), "true", i)}
+		want[o.Name] = "1"
+		all = append(all, o)
+	}
+	w := newWorld(t, all...)
+	w.pass()
+	w.expect(true, want)
+}
+
 // It edits at once and then in each period, until the operator stops.
 func TestStart(t *testing.T) {
 	w := newWorld(t, application("app", "true", nil))
