@@ -17,18 +17,23 @@ import (
 var GRPCRoute = HTTPRoute.GroupVersion().WithKind("GRPCRoute")
 
 // attachedClaim is what an application requests with an object that it attaches to its driver.
-func attachedClaim(a spark.Attached) Claim {
+func attachedClaim(a spark.Attached, namespace string) Claim {
 	c := Claim{
 		Object: Ref{a.Object.GetObjectKind().GroupVersionKind(), a.Object.GetName()}, Field: a.Spec,
 		Annotations: a.Object.GetAnnotations(), AnnotationsField: "annotations",
+		Labels: a.Object.GetLabels(), LabelsField: "labels",
 	}
 	switch o := a.Object.(type) {
 	case *corev1.Service:
 		c.ServiceType, c.TypeField, c.ExternalIPs, c.IPsField = o.Spec.Type, "type", o.Spec.ExternalIPs, a.Spec+".externalIPs"
+		c.Own = append(selected(a.Spec, o.Spec.Selector), Addresses(a.Spec, &o.Spec)...)
 	case *networkingv1.Ingress:
-		c.Reach = reachOfIngress(a.Spec, &o.Spec)
+		c.Reach, c.Classes = reachOfIngress(a.Spec, &o.Spec), classOf(a.Meta+".annotations", o.Annotations)
+		if class := o.Spec.IngressClassName; class != nil {
+			c.Classes = append(c.Classes, Choice{a.Spec + ".ingressClassName", *class})
+		}
 	case *unstructured.Unstructured:
-		c.Reach = reachOfRoute(a.Spec, o)
+		c.Reach, c.Gateways = reachOfRoute(a.Spec, o), gatewaysOf(a.Spec, o, namespace)
 	}
 	c.MetaField = a.Meta
 	return c
@@ -38,7 +43,7 @@ func attachedClaim(a spark.Attached) Claim {
 func CheckAttached(app spark.Application) []*spark.ConfError {
 	var problems []*spark.ConfError
 	for _, a := range app.Attached {
-		for _, r := range attachedClaim(a).Reach {
+		for _, r := range attachedClaim(a, app.Namespace).Reach {
 			if r.Err != nil {
 				problems = append(problems, &spark.ConfError{Field: r.Field, Problem: r.Err.Error()})
 			}

@@ -25,12 +25,19 @@ type Claim struct {
 	// Annotations are in AnnotationsField of the options.
 	Annotations      map[string]string
 	AnnotationsField spark.Field
-	// MetaField has the metadata; "" if annotations are among the options.
+	// Labels are in LabelsField of the options.
+	Labels      map[string]string
+	LabelsField spark.Field
+	// MetaField has the metadata; "" if labels and annotations are among the options.
 	MetaField spark.Field
 	// TLSHosts are the hosts of an Ingress's certificates.
 	TLSHosts []string
 	// IPsField has the ExternalIPs, beside the options if it is empty.
 	IPsField spark.Field
+	// Classes are the classes of an Ingress, and Gateways those of a route, as NAMESPACE/NAME.
+	Classes, Gateways []Choice
+	// Own are the pods and the addresses that a Service chooses by itself, instead of those that it gets.
+	Own []Choice
 	// Reach are the hosts and paths of requests that an object takes, each under the name of its field.
 	Reach []Reach
 	// URLFormat is the URL of an Ingress, and Host and Path what becomes of it, or Err why it cannot be made; "" for none.
@@ -48,6 +55,12 @@ type Reach struct {
 	Why  string
 	// Err is why no proxy may be given what is written.
 	Err error
+}
+
+// Choice is a value that a user chose.
+type Choice struct {
+	Field spark.Field
+	Value string
 }
 
 // Claims returns what an application requests, whether or not the operator creates it. The id of an attempt that is
@@ -75,10 +88,11 @@ func Claims(app spark.Application, sparkAppID string) []Claim {
 		claims = append(claims, Claim{
 			Object: Ref{Service, s.Name}, Field: "services", ServiceType: s.Spec.Type, TypeField: "spec.type",
 			ExternalIPs: s.Spec.ExternalIPs, Annotations: s.Annotations, AnnotationsField: "metadata.annotations",
+			Labels: s.Labels, LabelsField: "metadata.labels", Own: Addresses("services.spec", &s.Spec),
 		})
 	}
 	for _, attached := range app.Attached {
-		claims = append(claims, attachedClaim(attached))
+		claims = append(claims, attachedClaim(attached, app.Namespace))
 	}
 	return claims
 }
@@ -86,12 +100,13 @@ func Claims(app spark.Application, sparkAppID string) []Claim {
 func serviceClaim(field spark.Field, name string, p spark.ExposedPort) Claim {
 	return Claim{
 		Object: Ref{Service, name}, Field: field, ServiceType: p.ServiceType, TypeField: "serviceType",
-		Annotations: p.Annotations, AnnotationsField: "serviceAnnotations",
+		Annotations: p.Annotations, AnnotationsField: "serviceAnnotations", Labels: p.Labels, LabelsField: "serviceLabels",
 	}
 }
 
 func ingressClaim(field spark.Field, name string, p spark.ExposedPort) Claim {
 	c := Claim{Object: Ref{IngressKind, name}, Field: field, Annotations: p.IngressAnnotations, AnnotationsField: "ingressAnnotations"}
+	c.Classes = classOf(field+".ingressAnnotations", p.IngressAnnotations)
 	for _, tls := range p.TLS {
 		c.TLSHosts = append(c.TLSHosts, tls.Hosts...)
 	}

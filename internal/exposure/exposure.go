@@ -25,6 +25,8 @@ type Config struct {
 	Route   Route
 	// ServicesOnly lets applications attach Services to their drivers, and nothing that leads to them from outside.
 	ServicesOnly bool
+	// NoWorkerBudget makes none for the workers of clusters, which have one otherwise.
+	NoWorkerBudget bool
 	// DisruptionBudget lets applications ask for one.
 	DisruptionBudget bool
 	// HistoryURLFormat is the link to the history server, with placeholders; "" for none.

@@ -124,7 +124,7 @@ func TestClaimsOfARequestedService(t *testing.T) {
 	claims := Claims(a.App, "")
 	want := Claim{
 		Object: Ref{Service, "pi-server"}, Field: "services", ServiceType: corev1.ServiceTypeNodePort, TypeField: "spec.type",
-		ExternalIPs: []string{"192.0.2.1"}, Annotations: map[string]string{"a": "b"}, AnnotationsField: "metadata.annotations",
+		ExternalIPs: []string{"192.0.2.1"}, Annotations: map[string]string{"a": "b"}, AnnotationsField: "metadata.annotations", LabelsField: "metadata.labels",
 	}
 	if diff := cmp.Diff(want, claims[len(claims)-1]); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -19,10 +19,7 @@ import (
 // for all hosts, which nobody has to write down.
 func TestCheckAttached(t *testing.T) {
 	const limits = `[{name: web, namespaces: ["*"], limits: {serviceTypes: [ClusterIP], hosts: ["*.a.b"], paths: [/team], forbiddenAnnotations: ["*-snippet"]}}]`
-	cases := map[string]struct {
-		reason, spec string
-		want         []string
-	}{
+	checkAttached(t, limits, map[string]attachedCase{
 		"Allowed": {reason: "within all limits", spec: `
 driverServiceIngressList:
 - serviceMetadata: {name: ui}
@@ -99,7 +96,66 @@ driverGrpcRouteList:
 			`spec.driverHttpRouteList[0].httpRouteSpec.rules[1].matches[0]: "/": a path of type RegularExpression may be any; write PathPrefix or Exact; namespace jobs allows the paths /team (operator policy "web")`,
 			`spec.driverGrpcRouteList[0].grpcRouteSpec.hostnames: "all hosts": namespace jobs allows the hosts *.a.b (operator policy "web")`,
 		}},
-	}
+	})
+}
+
+// What is said of classes, Gateways, pods and addresses of what is attached: the cluster, or the driver, would say otherwise.
+func TestCheckChoices(t *testing.T) {
+	const limits = `[{name: web, namespaces: ["*"], limits: {ingressClasses: [inner], gateways: ["{{$appNamespace}}/*", shared/inner], plainServices: true, forbiddenLabels: ["grafana_*"]}}]`
+	checkAttached(t, limits, map[string]attachedCase{
+		"Allowed": {reason: "the default class has no name, and a Gateway of the same namespace no namespace", spec: `
+driverServiceIngressList:
+- {serviceMetadata: {name: ui, labels: {app: x}}, serviceSpec: {clusterIP: None, ports: [{port: 4040}]}, ingressMetadata: {name: ui}}
+- {serviceMetadata: {name: u2}, serviceSpec: {ports: [{port: 4040}]}, ingressMetadata: {name: u2}, ingressSpec: {ingressClassName: inner, rules: [{host: a}]}}
+driverHttpRouteList:
+- {serviceMetadata: {name: h}, serviceSpec: {ports: [{port: 4040}]}, httpRouteMetadata: {name: h}, httpRouteSpec: {parentRefs: [{name: gw}, {name: inner, namespace: shared}]}}
+`},
+		"Classes": {reason: "by the field, and by what is older", spec: `
+driverServiceIngressList:
+- serviceMetadata: {name: ui}
+  serviceSpec: {ports: [{port: 4040}]}
+  ingressMetadata: {name: ui, annotations: {kubernetes.io/ingress.class: outer}, labels: {grafana_dashboard: x}}
+  ingressSpec: {ingressClassName: public, rules: [{host: a}]}
+`, want: []string{
+			`spec.driverServiceIngressList[0].ingressMetadata.labels["grafana_dashboard"]: namespace jobs allows no such label (operator policy "web")`,
+			`spec.driverServiceIngressList[0].ingressMetadata.annotations["kubernetes.io/ingress.class"]: "outer": namespace jobs allows the Ingress classes inner (operator policy "web")`,
+			`spec.driverServiceIngressList[0].ingressSpec.ingressClassName: "public": namespace jobs allows the Ingress classes inner (operator policy "web")`,
+		}},
+		"Gateways": {reason: "of other namespaces, and what is no Gateway", spec: `
+driverHttpRouteList:
+- {serviceMetadata: {name: h}, serviceSpec: {ports: [{port: 4040}]}, httpRouteMetadata: {name: h}, httpRouteSpec: {parentRefs: [{name: gw}, {name: outer, namespace: shared}]}}
+driverGrpcRouteList:
+- {serviceMetadata: {name: g}, serviceSpec: {ports: [{port: 15002}]}, grpcRouteMetadata: {name: g}, grpcRouteSpec: {parentRefs: [{kind: Service, group: "", name: bank}]}}
+`, want: []string{
+			`spec.driverHttpRouteList[0].httpRouteSpec.parentRefs[1]: "shared/outer": namespace jobs allows the Gateways jobs/*, shared/inner (operator policy "web")`,
+			`spec.driverGrpcRouteList[0].grpcRouteSpec.parentRefs[0]: "Service jobs/bank": namespace jobs allows the Gateways jobs/*, shared/inner (operator policy "web")`,
+		}},
+		"Services": {reason: "other pods, and addresses, of each list", spec: `
+driverServiceIngressList:
+- {serviceMetadata: {name: ui}, serviceSpec: {selector: {app: bank}, clusterIP: 10.96.0.53, ports: [{port: 4040}]}, ingressMetadata: {name: ui}}
+driverHttpRouteList:
+- {serviceMetadata: {name: h}, serviceSpec: {selector: {app: bank}, ports: [{port: 4040, nodePort: 30000}]}, httpRouteMetadata: {name: h}, httpRouteSpec: {parentRefs: [{name: gw}]}}
+driverGrpcRouteList:
+- {serviceMetadata: {name: g}, serviceSpec: {loadBalancerIP: 192.0.2.1, ports: [{port: 1}]}, grpcRouteMetadata: {name: g}, grpcRouteSpec: {parentRefs: [{name: gw}]}}
+`, want: []string{
+			`spec.driverServiceIngressList[0].serviceSpec.selector: "app=bank"` + plain,
+			`spec.driverServiceIngressList[0].serviceSpec.clusterIP: "10.96.0.53"` + plain,
+			`spec.driverHttpRouteList[0].serviceSpec.selector: "app=bank"` + plain,
+			`spec.driverHttpRouteList[0].serviceSpec.ports[0].nodePort: "30000"` + plain,
+			`spec.driverGrpcRouteList[0].serviceSpec.loadBalancerIP: "192.0.2.1"` + plain,
+		}},
+	})
+}
+
+const plain = `: leave it out; namespace jobs allows only Services that choose no pods, addresses or ports of nodes (operator policy "web")`
+
+type attachedCase struct {
+	reason, spec string
+	want         []string
+}
+
+func checkAttached(t *testing.T, limits string, cases map[string]attachedCase) {
+	t.Helper()
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			o := &v1.SparkApplication{}

@@ -114,6 +114,18 @@ func TestBypasses(t *testing.T) {
 		"ClaimsEnough":     {"at most", `{volumeClaims: 4}`, claimOf("executor", "label.a: b") + "  executor: {instances: 4}\n", nil},
 		"ClaimsWithoutEnd": {"no maximum", `{volumeClaims: 100}`, claimOf("executor", "label.a: b, spark.dynamicAllocation.enabled: \"true\""), []string{`spec.volumes: an attempt makes 0 PersistentVolumeClaims for its driver and 1 for each of an unlimited number of executors`}},
 
+		"Storage":       {"of all executors", `{volumeClaimStorage: 3Gi}`, claimOf("executor", "label.a: b") + "  executor: {instances: 4}\n", []string{`spec.volumes: the PersistentVolumeClaims of an attempt request 4Gi of storage in total`}},
+		"StorageEnough": {"at most", `{volumeClaimStorage: 4Gi}`, claimOf("executor", "label.a: b") + "  executor: {instances: 4}\n", nil},
+		"StorageOfPods": {"a claim in a pod", `{volumeClaimStorage: 1}`, ephemeralClaim, []string{`spec.volumes: the PersistentVolumeClaims of an attempt request 1Gi of storage in total`}},
+		"StorageNoEnd":  {"no maximum", `{volumeClaimStorage: 1Ti}`, claimOf("executor", "label.a: b, spark.dynamicAllocation.enabled: \"true\""), []string{`spec.volumes: the PersistentVolumeClaims of an attempt request 2147483647Gi of storage in total`}},
+
+		"Sizes":         {"Spark writes those of its own containers", `{driver: {cores: 9, memory: 9Gi}, executor: {cores: 9, memory: 9Gi}}`, "", nil},
+		"SidecarMemory": {"it takes what the node has", `{driver: {memory: 9Gi}}`, "  driver: {sidecars: [{name: s, image: good, resources: {requests: {memory: 1Mi}}}]}\n", []string{`spec.driver.memory: the container s has no limit of memory; write resources.limits.memory`}},
+		"SidecarCores":  {"it is in no sum", `{executor: {cores: 9}}`, "  executor: {sidecars: [{name: s, image: good}]}\n", []string{`spec.executor.cores: the container s requests no cpu; write resources.requests.cpu`}},
+		"InitMemory":    {"it runs before the others", `{executor: {memory: 9Gi}}`, "  executor: {initContainers: [{name: i, image: good}]}\n", []string{`spec.executor.memory: the container i has no limit of memory; write resources.limits.memory`}},
+		"TemplateCores": {"a template", `{driver: {cores: 9}}`, "  driver: {template: {spec: {" + evil + "}, {name: z, image: good}]}}}\n", []string{`spec.driver.cores: the container z requests no cpu; write resources.requests.cpu`}},
+		"SidecarSizes":  {"all that is asked for", `{driver: {cores: 9, memory: 9Gi}}`, "  driver: {sidecars: [{name: s, image: good, resources: {requests: {cpu: 1}, limits: {memory: 1Gi}}}]}\n", nil},
+
 		"GPU":      {"the field", `{driver: {resources: {"nvidia.com/*": 1}}}`, "  driver: {gpu: {name: nvidia.com/gpu, quantity: 2}}\n", []string{`spec.driver: "nvidia.com/gpu": the driver pod requests 2 of nvidia.com/gpu in total`}},
 		"Vendor":   {"a property", `{executor: {resources: {"*": 0}}}`, "  sparkConf: {spark.executor.resource.gpu.amount: \"3\", spark.executor.resource.gpu.vendor: amd.com, spark.executor.resource.gpu.discoveryScript: /x}\n", []string{`spec.sparkConf["spark.executor.resource.gpu.amount"]: "3": the executor pod requests 3 of amd.com/gpu in total`}},
 		"Longest":  {"the longer pattern counts", `{driver: {resources: {"*": 0, "nvidia.com/*": 2}}}`, "  driver: {gpu: {name: nvidia.com/gpu, quantity: 2}}\n", nil},

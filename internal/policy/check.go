@@ -93,6 +93,7 @@ func (l Limits) any() bool {
 // ofExecutors reports whether there is a limit on what executors are like.
 func (l Limits) ofExecutors() bool {
 	l.ServiceTypes, l.Hosts, l.Paths, l.ForbiddenConf, l.Driver, l.Executors = nil, nil, nil, nil, RoleLimits{}, nil
+	l.IngressClasses, l.Gateways, l.PlainServices, l.ForbidNetworkPeers = nil, nil, false, false
 	return l.any()
 }
 
@@ -104,8 +105,8 @@ type checker struct {
 	read spark.Reader
 	// subjects are all things that are created, pods first.
 	subjects []subject
-	// claims is how many PersistentVolumeClaims are made for the driver and for each executor.
-	claims struct{ driver, executor int }
+	// claims are the PersistentVolumeClaims that are made for the driver and for each executor.
+	claims struct{ driver, executor claimed }
 	// preset are the labels and properties that the administrator's own defaults have set.
 	preset preset
 
@@ -185,10 +186,13 @@ func splitList(list string) []string {
 	return parts
 }
 
-// conf checks the keys of sparkConf and hadoopConf; fields have limits of their own.
+// conf checks the keys of sparkConf and hadoopConf that a user wrote; fields have limits of their own.
 func (c *checker) conf() {
 	for _, key := range slices.Sorted(maps.Keys(c.app.Conf)) {
 		if origin, typed := c.app.Origins[key]; typed && !strings.HasPrefix(string(origin.Field), "hadoopConf") {
+			continue
+		}
+		if value, set := c.app.OperatorConf[key]; set && value == c.app.Conf[key] {
 			continue
 		}
 		if text.MatchesAny(c.limits.ForbiddenConf, key) {

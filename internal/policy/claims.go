@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
@@ -23,7 +25,7 @@ func (c *checker) storageClasses(s subject) {
 	}
 	class := claim.Annotations[corev1.BetaStorageClassAnnotation]
 	if class != "" {
-		c.allow(c.annotation(s, corev1.BetaStorageClassAnnotation), c.limits.StorageClasses, class, "storage classes")
+		c.allow(c.written(s, annotations, corev1.BetaStorageClassAnnotation), c.limits.StorageClasses, class, "storage classes")
 		return
 	}
 	if claim.Spec.StorageClassName == nil || *claim.Spec.StorageClassName == "" {
@@ -48,11 +50,43 @@ func (c *checker) claimOption(s subject, option, value string) *spark.ConfError 
 	return &spark.ConfError{Field: spark.Field(s.role + ".volumes"), Value: cmp.Or(value, s.object.GetName())}
 }
 
+// claimed are PersistentVolumeClaims: how many, and what they request.
+type claimed struct {
+	number  int64
+	storage resource.Quantity
+}
+
+func (c *claimed) add(object metav1.Object) {
+	c.number++
+	if claim, ok := object.(*corev1.PersistentVolumeClaim); ok {
+		c.storage.Add(claim.Spec.Resources.Requests[corev1.ResourceStorage])
+	}
+}
+
+// with are those of another role, too, each of whose n pods has the same.
+func (c claimed) with(more claimed, n int32) claimed {
+	sum, times := c.storage.DeepCopy(), more.storage.DeepCopy()
+	times.Mul(int64(n))
+	sum.Add(times)
+	return claimed{c.number + more.number*int64(n), sum}
+}
+
+// storage checks what claims request in total, which all is.
+func (c *checker) storage(field spark.Field, of string, all claimed) {
+	most, limited := c.limits.VolumeClaimStorage.quantity()
+	if limited && all.storage.Cmp(most) > 0 {
+		e := &spark.ConfError{Field: field, Problem: fmt.Sprintf("the PersistentVolumeClaims of %s request %s of storage in total", of, all.storage.String())}
+		c.refuse(e, "at most %s", c.limits.VolumeClaimStorage)
+	}
+}
+
 // volumeClaims counts the claims of an attempt: the driver's, and those of all executors that there may be at a time.
 func (c *checker) volumeClaims() {
 	most := c.limits.VolumeClaims
 	executors := c.built.PodSets.Max
-	if most == nil || int64(c.claims.driver)+int64(c.claims.executor)*int64(executors) <= int64(*most) {
+	all := c.claims.driver.with(c.claims.executor, executors)
+	if most == nil || all.number <= int64(*most) {
+		c.storage("driver.volumes", "an attempt", all)
 		return
 	}
 	of := fmt.Sprintf("%d executors", executors)
@@ -60,6 +94,6 @@ func (c *checker) volumeClaims() {
 		of = "an unlimited number of executors"
 	}
 	e := &spark.ConfError{Field: "driver.volumes"}
-	e.Problem = fmt.Sprintf("an attempt makes %d PersistentVolumeClaims for its driver and %d for each of %s", c.claims.driver, c.claims.executor, of)
+	e.Problem = fmt.Sprintf("an attempt makes %d PersistentVolumeClaims for its driver and %d for each of %s", c.claims.driver.number, c.claims.executor.number, of)
 	c.refuse(e, "at most %d", *most)
 }

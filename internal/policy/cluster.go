@@ -38,19 +38,19 @@ func (s Set) CheckCluster(built spark.Standalone) []*spark.ConfError {
 	for _, r := range built.Roles {
 		c.subjects = append(c.subjects, subject{kind: podKind, role: r.Name, object: r.Pod, pod: r.Pod, sizes: r.Takes()})
 	}
-	var claims []int // of each pod, by role
+	for _, object := range built.Others {
+		c.subjects = append(c.subjects, subject{kind: kindOf(object), role: workerRole, object: object})
+	}
+	var claims []claimed // of each pod, by role
 	var services []exposure.Claim
 	for _, r := range built.Roles {
 		c.subjects = append(c.subjects, subject{kind: kindOf(r.Set), role: r.Name, object: r.Set, field: spark.Field(r.Name + ".setMetadata")})
-		claims = append(claims, c.ephemeral(r.Name, r.Pod)+len(r.Claims))
+		all := c.ephemeral(r.Name, r.Pod)
 		for i := range r.Claims {
+			all.add(&r.Claims[i])
 			c.subjects = append(c.subjects, subject{kind: claimKind, role: r.Name, object: &r.Claims[i]})
 		}
-		services = append(services, exposure.Claim{
-			Object: exposure.Ref{Kind: exposure.Service, Name: r.Service.Name}, Field: spark.Field(r.Name + ".service"), TypeField: "type",
-			ServiceType: r.Service.Spec.Type, ExternalIPs: r.Service.Spec.ExternalIPs, IPsField: spark.Field(r.Name+".service") + ".externalIPs",
-			Annotations: r.Service.Annotations, AnnotationsField: "annotations", MetaField: spark.Field(r.Name + ".serviceMetadata"),
-		})
+		claims, services = append(claims, all), append(services, serviceOfRole(r))
 	}
 	for i := range s {
 		c.policy, c.limits = s[i].Name, s[i].Limits
@@ -70,6 +70,17 @@ func (s Set) CheckCluster(built spark.Standalone) []*spark.ConfError {
 	return c.found
 }
 
+// serviceOfRole is what the user requests of a role's Service. Its pods are the role's own, or fewer.
+func serviceOfRole(r spark.StandaloneRole) exposure.Claim {
+	field := spark.Field(r.Name + ".service")
+	return exposure.Claim{
+		Object: exposure.Ref{Kind: exposure.Service, Name: r.Service.Name}, Field: field, TypeField: "type",
+		ServiceType: r.Service.Spec.Type, ExternalIPs: r.Service.Spec.ExternalIPs, IPsField: field + ".externalIPs", Own: exposure.Addresses(field, &r.Service.Spec),
+		Annotations: r.Service.Annotations, AnnotationsField: "annotations", Labels: r.Service.Labels, LabelsField: "labels",
+		MetaField: spark.Field(r.Name + ".serviceMetadata"),
+	}
+}
+
 // clusterRole asks the limits on a role as a whole.
 func (c *exposureChecker) clusterRole(r spark.StandaloneRole) {
 	c.size(r.Name, c.limits.role(r.Name), r.Takes(), "", "")
@@ -80,26 +91,28 @@ func (c *exposureChecker) clusterRole(r spark.StandaloneRole) {
 	}
 }
 
-// clusterClaims counts the claims of all pods that there may be at a time.
-func (c *exposureChecker) clusterClaims(roles []spark.StandaloneRole, claims []int) {
-	var sum int64
+// clusterClaims adds up the claims of all pods that there may be at a time.
+func (c *exposureChecker) clusterClaims(roles []spark.StandaloneRole, claims []claimed) {
+	var sum claimed
 	e := &spark.ConfError{}
 	var parts []string
 	for i, r := range roles {
-		sum += int64(claims[i]) * int64(r.Most)
+		sum = sum.with(claims[i], r.Most)
 		of := "its " + r.Name
 		if r.Name == workerRole {
 			of = fmt.Sprintf("each of %d workers", r.Most)
 		}
-		parts = append(parts, fmt.Sprintf("%d for %s", claims[i], of))
-		if claims[i] > 0 {
-			e.Field, e.Value = spark.Field(r.Name+".claims"), strconv.Itoa(claims[i])
+		parts = append(parts, fmt.Sprintf("%d for %s", claims[i].number, of))
+		if n := claims[i].number; n > 0 {
+			e.Field, e.Value = spark.Field(r.Name+".claims"), strconv.FormatInt(n, 10)
 		}
 	}
-	if most := c.limits.VolumeClaims; most != nil && sum > int64(*most) {
+	if most := c.limits.VolumeClaims; most != nil && sum.number > int64(*most) {
 		e.Problem = "the PersistentVolumeClaims of a cluster are " + strings.Join(parts, " and ")
 		c.refuse(e, "at most %d", *most)
+		return
 	}
+	c.storage(e.Field, "a cluster", sum)
 }
 
 // ownImages are the images of Spark's own containers, which are named by fields of their own and checked as these.

@@ -18,6 +18,11 @@ func claims(role string) string {
 	return role + "Spec: {statefulSetSpec: {volumeClaimTemplates: [{metadata: {name: d}}]}}\n"
 }
 
+// sized gives a role a claim of that size for each of its pods.
+func sized(role, size string) string {
+	return role + "Spec: {statefulSetSpec: {volumeClaimTemplates: [{metadata: {name: d}, spec: {resources: {requests: {storage: " + size + "}}}}]}}\n"
+}
+
 // A standalone cluster is bound by the same limits as an application: the master by those on drivers, workers by those on executors.
 func TestLimitsOfClusters(t *testing.T) {
 	const (
@@ -39,7 +44,14 @@ func TestLimitsOfClusters(t *testing.T) {
 		"Account":      {reason: "the default account, which nothing names", limits: "{serviceAccounts: [spark]}", want: `spec.masterSpec.statefulSetSpec.template.spec.serviceAccountName: "default": namespace jobs allows the service accounts spark`},
 		"OtherAccount": {reason: "a property of drivers is not the pods'", limits: "{serviceAccounts: [spark]}", spec: "sparkConf: {spark.kubernetes.authenticate.driver.serviceAccountName: spark}", want: `"default"`},
 		"Memory":       {reason: "the sum of a pod", limits: "{executor: {memory: 1Gi}}", spec: worker + "{" + own + "worker, resources: {limits: {memory: 2Gi}}}]}}}}", want: "spec.workerSpec.statefulSetSpec.template.spec.containers: the worker pod requests 2Gi of memory in total; namespace jobs allows at most 1Gi"},
-		"Master":       {reason: "the limits of drivers are the master's", limits: "{executor: {memory: 1Gi}}", spec: master + "{" + own + "master, resources: {limits: {memory: 2Gi}}}]}}}}"},
+		"Master":       {reason: "the limits of drivers are the master's", limits: "{executor: {memory: 1Gi}}", spec: master + "{" + own + "master, resources: {limits: {memory: 2Gi}}}]}}}}\n" + worker + "{" + own + "worker, resources: {limits: {memory: 1Gi}}}]}}}}"},
+		"Unwritten":    {reason: "what is not written has no end", limits: "{executor: {memory: 1Gi}}", want: `spec.workerSpec.statefulSetSpec.template.spec.containers: the container worker has no limit of memory; write resources.limits.memory; namespace jobs allows at most 1Gi`},
+		"OfMasterOnly": {reason: "each role has its own limits", limits: "{driver: {cores: 1}}", want: "spec.masterSpec.statefulSetSpec.template.spec.containers: the container master requests no cpu; write resources.requests.cpu; namespace jobs allows at most 1"},
+		"Requested":    {reason: "a request of memory holds up no container", limits: "{executor: {memory: 1Gi}}", spec: worker + "{" + own + "worker, resources: {requests: {memory: 1Mi}}}]}}}}", want: "the container worker has no limit of memory"},
+		"Written":      {reason: "a limit is a request", limits: "{executor: {cores: 1, memory: 1Gi}}", spec: worker + "{" + own + "worker, resources: {limits: {cpu: 1, memory: 1Gi}}}]}}}}"},
+		"UnsaidSide":   {reason: "any container", limits: "{executor: {cores: 2}}", spec: worker + "{" + own + "worker, resources: {requests: {cpu: 1}}}, {name: side}]}}}}", want: "the container side requests no cpu"},
+		"UnsaidInit":   {reason: "one that runs first", limits: "{executor: {cores: 2}}", spec: worker + "{spec: {initContainers: [{name: first}], containers: [{name: worker, resources: {requests: {cpu: 1}}}]}}}}", want: "the container first requests no cpu"},
+		"WholePod":     {reason: "what is said of the pod as a whole is not read by older versions of Kubernetes", limits: "{executor: {memory: 1Gi}}", spec: worker + "{spec: {resources: {limits: {memory: 1Gi}}}}}}", want: "the container worker has no limit of memory"},
 		"Devices":      {reason: "other resources", limits: "{executor: {resources: {'*': '0'}}}", spec: worker + "{" + own + "worker, resources: {limits: {nvidia.com/gpu: 1}}}]}}}}", want: "nvidia.com/gpu"},
 		"Workers":      {reason: "as many as an autoscaler may make", limits: "{executors: 4}", spec: "clusterTolerations: {instanceConfig: {initWorkers: 1, minWorkers: 1, maxWorkers: 5}}", want: `spec.clusterTolerations.instanceConfig.maxWorkers: "5": namespace jobs allows at most 4 workers at a time`},
 		"FewWorkers":   {reason: "without an autoscaler the maximum has no meaning", limits: "{executors: 4}", spec: "clusterTolerations: {instanceConfig: {initWorkers: 4, minWorkers: 9, maxWorkers: 9}}"},
@@ -57,6 +69,17 @@ func TestLimitsOfClusters(t *testing.T) {
 		"Largest":      {reason: "as many as an autoscaler may make", limits: "{volumeClaims: 5}", spec: "clusterTolerations: {instanceConfig: {initWorkers: 1, minWorkers: 1, maxWorkers: 5}}\n" + claims("master") + claims("worker"), want: "1 for each of 5 workers"},
 		"AllClaims":    {reason: "as many as allowed", limits: "{volumeClaims: 6}", spec: "clusterTolerations: {instanceConfig: {initWorkers: 1, minWorkers: 1, maxWorkers: 5}}\n" + claims("master") + claims("worker")},
 		"OfMaster":     {reason: "ephemeral volumes are claims, too", limits: "{volumeClaims: 0}", spec: master + "{spec: {volumes: [{name: e, ephemeral: {volumeClaimTemplate: {}}}]}}}}", want: `spec.masterSpec.statefulSetSpec.volumeClaimTemplates: "1"`},
+		"Storage":      {reason: "what all claims hold", limits: "{volumeClaimStorage: 5Gi}", spec: "clusterTolerations: {instanceConfig: {initWorkers: 3}}\n" + sized("master", "1Gi") + sized("worker", "1536Mi"), want: `spec.workerSpec.statefulSetSpec.volumeClaimTemplates: the PersistentVolumeClaims of a cluster request 5632Mi of storage in total; namespace jobs allows at most 5Gi`},
+		"AllStorage":   {reason: "as much as allowed", limits: "{volumeClaimStorage: 5632Mi}", spec: "clusterTolerations: {instanceConfig: {initWorkers: 3}}\n" + sized("master", "1Gi") + sized("worker", "1536Mi")},
+		"Ephemeral":    {reason: "ephemeral volumes are claims, too", limits: "{volumeClaimStorage: 1Gi}", spec: master + "{spec: {volumes: [{name: e, ephemeral: {volumeClaimTemplate: {spec: {resources: {requests: {storage: 2Gi}}}}}}]}}}}", want: "spec.masterSpec.statefulSetSpec.volumeClaimTemplates: the PersistentVolumeClaims of a cluster request 2Gi"},
+		"Everybody":    {reason: "any address may reach a port of workers", limits: "{forbidNetworkPeers: true}", spec: "workerSpec: {networkPolicy: {metricsPort: 7078, metricsIngress: [{podSelector: {}}, {ipBlock: {cidr: 0.0.0.0/0}}]}}", want: `spec.workerSpec.networkPolicy.metricsIngress: "0.0.0.0/0": namespace jobs allows only peers of its own`},
+		"Namespaces":   {reason: "any pod of any namespace may", limits: "{forbidNetworkPeers: true}", spec: "workerSpec: {networkPolicy: {metricsPort: 7078, metricsIngress: [{namespaceSelector: {}, podSelector: {}}]}}", want: "allows only peers of its own"},
+		"NoPeer":       {reason: "one that says nothing is refused by the API server, and may be anyone", limits: "{forbidNetworkPeers: true}", spec: "workerSpec: {networkPolicy: {metricsPort: 7078, metricsIngress: [{}]}}", want: "allows only peers of its own"},
+		"Neighbors":    {reason: "pods of the namespace", limits: "{forbidNetworkPeers: true}", spec: "workerSpec: {networkPolicy: {metricsPort: 7078, metricsIngress: [{podSelector: {}}]}}"},
+		"FixedIP":      {reason: "an address that a cluster's own Service takes", limits: "{plainServices: true}", spec: "masterSpec: {serviceSpec: {loadBalancerIP: 10.0.0.1, ports: [{port: 1, nodePort: 30000}]}}", want: "spec.masterSpec.serviceSpec.loadBalancerIP"},
+		"Label":        {reason: "on the set itself", limits: "{forbiddenLabels: [evil]}", spec: "masterSpec: {statefulSetMetadata: {labels: {evil: x}}}", want: `spec.masterSpec.statefulSetMetadata.labels["evil"]: namespace jobs allows no such label`},
+		"ServiceLabel": {reason: "on the Service", limits: "{forbiddenLabels: [evil]}", spec: "workerSpec: {serviceMetadata: {labels: {evil: x}}}", want: `spec.workerSpec.serviceMetadata.labels["evil"]: namespace jobs allows no such label`},
+		"OwnLabels":    {reason: "those of the operator are not meant", limits: "{forbiddenLabels: ['*']}"},
 		"StorageClass": {reason: "the class of a claim", limits: "{storageClasses: [slow]}", spec: "workerSpec: {statefulSetSpec: {volumeClaimTemplates: [{metadata: {name: d}, spec: {storageClassName: fast}}]}}", want: `"fast"`},
 		"Required":     {reason: "a label that bills go by", limits: "{requiredLabels: [team]}", want: `spec.masterSpec.statefulSetSpec.template.metadata.labels["team"]`},
 	}

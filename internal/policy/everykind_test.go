@@ -4,6 +4,7 @@ package policy_test
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -31,10 +32,12 @@ import (
 // Objects of these kinds take annotations of a tenant's; those of all others have the operator's and the administrator's only.
 var annotated = []string{"ConfigMap", "GRPCRoute.gateway.networking.k8s.io", "HTTPRoute.gateway.networking.k8s.io", "Ingress.networking.k8s.io", "PersistentVolumeClaim", "Pod", "PodGroup.scheduling.volcano.sh", "Service", "StatefulSet.apps"}
 
-// A tenant writes an annotation, and a label of the same name, wherever one can be written. All objects of all kinds are made as the
-// operator makes them, and each that has got the annotation is objected to.
-func TestForbiddenAnnotationOnEveryKind(t *testing.T) {
-	const evil = "evil.example.org/annotation"
+const evil = "evil.example.org/annotation"
+
+// judgeAll makes all objects of all kinds as the operator makes them, from manifests that write changes, without a policy and with limits, and
+// returns what is made without and what is said with them.
+func judgeAll(t *testing.T, limits policy.Limits, write func(string) string) (all []made, said []string) {
+	t.Helper()
 	registry, err := scheduler.NewRegistry(kube.Name, kube.Plugin{}, coscheduling.New(""))
 	if err != nil {
 		t.Fatal(err)
@@ -47,7 +50,7 @@ func TestForbiddenAnnotationOnEveryKind(t *testing.T) {
 	now := time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
 	run := func(strict policy.Set, sure bool) []made {
 		operator.Policies = strict
-		app, server := decode[v1beta2.SparkApplication](t, everywhere, evil), decode[v1alpha1.SparkConnect](t, everywhereServer, evil)
+		app, server := decode[v1beta2.SparkApplication](t, write(everywhere), evil), decode[v1alpha1.SparkConnect](t, write(everywhereServer), evil)
 		gang := app.DeepCopy()
 		gang.Spec.BatchScheduler, gang.Spec.SparkConf = new(coscheduling.Name), nil
 		var all []made
@@ -55,15 +58,24 @@ func TestForbiddenAnnotationOnEveryKind(t *testing.T) {
 			resolve.Load(kubeflow.SparkApplications{}, app, lifecycle.Record{}, operator, now),
 			resolve.Load(kubeflow.SparkApplications{}, gang, lifecycle.Record{}, operator, now),
 			resolve.Load(kubeflow.SparkConnects{}, server, lifecycle.Record{}, operator, now),
-			resolve.Load(apache.SparkApplications{}, decode[v1.SparkApplication](t, everywhereApache, evil), lifecycle.Record{}, operator, now),
+			resolve.Load(apache.SparkApplications{}, decode[v1.SparkApplication](t, write(everywhereApache), evil), lifecycle.Record{}, operator, now),
 		} {
 			all = append(all, makeAll(t, a, registry, operator.Exposure, sure))
 		}
-		return append(all, makeCluster(decode[v1.SparkCluster](t, everywhereCluster, evil), strict))
+		return append(all, makeCluster(decode[v1.SparkCluster](t, write(everywhereCluster), evil), strict))
 	}
+	for _, m := range run(policy.Set{{Name: "strict", Namespaces: []string{"*"}, Limits: limits}}, false) {
+		said = append(said, m.said...)
+	}
+	return run(nil, true), said
+}
 
+// A tenant writes an annotation, and a label of the same name, wherever one can be written. Each object that has got the annotation is
+// objected to.
+func TestForbiddenAnnotationOnEveryKind(t *testing.T) {
+	all, said := judgeAll(t, policy.Limits{ForbiddenAnnotations: []string{"evil.*"}}, func(manifest string) string { return manifest })
 	got, rendered := map[string]bool{}, map[string]bool{}
-	for _, m := range run(nil, true) {
+	for _, m := range all {
 		for _, o := range m.objects {
 			kind := o.kind
 			rendered[kind] = true
@@ -86,11 +98,6 @@ func TestForbiddenAnnotationOnEveryKind(t *testing.T) {
 		}
 	}
 
-	strict := policy.Set{{Name: "strict", Namespaces: []string{"*"}, Limits: policy.Limits{ForbiddenAnnotations: []string{"evil.*"}}}}
-	var said []string
-	for _, m := range run(strict, false) {
-		said = append(said, m.said...)
-	}
 	for _, where := range []string{
 		"spec.driver.annotations", "spec.executor.annotations", "spec.driver.serviceAnnotations", "sparkUIOptions.serviceAnnotations",
 		"sparkUIOptions.ingressAnnotations", "driverIngressOptions[0].serviceAnnotations", "driverIngressOptions[0].ingressAnnotations",
@@ -106,6 +113,41 @@ func TestForbiddenAnnotationOnEveryKind(t *testing.T) {
 		}) {
 			t.Errorf("nobody objects to the annotation in %s; said: %q", where, said)
 		}
+	}
+}
+
+// asLabels writes labels where a manifest has annotations.
+var asLabels = strings.NewReplacer("annotations: {EVIL}, labels: {EVIL}", "labels: {EVIL}", "    labels: {EVIL}\n", "", "    serviceLabels: {EVIL}\n", "",
+	", ingressAnnotations: {EVIL}", "", "annotations: {EVIL}", "labels: {EVIL}", "serviceAnnotations", "serviceLabels", ".annotation.", ".label.")
+
+// writeLabels gives each label a name of its own: one that the driver's pod has, too, is judged there.
+func writeLabels(manifest string) string {
+	parts := strings.Split(asLabels.Replace(manifest), "EVIL")
+	for i := range parts[1:] {
+		parts[i] += "evil.example.org/" + strconv.Itoa(i) + `: "x"`
+	}
+	return strings.Join(parts, "")
+}
+
+// The same with a label alone: on pods and claims of both roles, on Services, sets, routes, groups and ConfigMaps.
+func TestForbiddenLabelOnEveryKind(t *testing.T) {
+	_, said := judgeAll(t, policy.Limits{ForbiddenLabels: []string{"evil.*"}}, writeLabels)
+	for _, where := range []string{
+		"spec.driver.labels", "spec.executor.labels", "spec.driver.serviceLabels", "sparkUIOptions.serviceLabels", "driverIngressOptions[0].serviceLabels",
+		"spark.kubernetes.driver.volumes.persistentVolumeClaim.d.label.", "spark.kubernetes.executor.volumes.persistentVolumeClaim.d.label.",
+		"spark.kubernetes.scheduler.volcano.podGroupTemplateJson", "spec.server.service.metadata.labels",
+		"spec.configMapSpecs[0].labels", "spec.driverSpec.podTemplateSpec", "spec.executorSpec.podTemplateSpec",
+		"driverServiceIngressList[0].serviceMetadata", "driverServiceIngressList[0].ingressMetadata", "driverHttpRouteList[0].httpRouteMetadata", "driverGrpcRouteList[0].grpcRouteMetadata",
+		"spec.masterSpec.statefulSetMetadata", "spec.masterSpec.serviceMetadata", "spec.masterSpec.statefulSetSpec.template.metadata", "spec.masterSpec.statefulSetSpec.template.spec.volumes",
+		"spec.workerSpec.statefulSetMetadata", "spec.workerSpec.serviceMetadata", "spec.workerSpec.statefulSetSpec.template.metadata", "spec.workerSpec.statefulSetSpec.template.spec.volumes",
+	} {
+		if !slices.ContainsFunc(said, func(s string) bool { return strings.Contains(s, where) && strings.Contains(s, "allows no such label") }) {
+			t.Errorf("no objection to the label in %s; said: %q", where, said)
+		}
+	}
+	harmless := strings.NewReplacer("annotations: {EVIL}", "annotations: {}", "labels: {EVIL}", "labels: {}", "serviceLabels: {EVIL}", "serviceLabels: {}")
+	if _, said := judgeAll(t, policy.Limits{ForbiddenLabels: []string{"*"}}, harmless.Replace); len(said) > 0 {
+		t.Errorf("labels of Spark's and of the operator's are forbidden: %q", said)
 	}
 }
 

@@ -25,6 +25,10 @@ var serviceTypes = []string{
 const (
 	limitServiceTypes         = "serviceTypes"
 	limitForbiddenAnnotations = "forbiddenAnnotations"
+	limitForbiddenLabels      = "forbiddenLabels"
+	limitIngressClasses       = "ingressClasses"
+	limitGateways             = "gateways"
+	limitPlainServices        = "plainServices"
 	limitHosts                = "hosts"
 	limitPaths                = "paths"
 )
@@ -49,7 +53,7 @@ func (s Set) CheckExposure(app spark.Application, sparkAppID string) []exposure.
 
 // anyOfExposure reports whether there is a limit that CheckExposure checks.
 func (l Limits) anyOfExposure() bool {
-	return len(l.ServiceTypes)+len(l.Hosts)+len(l.Paths)+len(l.ForbiddenAnnotations) > 0
+	return len(l.ServiceTypes)+len(l.Hosts)+len(l.Paths)+len(l.ForbiddenAnnotations)+len(l.ForbiddenLabels)+len(l.IngressClasses)+len(l.Gateways) > 0 || l.PlainServices
 }
 
 type exposureChecker struct {
@@ -66,12 +70,14 @@ func (c *exposureChecker) judge(claim exposure.Claim) {
 		e := &spark.ConfError{Field: cmp.Or(claim.IPsField, claim.Field+".spec.externalIPs"), Value: strings.Join(claim.ExternalIPs, ", ")}
 		c.object(claim, limitServiceTypes, e, "Services of type %s", strings.Join(c.limits.ServiceTypes, ", "))
 	}
-	for _, name := range slices.Sorted(maps.Keys(claim.Annotations)) {
-		if text.MatchesAny(c.limits.ForbiddenAnnotations, name) {
-			field := (cmp.Or(claim.MetaField, claim.Field) + "." + claim.AnnotationsField).Key(name)
-			c.object(claim, limitForbiddenAnnotations, &spark.ConfError{Field: field}, "no such annotation")
-		}
+	meta := cmp.Or(claim.MetaField, claim.Field) + "."
+	for _, name := range forbidden(c.limits.ForbiddenAnnotations, claim.Annotations) {
+		c.object(claim, limitForbiddenAnnotations, &spark.ConfError{Field: (meta + claim.AnnotationsField).Key(name)}, "no such annotation")
 	}
+	for _, name := range forbiddenLabels(c.limits.ForbiddenLabels, claim.Labels) {
+		c.object(claim, limitForbiddenLabels, &spark.ConfError{Field: (meta + claim.LabelsField).Key(name)}, "no such label")
+	}
+	c.chosen(claim)
 	hosts := filled(c.limits.Hosts, c.app.Namespace)
 	for _, host := range claim.TLSHosts {
 		if len(hosts) > 0 && !text.MatchesAny(hosts, host) {
@@ -95,6 +101,41 @@ func (c *exposureChecker) judge(claim exposure.Claim) {
 	paths := filled(c.limits.Paths, c.app.Namespace)
 	if len(paths) > 0 && (claim.Err != nil || !belowAny(paths, claim.Path)) {
 		c.object(claim, limitPaths, asked(), "the paths %s", strings.Join(paths, ", "))
+	}
+}
+
+// forbidden are the names of labels or annotations that match a pattern.
+func forbidden(patterns []string, names map[string]string) []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(names)), func(name string) bool { return !text.MatchesAny(patterns, name) })
+}
+
+// forbiddenLabels leaves out what Spark and the operator set themselves.
+func forbiddenLabels(patterns []string, names map[string]string) []string {
+	return slices.DeleteFunc(forbidden(patterns, names), func(name string) bool {
+		return spark.IsReservedLabel(name) || strings.HasPrefix(name, "sparkoperator.k8s.io/") || strings.HasPrefix(name, "spark.operator/")
+	})
+}
+
+// chosen checks what of an object the cluster, or the driver that it is for, would say otherwise.
+func (c *exposureChecker) chosen(claim exposure.Claim) {
+	gateways := filled(c.limits.Gateways, c.app.Namespace)
+	for _, list := range []struct {
+		limit, what string
+		patterns    []string
+		choices     []exposure.Choice
+	}{{limitIngressClasses, "Ingress classes", c.limits.IngressClasses, claim.Classes}, {limitGateways, "Gateways", gateways, claim.Gateways}} {
+		for _, choice := range list.choices {
+			if len(list.patterns) > 0 && !text.MatchesAny(list.patterns, choice.Value) {
+				e := &spark.ConfError{Field: choice.Field, Value: choice.Value}
+				c.object(claim, list.limit, e, "the %s %s", list.what, strings.Join(list.patterns, ", "))
+			}
+		}
+	}
+	for _, choice := range claim.Own {
+		if c.limits.PlainServices {
+			e := &spark.ConfError{Field: choice.Field, Value: choice.Value, Problem: "leave it out"}
+			c.object(claim, limitPlainServices, e, "only Services that choose no pods, addresses or ports of nodes")
+		}
 	}
 }
 
@@ -154,6 +195,13 @@ func checkHostPattern(pattern string) error {
 		return fmt.Errorf("unmatched brace; the placeholder is %s", namespacePlaceholder)
 	}
 	return nil
+}
+
+func checkGatewayPattern(pattern string) error {
+	if !strings.Contains(pattern, "/") {
+		return fmt.Errorf("write NAMESPACE/NAME, such as %s/*", namespacePlaceholder)
+	}
+	return checkHostPattern(pattern)
 }
 
 func checkPathPattern(pattern string) error {

@@ -109,6 +109,20 @@ func TestCheckExposure(t *testing.T) {
 	}
 }
 
+// The annotation is older than the field of the class, and users write it for each Ingress.
+func TestClassByAnnotation(t *testing.T) {
+	s := set(t, `[{name: small, namespaces: [team-a], limits: {ingressClasses: [inner]}}]`)
+	_, got := governed(t, s, application(t, `
+  image: a
+  sparkUIOptions: {ingressAnnotations: {kubernetes.io/ingress.class: outer}}
+  driverIngressOptions: [{servicePort: 80, ingressURLFormat: a.b, ingressAnnotations: {kubernetes.io/ingress.class: inner}}]
+`))
+	want := []string{`spec.sparkUIOptions.ingressAnnotations["kubernetes.io/ingress.class"]: "outer": namespace team-a allows the Ingress classes inner (operator policy "small")`}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // A Service that is requested whole is limited as the others are, and so are the addresses that it takes traffic of.
 func TestRequestedService(t *testing.T) {
 	cases := map[string]struct {
@@ -121,6 +135,10 @@ func TestRequestedService(t *testing.T) {
 		"Allowed":     {"what the policy lists", "serviceTypes: [ClusterIP, NodePort]", serviceOf("NodePort"), nil},
 		"ExternalIPs": {"traffic from outside without a load balancer", "serviceTypes: [ClusterIP, NodePort]", serviceOf("", "192.0.2.1", "192.0.2.2"), []string{`spec.services.spec.externalIPs: "192.0.2.1, 192.0.2.2": namespace team-a allows Services of type ClusterIP, NodePort (operator policy "small")`}},
 		"Outside":     {"who may have a load balancer may have addresses", "serviceTypes: [LoadBalancer]", serviceOf("LoadBalancer", "192.0.2.1"), nil},
+		"Address":     {"one of the cluster's that the user chose", "plainServices: true", corev1.Service{Spec: corev1.ServiceSpec{ClusterIP: "10.96.0.53"}}, []string{`spec.services.spec.clusterIP: "10.96.0.53": leave it out; namespace team-a allows only Services that choose no pods, addresses or ports of nodes (operator policy "small")`}},
+		"Headless":    {"no address is none that was chosen", "plainServices: true", corev1.Service{Spec: corev1.ServiceSpec{ClusterIP: "None", Ports: []corev1.ServicePort{{Port: 1}}}}, nil},
+		"NodePort":    {"of each node", "plainServices: true", corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 1}, {Port: 2, NodePort: 30000}}}}, []string{`spec.services.spec.ports[1].nodePort: "30000": leave it out; namespace team-a allows only Services that choose no pods, addresses or ports of nodes (operator policy "small")`}},
+		"Label":       {"a dashboard loads it", `forbiddenLabels: ["grafana_*"]`, corev1.Service{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"grafana_dashboard": "1"}}}, []string{`spec.services.metadata.labels["grafana_dashboard"]: namespace team-a allows no such label (operator policy "small")`}},
 		"Unlimited":   {"no limit on types", "hosts: [a.b]", serviceOf("LoadBalancer", "192.0.2.1"), nil},
 		"Annotation": {"a controller's switch", `forbiddenAnnotations: ["*/load-balancer-*"]`, corev1.Service{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"x.io/load-balancer-scheme": "internet"}}},
 			[]string{`spec.services.metadata.annotations["x.io/load-balancer-scheme"]: namespace team-a allows no such annotation (operator policy "small")`}},

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/firesteel-dev/firesteel/internal/spark"
-	"github.com/firesteel-dev/firesteel/internal/text"
 )
 
 // preset is what the defaults of policies say: limits do not bind those who set them.
@@ -41,10 +40,7 @@ func (c *checker) requiredLabels() {
 
 // podLabels checks the labels of a pod that neither Spark nor the operator sets.
 func (c *checker) podLabels(s subject) {
-	prefix := spark.ConfExecutorLabelPrefix
-	if s.role == driverRole {
-		prefix = spark.ConfDriverLabelPrefix
-	}
+	prefix := labels.prefix(s.role)
 	for _, name := range slices.Sorted(maps.Keys(s.pod.Labels)) {
 		value := s.pod.Labels[name]
 		if spark.IsReservedLabel(name) || c.presets(prefix+name) || c.preset.labels[name] == value && value != "" {
@@ -56,20 +52,13 @@ func (c *checker) podLabels(s subject) {
 
 // podAnnotations checks the annotations of a pod that neither Spark nor the operator sets.
 func (c *checker) podAnnotations(s subject) {
-	prefix := annotationPrefix(s.role)
+	prefix := annotations.prefix(s.role)
 	for _, name := range slices.Sorted(maps.Keys(s.pod.Annotations)) {
 		if c.presets(prefix + name) {
 			continue
 		}
-		c.allow(c.metadata(s, "annotations", prefix, name), c.limits.PodAnnotations, name, "pod annotations")
+		c.allow(c.metadata(s, annotations.field, prefix, name), c.limits.PodAnnotations, name, "pod annotations")
 	}
-}
-
-func annotationPrefix(role string) string {
-	if role == driverRole {
-		return spark.ConfDriverAnnotationPrefix
-	}
-	return spark.ConfExecutorAnnotationPrefix
 }
 
 // presets reports whether a property is the operator's, or an administrator's default.
@@ -82,6 +71,21 @@ func (c *checker) presets(key string) bool {
 	return set && (isPreset && usual == value || strings.HasPrefix(string(c.app.Origins[key].Field), "monitoring"))
 }
 
+// sort is one of the two sorts of names that objects have, and where they are written: a field, or a property, whose key it is in or begins.
+type sort struct{ one, field, option, driver, executor, service string }
+
+var (
+	labels      = sort{"a label", "labels", ".label.", spark.ConfDriverLabelPrefix, spark.ConfExecutorLabelPrefix, spark.ConfServiceLabelPrefix}
+	annotations = sort{"an annotation", "annotations", ".annotation.", spark.ConfDriverAnnotationPrefix, spark.ConfExecutorAnnotationPrefix, spark.ConfServiceAnnotationPrefix}
+)
+
+func (t sort) prefix(role string) string {
+	if role == driverRole {
+		return t.driver
+	}
+	return t.executor
+}
+
 // metadata is where a label or an annotation of a pod comes from.
 func (c *checker) metadata(s subject, field, prefix, name string) *spark.ConfError {
 	if _, set := c.app.Conf[prefix+name]; set {
@@ -90,32 +94,45 @@ func (c *checker) metadata(s subject, field, prefix, name string) *spark.ConfErr
 	return &spark.ConfError{Field: spark.Field(s.role + "." + field).Key(name)}
 }
 
-// annotations checks those of any object that is created.
-func (c *checker) annotations(s subject) {
-	if len(c.limits.ForbiddenAnnotations) == 0 {
-		return
+// metadataNames checks the annotations and the labels of any object that is created.
+func (c *checker) metadataNames(s subject) {
+	for _, name := range forbidden(c.limits.ForbiddenAnnotations, s.object.GetAnnotations()) {
+		c.refuse(c.written(s, annotations, name), "no such annotation")
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.object.GetAnnotations())) {
-		if text.MatchesAny(c.limits.ForbiddenAnnotations, name) {
-			c.refuse(c.annotation(s, name), "no such annotation")
+	for _, name := range forbiddenLabels(c.limits.ForbiddenLabels, s.object.GetLabels()) {
+		if value := s.object.GetLabels()[name]; !c.operatorsLabel(s, name, value) {
+			c.refuse(c.written(s, labels, name), "no such label")
 		}
 	}
 }
 
-// annotation is where an annotation comes from.
-func (c *checker) annotation(s subject, name string) *spark.ConfError {
-	_, set := c.app.Conf[spark.ConfServiceAnnotationPrefix+name]
+// operatorsLabel reports whether a user has no say in a label of an object: the operator or an administrator's default sets it, or it is that
+// of the driver's pod, for which it is judged.
+func (c *checker) operatorsLabel(s subject, name, value string) bool {
+	if s.kind == podKind {
+		return c.presets(labels.prefix(s.role)+name) || c.preset.labels[name] == value && value != ""
+	}
+	there, set := "", false
+	if c.built.Driver != nil {
+		there, set = c.built.Driver.Labels[name]
+	}
+	return set && there == value
+}
+
+// written is where an annotation or a label comes from.
+func (c *checker) written(s subject, t sort, name string) *spark.ConfError {
+	_, set := c.app.Conf[t.service+name]
 	switch {
 	case s.field != "" && (s.kind != serviceKind || !set):
-		return &spark.ConfError{Field: (s.field + ".annotations").Key(name)}
+		return &spark.ConfError{Field: (s.field + "." + spark.Field(t.field)).Key(name)}
 	case s.kind == podKind:
-		return c.metadata(s, "annotations", annotationPrefix(s.role), name)
+		return c.metadata(s, t.field, t.prefix(s.role), name)
 	case s.kind == serviceKind:
-		return c.metadata(s, "serviceAnnotations", spark.ConfServiceAnnotationPrefix, name)
+		return c.metadata(s, "service"+strings.ToUpper(t.field[:1])+t.field[1:], t.service, name)
 	case s.kind == claimKind && s.keys != "":
-		return c.claimOption(s, ".annotation."+name, "")
+		return c.claimOption(s, t.option+name, "")
 	case s.kind == claimKind:
-		return &spark.ConfError{Field: spark.Field(s.role + ".volumes"), Value: name, Problem: "an annotation of the claim of volume " + s.object.GetName()}
+		return &spark.ConfError{Field: spark.Field(s.role + ".volumes"), Value: name, Problem: t.one + " of the claim of volume " + s.object.GetName()}
 	}
-	return &spark.ConfError{Key: spark.ConfPodGroupJSON, Value: name, Problem: "an annotation of the " + s.kind.Kind}
+	return &spark.ConfError{Key: spark.ConfPodGroupJSON, Value: name, Problem: t.one + " of the " + s.kind.Kind}
 }

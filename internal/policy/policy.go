@@ -105,7 +105,15 @@ type Limits struct {
 	// them. {{$appNamespace}} stands for its namespace.
 	Hosts []string `json:"hosts,omitempty"`
 	Paths []string `json:"paths,omitempty"`
-	// ForbiddenAnnotations are patterns of annotations that an application may not give to anything that is made for it.
+	// IngressClasses are patterns of the classes of its Ingresses, and Gateways of the parents of its routes, as NAMESPACE/NAME.
+	IngressClasses []string `json:"ingressClasses,omitempty"`
+	Gateways       []string `json:"gateways,omitempty"`
+	// PlainServices allows no Service that chooses its pods, its addresses or its ports of nodes by itself.
+	PlainServices bool `json:"plainServices,omitempty"`
+	// ForbidNetworkPeers allows no NetworkPolicy to let in what is not in the namespace.
+	ForbidNetworkPeers bool `json:"forbidNetworkPeers,omitempty"`
+	// ForbiddenLabels and ForbiddenAnnotations are patterns of those that an application may not give to anything that is made for it.
+	ForbiddenLabels      []string `json:"forbiddenLabels,omitempty"`
 	ForbiddenAnnotations []string `json:"forbiddenAnnotations,omitempty"`
 	// PodLabels and PodAnnotations are patterns of those that an application may give to its pods, beside those that Spark,
 	// the operator and its scheduler plugin set.
@@ -126,6 +134,8 @@ type Limits struct {
 	NodeLabels []string `json:"nodeLabels,omitempty"`
 	// VolumeClaims is how many PersistentVolumeClaims an attempt may make, those of its executors included.
 	VolumeClaims *int32 `json:"volumeClaims,omitempty"`
+	// VolumeClaimStorage is how much storage these claims may request in total.
+	VolumeClaimStorage Amount `json:"volumeClaimStorage,omitempty"`
 	// RetriesPerHour is how often an application may be tried again within an hour.
 	RetriesPerHour *int32 `json:"retriesPerHour,omitempty"`
 	// ForbidLogTails keeps what drivers and executors print out of statuses, events and the operator's log.

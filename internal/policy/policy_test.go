@@ -157,7 +157,7 @@ func TestValidate(t *testing.T) {
 			`policies[0].limits.volumeClaims: "-1": must not be negative`,
 			`policies[0].limits.retriesPerHour: "-1": must not be negative`,
 		}},
-		"Rules": {reason: "each would allow nothing, or seem to allow less than it does", text: `[{name: x, namespaces: [a], limits: {hosts: ["{{$appName}}.example.org"], paths: ["", team-a, "/{namespace}", "/a/../b", "/a//b", "/a b", "*"]}}]`, want: []string{
+		"Rules": {reason: "each would allow nothing, or seem to allow less than it does", text: `[{name: x, namespaces: [a], limits: {hosts: ["{{$appName}}.example.org"], gateways: [inner, "{x}/y"], paths: ["", team-a, "/{namespace}", "/a/../b", "/a//b", "/a b", "*"]}}]`, want: []string{
 			`policies[0].limits.hosts[0]: "{{$appName}}.example.org": unmatched brace; the placeholder is {{$appNamespace}}`,
 			`policies[0].limits.paths[0]: "": write a name, in which * matches any text`,
 			`policies[0].limits.paths[1]: "team-a": paths begin with /; write e.g. /{{$appNamespace}}`,
@@ -166,6 +166,8 @@ func TestValidate(t *testing.T) {
 			`policies[0].limits.paths[4]: "/a//b": the path "/a//b" has an empty segment, or . or .., which proxies remove`,
 			`policies[0].limits.paths[5]: "/a b": the path "/a b" has a character other than A-Z a-z 0-9 . _ ~ / -`,
 			`policies[0].limits.paths[6]: "*": paths begin with /; write e.g. /{{$appNamespace}}`,
+			`policies[0].limits.gateways[0]: "inner": write NAMESPACE/NAME, such as {{$appNamespace}}/*`,
+			`policies[0].limits.gateways[1]: "{x}/y": unmatched brace; the placeholder is {{$appNamespace}}`,
 		}},
 	}
 	for name, tc := range cases {
@@ -227,4 +229,10 @@ const whole = `
     hosts: ["*.team-a.example.org", "{{$appNamespace}}.example.org"]
     paths: [/, "/{{$appNamespace}}", "/*/ui/"]
     forbiddenAnnotations: ["*-snippet"]
+    forbiddenLabels: ["grafana_*"]
+    ingressClasses: [inner]
+    gateways: ["{{$appNamespace}}/*", gateways/inner]
+    plainServices: true
+    forbidNetworkPeers: true
+    volumeClaimStorage: 1Ti
 `

@@ -44,6 +44,28 @@ func (c *checker) size(role string, l RoleLimits, shape spark.PodResources, core
 	}
 }
 
+// writtenSizes refuses containers whose sizes are limited and not written: without a limit of memory a container takes what the node has, and
+// without a request of CPU what it gets is in no sum. What is said of the pod as a whole does not count: older versions of Kubernetes drop it.
+func (c *checker) writtenSizes(s subject) {
+	l := c.limits.role(s.role)
+	for _, list := range [][]corev1.Container{s.pod.Spec.InitContainers, s.pod.Spec.Containers} {
+		for i := range list {
+			limits, requests := list[i].Resources.Limits, list[i].Resources.Requests
+			_, bound := limits[corev1.ResourceMemory]
+			c.unwritten(s, list[i].Name, l.Memory, bound, "memory", "has no limit of memory; write resources.limits.memory")
+			_, limited := limits[corev1.ResourceCPU]
+			_, requested := requests[corev1.ResourceCPU]
+			c.unwritten(s, list[i].Name, l.Cores, limited || requested, "cores", "requests no cpu; write resources.requests.cpu")
+		}
+	}
+}
+
+func (c *checker) unwritten(s subject, container string, limit Amount, written bool, field spark.Field, problem string) {
+	if limit != "" && !written {
+		c.refuse(&spark.ConfError{Field: spark.Field(s.role+".") + field, Problem: "the container " + container + " " + problem}, "at most %s", limit)
+	}
+}
+
 // raised is the memory of an executor whose container an admission policy gives the limit that an annotation asks for; 0 without one.
 func (c *checker) raised() resource.Quantity {
 	sum, err := spark.ParseQuantity(c.built.PodSets.ExecutorAttributes.Annotations[spark.AnnotationMemoryLimit])

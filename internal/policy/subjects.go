@@ -51,10 +51,10 @@ func (c *checker) gather() {
 	}
 	c.claims.driver, c.claims.executor = c.ephemeral(driverRole, driver), c.ephemeral(executorRole, executor)
 	for _, object := range c.built.Resources {
-		s := subject{kind: kindOf(object), role: driverRole, object: object, field: c.written(object)}
+		s := subject{kind: kindOf(object), role: driverRole, object: object, field: c.writtenAt(object)}
 		if s.kind == claimKind {
 			s.keys = spark.ConfDriverVolumesPrefix + "persistentVolumeClaim."
-			c.claims.driver++
+			c.claims.driver.add(object)
 		}
 		c.subjects = append(c.subjects, s)
 	}
@@ -62,13 +62,13 @@ func (c *checker) gather() {
 		c.subjects = append(c.subjects, subject{kind: kindOf(c.built.TokenSecret), role: driverRole, object: c.built.TokenSecret})
 	}
 	for _, made := range claims {
-		c.claims.executor++
+		c.claims.executor.add(made.Claim)
 		c.subjects = append(c.subjects, subject{kind: claimKind, role: executorRole, keys: made.Key, object: made.Claim})
 	}
 }
 
-// written is where the user writes an object of that kind and name. One of the driver's own may have the same name: it is judged all the same.
-func (c *checker) written(object spark.Object) spark.Field {
+// writtenAt is where the user writes an object of that kind and name. One of the driver's own may have the same name: it is judged all the same.
+func (c *checker) writtenAt(object spark.Object) spark.Field {
 	for _, a := range c.app.Attached {
 		if kindOf(a.Object) == kindOf(object) && a.Object.GetName() == object.GetName() {
 			return a.Meta
@@ -82,21 +82,21 @@ func (c *checker) written(object spark.Object) spark.Field {
 	return ""
 }
 
-// ephemeral adds the claims that Kubernetes makes for the volumes of a pod, and counts them.
-func (c *checker) ephemeral(role string, pod *corev1.Pod) int {
-	n := 0
+// ephemeral adds the claims that Kubernetes makes for the volumes of a pod, and adds them up.
+func (c *checker) ephemeral(role string, pod *corev1.Pod) claimed {
+	var all claimed
 	for i := range pod.Spec.Volumes {
 		v := &pod.Spec.Volumes[i]
 		if v.Ephemeral == nil || v.Ephemeral.VolumeClaimTemplate == nil {
 			continue
 		}
-		n++
 		template := v.Ephemeral.VolumeClaimTemplate
 		claim := &corev1.PersistentVolumeClaim{ObjectMeta: *template.ObjectMeta.DeepCopy(), Spec: template.Spec}
 		claim.Name = v.Name
+		all.add(claim)
 		c.subjects = append(c.subjects, subject{kind: claimKind, role: role, object: claim})
 	}
-	return n
+	return all
 }
 
 func kindOf(object spark.Object) schema.GroupKind {

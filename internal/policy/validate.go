@@ -119,6 +119,8 @@ func (v *validator) limits(field string, l Limits) {
 		{"serviceAccounts", l.ServiceAccounts},
 		{"forbiddenConf", l.ForbiddenConf},
 		{limitForbiddenAnnotations, l.ForbiddenAnnotations},
+		{limitForbiddenLabels, l.ForbiddenLabels},
+		{limitIngressClasses, l.IngressClasses},
 		{"podLabels", l.PodLabels},
 		{"podAnnotations", l.PodAnnotations},
 		{"schedulerNames", l.SchedulerNames},
@@ -139,6 +141,7 @@ func (v *validator) limits(field string, l Limits) {
 	}
 	v.urlPatterns(field+"."+limitHosts, l.Hosts, checkHostPattern)
 	v.urlPatterns(field+"."+limitPaths, l.Paths, checkPathPattern)
+	v.urlPatterns(field+"."+limitGateways, l.Gateways, checkGatewayPattern)
 	for i, t := range l.ServiceTypes {
 		if !slices.Contains(serviceTypes, t) {
 			v.fail(fmt.Sprintf("%s.serviceTypes[%d]", field, i), t, "must be one of "+strings.Join(serviceTypes, ", "))
@@ -151,6 +154,7 @@ func (v *validator) limits(field string, l Limits) {
 	v.roleLimits(field+".executor", l.Executor)
 	v.count(field+".executors", l.Executors)
 	v.count(field+".volumeClaims", l.VolumeClaims)
+	v.amount(field+".volumeClaimStorage", l.VolumeClaimStorage)
 	v.count(field+".retriesPerHour", l.RetriesPerHour)
 	for i, name := range l.RequiredLabels {
 		if len(utilvalidation.IsQualifiedName(name)) > 0 {

@@ -14,6 +14,8 @@ type Standalone struct {
 	Fields         Fields
 	// Roles are the master and the workers, in this order.
 	Roles []StandaloneRole
+	// Others are the objects that are made beside those of the roles, as far as the user has a say in them.
+	Others []Object
 }
 
 // StandaloneRole is one of the roles of a cluster.

@@ -154,6 +154,7 @@ func init() {
 			"limit":       {`executor: {memoryLimit: 64g}`, "allows at most 8Gi"},
 			"annotation":  {`sparkConf: {spark.kubernetes.executor.annotation.firesteel.dev/memory-limit: 64Gi}`, "allows at most 8Gi"},
 			"sidecar":     {`driver: {sidecars: [{name: s, image: registry.example/s, resources: {requests: {memory: 64Gi}}}]}`, "allows at most 8Gi"},
+			"unsaid":      {`driver: {sidecars: [{name: s, image: registry.example/s, resources: {requests: {memory: 1Mi}}}]}`, "has no limit of memory"},
 			"pod-level":   {`driver: {template: {spec: {resources: {limits: {cpu: "64"}}, containers: [{name: spark-kubernetes-driver}]}}}`, "allows at most 4"},
 			"reference":   {`sparkConf: {spark.executor.memoryOverhead: "${spark.mine}", spark.mine: 64g}`, "allows at most 8Gi"},
 			"executors":   {`executor: {instances: 1000}`, "allows at most 10"},

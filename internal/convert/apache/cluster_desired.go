@@ -38,6 +38,8 @@ var ClusterFamily = lifecycle.Family{
 type Clusters struct {
 	// KeepHistory keeps the states of all attempts in one history (mostKept bounds it), instead of those of the current and of the one before.
 	KeepHistory bool
+	// NoDisruptionBudget makes no PodDisruptionBudgets of workers, and deletes those that there are.
+	NoDisruptionBudget bool
 }
 
 // New returns an empty object.
@@ -69,7 +71,7 @@ func (Clusters) State(o *v1.SparkCluster) (word, message string) {
 
 // Desired returns what standalone.Decide needs to know of the object itself and of its scheduler's plugin, and the objects that it is to have, on
 // whose pods is what the plugin says (d).
-func (Clusters) Desired(o *v1.SparkCluster, loaded standalone.Loaded, plugin scheduler.Descriptor, d scheduler.Decoration) (standalone.Cluster, []spark.Object) {
+func (k Clusters) Desired(o *v1.SparkCluster, loaded standalone.Loaded, plugin scheduler.Descriptor, d scheduler.Decoration) (standalone.Cluster, []spark.Object) {
 	c := standalone.Cluster{
 		Generation: o.Generation, Suspend: o.Spec.Suspend, Deleting: !o.DeletionTimestamp.IsZero(), Finalizer: slices.Contains(o.Finalizers, v1.ClusterFinalizer),
 		Probe: loaded.Probe, Defaults: loaded.Defaults, SuspendField: clusterFields.Path("suspend"), Problem: problemOf(o, loaded.Objections),
@@ -78,6 +80,11 @@ func (Clusters) Desired(o *v1.SparkCluster, loaded standalone.Loaded, plugin sch
 	size := o.Spec.ClusterTolerations.InstanceConfig
 	filled := withDefaults(o, loaded.Defaults)
 	objects := ClusterObjects(filled, nil, d)
+	if k.NoDisruptionBudget {
+		objects = slices.DeleteFunc(objects, func(object spark.Object) bool {
+			return object.GetObjectKind().GroupVersionKind().Kind == "PodDisruptionBudget"
+		})
+	}
 	for _, object := range objects {
 		part := standalone.Part{Ref: standalone.Ref{Kind: object.GetObjectKind().GroupVersionKind().Kind, Name: object.GetName()}}
 		part.Runs = part.Kind == "StatefulSet" || slices.Contains(c.Optional, part.Ref)
@@ -121,6 +128,35 @@ func problemOf(o *v1.SparkCluster, objections []*spark.ConfError) lifecycle.Caus
 	return lifecycle.Cause{Reason: lifecycle.ReasonInvalidSpec, Message: strings.Join(sentences, "; ")}
 }
 
+const (
+	// mostRevisions bounds ControllerRevisions, each of which has the whole template.
+	mostRevisions = 100
+	// mostMetrics bounds what an autoscaler reads every 15 seconds.
+	mostMetrics = 20
+)
+
+// excesses are the numbers of a cluster's objects that nothing else bounds.
+func excesses(o *v1.SparkCluster) []*spark.ConfError {
+	var problems []*spark.ConfError
+	workers := ptr.Deref(o.Spec.WorkerSpec, v1.WorkerSpec{})
+	for _, r := range []struct {
+		name   spark.Field
+		wanted v1.RoleObjects
+	}{{RoleMaster, ptr.Deref(o.Spec.MasterSpec, v1.MasterSpec{}).RoleObjects}, {RoleWorker, workers.RoleObjects}} {
+		if n := ptr.Deref(ptr.Deref(r.wanted.StatefulSetSpec, appsv1.StatefulSetSpec{}).RevisionHistoryLimit, 0); n > mostRevisions {
+			e := &spark.ConfError{Field: r.name + "Spec.statefulSetSpec.revisionHistoryLimit", Value: strconv.Itoa(int(n))}
+			e.Problem = fmt.Sprintf("is more than this operator keeps; use at most %d", mostRevisions)
+			problems = append(problems, e)
+		}
+	}
+	if s := workers.HorizontalPodAutoscalerSpec; s != nil && len(s.Metrics) > mostMetrics {
+		e := &spark.ConfError{Field: "workerSpec.horizontalPodAutoscalerSpec.metrics", Value: strconv.Itoa(len(s.Metrics))}
+		e.Problem = fmt.Sprintf("are more than an autoscaler reads here; use at most %d", mostMetrics)
+		problems = append(problems, e)
+	}
+	return problems
+}
+
 // clusterProblems are what is wrong with a spec.
 func clusterProblems(o *v1.SparkCluster) []*spark.ConfError {
 	if o.MalformedSpec != "" {
@@ -144,7 +180,7 @@ func clusterProblems(o *v1.SparkCluster) []*spark.ConfError {
 			"does not make the name of a Service, %s; use lower case letters, digits and -, begin with a letter, and at most %d characters",
 			service, validation.DNS1035LabelMaxLength-len(service)+len(o.Name))})
 	}
-	return problems
+	return append(problems, excesses(o)...)
 }
 
 // ClusterNames is what names the fields of a cluster in objections.
@@ -159,7 +195,8 @@ func fieldsOfRoles() spark.Fields {
 	fields := spark.Fields{"": "spec", "metadata": "metadata", scheduler.FieldScheduler: confField(spark.ConfSchedulerName), scheduler.FieldQueue: queueField, scheduler.FieldParameters: parametersField,
 		spark.RoleDriver + ".schedulerName": confField(spark.ConfSchedulerName), spark.RoleExecutor + ".schedulerName": confField(spark.ConfSchedulerName),
 		spark.RoleDriver + ".coreLimit": "spec.masterSpec.statefulSetSpec.template.spec.containers", spark.RoleExecutor + ".coreLimit": "spec.workerSpec.statefulSetSpec.template.spec.containers",
-		RoleWorker + ".most": "spec.clusterTolerations.instanceConfig.maxWorkers"}
+		RoleWorker + ".most":          "spec.clusterTolerations.instanceConfig.maxWorkers",
+		RoleWorker + ".networkPolicy": "spec.workerSpec.networkPolicy.metricsIngress"}
 	for name, spec := range map[spark.Field]string{RoleMaster: "spec.masterSpec.", RoleWorker: "spec.workerSpec."} {
 		template := spec + "statefulSetSpec.template"
 		for part, path := range map[spark.Field]string{
@@ -181,7 +218,7 @@ func fieldsOfRoles() spark.Fields {
 func clusterBuilt(o *v1.SparkCluster, defaults map[string]string) spark.Standalone {
 	o = withDefaults(o, defaults)
 	c := clusterOf(o)
-	built := spark.Standalone{Namespace: o.Namespace, Conf: o.Spec.SparkConf, Defaults: defaults, Fields: clusterFields}
+	built := spark.Standalone{Namespace: o.Namespace, Conf: o.Spec.SparkConf, Defaults: defaults, Fields: clusterFields, Others: []spark.Object{c.networkPolicy()}}
 	for _, r := range []role{c.master, c.worker} {
 		set := c.statefulSet(r)
 		pod := &corev1.Pod{ObjectMeta: set.Spec.Template.ObjectMeta, Spec: set.Spec.Template.Spec}

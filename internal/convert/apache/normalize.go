@@ -168,10 +168,7 @@ func (c conf) setDefault(key, value string, origin spark.Field) {
 	if _, ok := c.values[key]; ok {
 		return
 	}
-	c.values[key] = value
-	if origin != "" {
-		c.origins[key] = spark.Origin{Field: origin}
-	}
+	c.values[key], c.origins[key] = value, spark.Origin{Field: origin}
 }
 
 // imageVersions replaces the placeholder of the Spark version in the images.
@@ -190,14 +187,14 @@ const master = "https://$KUBERNETES_SERVICE_HOST:$KUBERNETES_SERVICE_PORT"
 // masterPrefix begins the master; it is "k8s://" without a value.
 const masterPrefix = "spark.master.url.prefix"
 
-// injected sets what Apache's operator sets for all applications that do not say otherwise.
+// injected sets what Apache's operator sets for all applications that do not say otherwise. It has an origin, since it is not its user's.
 func injected(c conf, s *v1.SparkApplicationSpec) {
 	prefix, ok := c.values[masterPrefix]
 	if !ok {
 		prefix = "k8s://"
 	}
 	if !strings.HasPrefix(c.values[spark.ConfMaster], "spark://") { // Spark makes no secret for a standalone cluster, and does not start without one
-		c.setDefault("spark.authenticate", "true", "")
+		c.setDefault("spark.authenticate", "true", spark.FieldSparkConf)
 	}
 	for key, value := range map[string]string{
 		spark.ConfMaster:                                prefix + master,
@@ -205,11 +202,11 @@ func injected(c conf, s *v1.SparkApplicationSpec) {
 		"spark.kubernetes.driver.annotateExitException": "true",
 		"spark.kubernetes.executor.useDriverPodIP":      "true",
 	} {
-		c.setDefault(key, value, "")
+		c.setDefault(key, value, spark.FieldSparkConf)
 	}
 	// Without another attempt nothing needs the executors' names: they are kept for their logs, until the driver pod goes.
 	if !strings.EqualFold(c.values[spark.ConfDynamicAllocation], "true") && restartPolicy(s) == v1.RestartNever {
-		c.setDefault("spark.kubernetes.executor.deleteOnTermination", "false", "")
+		c.setDefault("spark.kubernetes.executor.deleteOnTermination", "false", spark.FieldSparkConf)
 	}
 }
 
