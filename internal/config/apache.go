@@ -23,7 +23,17 @@ type Apache struct {
 	LabelSelector string `json:"labelSelector,omitempty"`
 	// SentinelPeriod is the time between two edits of a sentinel, after which the first must have been seen; 60s by default.
 	SentinelPeriod metav1.Duration `json:"sentinelPeriod,omitzero"`
+	// WorkerPodDisruptionBudget is that of a SparkCluster with minWorkers of 1 or more, as Apache's operator makes it.
+	WorkerPodDisruptionBudget WorkerPodDisruptionBudget `json:"workerPodDisruptionBudget,omitzero"`
 }
+
+// WorkerPodDisruptionBudget keeps one worker of a cluster when nodes are drained, which waits for it where there is only one.
+type WorkerPodDisruptionBudget struct {
+	// Enabled is true by default.
+	Enabled *bool `json:"enabled,omitempty"`
+}
+
+func (b WorkerPodDisruptionBudget) enabled() bool { return b.Enabled == nil || *b.Enabled }
 
 // minSentinelPeriod bounds what sentinels cost the API server.
 const minSentinelPeriod = 10 * time.Second

@@ -57,8 +57,8 @@ func TestParse(t *testing.T) {
 			c.BatchScheduler.ApplicationIDs = OwnApplicationIDs
 			c.Submitter = Submitter{From: lifecycle.SubmitterFromPolicy, Since: metav1.NewTime(time.Date(2026, 11, 29, 8, 0, 0, 0, time.UTC).Local())}
 		}},
-		"Apache": {reason: "a section", text: head + "apache: {enabled: true, keepStateHistory: true, labelSelector: 'team in (a, b)', sentinelPeriod: 90s}", want: func(c *OperatorConfiguration) {
-			c.Apache = Apache{Enabled: true, KeepStateHistory: true, LabelSelector: "team in (a, b)", SentinelPeriod: seconds(90)}
+		"Apache": {reason: "a section", text: head + "apache: {enabled: true, keepStateHistory: true, labelSelector: 'team in (a, b)', sentinelPeriod: 90s, workerPodDisruptionBudget: {enabled: false}}", want: func(c *OperatorConfiguration) {
+			c.Apache = Apache{Enabled: true, KeepStateHistory: true, LabelSelector: "team in (a, b)", SentinelPeriod: seconds(90), WorkerPodDisruptionBudget: WorkerPodDisruptionBudget{Enabled: new(false)}}
 		}},
 		"JSON":     {reason: "JSON is YAML", text: `{"apiVersion":"config.firesteel.dev/v1alpha1","kind":"OperatorConfiguration","workers":2}`, want: func(c *OperatorConfiguration) { c.Workers = 2 }},
 		"Comments": {reason: "people explain themselves", text: "# ours\n" + head + "workers: 32 # the default", want: func(*OperatorConfiguration) {}},

@@ -72,6 +72,7 @@ func (c OperatorConfiguration) Exposure() exposure.Config {
 		Route:            exposure.Route{URLFormat: r.URLFormat, Annotations: r.Annotations},
 		ServicesOnly:     !i.Enabled && i.URLFormat == "",
 		DisruptionBudget: c.DriverPodDisruptionBudget.Enabled,
+		NoWorkerBudget:   !c.Apache.WorkerPodDisruptionBudget.enabled(),
 		HistoryURLFormat: c.HistoryServer.URLFormat,
 	}
 	for _, p := range r.ParentRefs {

@@ -34,6 +34,7 @@ func TestExposure(t *testing.T) {
 		}},
 		"Both":    {reason: "at the same path", text: `ui: {ingress: {urlFormat: "https://a.example.org/ui/{{$appId}}/"}, route: {urlFormat: "b.example.org/ui/{{$appId}}", parentRefs: [{name: p}]}}`, want: exposure.Config{Service: true, Ingress: exposure.Ingress{Enabled: true, URLFormat: "https://a.example.org/ui/{{$appId}}/"}, Route: exposure.Route{URLFormat: "b.example.org/ui/{{$appId}}", ParentRefs: []exposure.ParentRef{{Name: "p"}}}}},
 		"Budget":  {reason: "applications may ask", text: "driverPodDisruptionBudget: {enabled: true}", want: exposure.Config{Service: true, Ingress: exposure.Ingress{Enabled: true}, DisruptionBudget: true}},
+		"Workers": {reason: "clusters have none", text: "apache: {workerPodDisruptionBudget: {enabled: false}}", want: exposure.Config{Service: true, Ingress: exposure.Ingress{Enabled: true}, NoWorkerBudget: true}},
 		"History": {reason: "a link", text: `historyServer: {urlFormat: "http://h:18080/history/{{$appId}}?x=y"}`, want: exposure.Config{Service: true, Ingress: exposure.Ingress{Enabled: true}, HistoryURLFormat: "http://h:18080/history/{{$appId}}?x=y"}},
 	}
 	for name, tc := range cases {

@@ -79,10 +79,10 @@ func kinds(c config.OperatorConfiguration, p operator.Periods, more []applicatio
 		application.NewKind("sparkconnect", kubeflow.SparkConnects{Pause: p.Server}, &v1alpha1.SparkConnectList{}, v1alpha1.AddToScheme),
 	}
 	if c.Apache.Enabled {
-		keep := c.Apache.KeepStateHistory
+		keep, noBudget := c.Apache.KeepStateHistory, c.Exposure().NoWorkerBudget
 		all = append(all,
 			application.NewKind("apache", apache.SparkApplications{KeepHistory: keep}, &apachev1.SparkApplicationList{}, apachev1.AddToScheme),
-			cluster.NewKind(apache.Clusters{KeepHistory: keep}, &apachev1.SparkClusterList{}, apachev1.AddToScheme))
+			cluster.NewKind(apache.Clusters{KeepHistory: keep, NoDisruptionBudget: noBudget}, &apachev1.SparkClusterList{}, apachev1.AddToScheme))
 	}
 	return append(all, more...)
 }

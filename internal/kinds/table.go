@@ -123,7 +123,7 @@ var ApacheSparkCluster = &Row{
 			first := admission.ClusterOf(apache.ClusterFamily, cluster, standalone.Loaded{Built: c.Built}, operator.Submitters, time.Time{})
 			f.DryRunResult = admission.DryRunCluster(first, operator)
 		}
-		_, f.Makes = apache.Clusters{}.Desired(cluster, c, scheduler.Descriptor{}, f.Decoration())
+		_, f.Makes = clustersOf(operator).Desired(cluster, c, scheduler.Descriptor{}, f.Decoration())
 		return f
 	},
 	States: []string{
@@ -180,11 +180,16 @@ func readSchedule(o Object, operator resolve.Operator, now time.Time) ScheduleRe
 	}
 }
 
+// clustersOf translates clusters as the operator does.
+func clustersOf(operator resolve.Operator) apache.Clusters {
+	return apache.Clusters{NoDisruptionBudget: operator.Exposure.NoWorkerBudget}
+}
+
 // readCluster resolves a cluster.
 func readCluster(o Object, operator resolve.Operator, now time.Time) ClusterReading {
 	cluster := o.(*v1.SparkCluster)
 	c := apache.Clusters{}.Load(cluster, operator.Policies.For(o.GetNamespace()).Apply, admission.CheckCluster(operator, o.GetNamespace()))
-	desired, _ := apache.Clusters{}.Desired(cluster, c, scheduler.Descriptor{}, scheduler.Decoration{})
+	desired, _ := clustersOf(operator).Desired(cluster, c, scheduler.Descriptor{}, scheduler.Decoration{})
 	r := ClusterReading{
 		Record: c.Record, Desired: desired, Conditions: cluster.Status.Conditions, Since: apache.ClusterSince(cluster), Pods: apache.ClusterPods(cluster),
 		Word: apache.ClusterState, Master: c.Master, Workers: c.Workers,

@@ -35,12 +35,12 @@ func TestDefinitionsOfOneFamily(t *testing.T) {
 // families are with and without the second API family.
 var families = map[string]combination{
 	"Apache": {reason: "the other family has its definition, its place in webhook and policies, and rights", values: `
-apache: {enable: true, keepStateHistory: true, labelSelector: "team in (a, b)", sentinelPeriod: 90s}
+apache: {enable: true, keepStateHistory: true, labelSelector: "team in (a, b)", sentinelPeriod: 90s, workerPodDisruptionBudget: {enable: false}}
 userRoles: {create: true}
 executorAdmissionPolicy: {enable: true}
 controller: {driverIngress: {enable: false}}`, check: func(t *testing.T, all objects) {
 		t.Helper()
-		if diff := cmp.Diff(config.Apache{Enabled: true, KeepStateHistory: true, LabelSelector: "team in (a, b)", SentinelPeriod: metav1.Duration{Duration: 90 * time.Second}}, configOf(t, all, configMap).Apache); diff != "" {
+		if diff := cmp.Diff(config.Apache{Enabled: true, KeepStateHistory: true, LabelSelector: "team in (a, b)", SentinelPeriod: metav1.Duration{Duration: 90 * time.Second}, WorkerPodDisruptionBudget: config.WorkerPodDisruptionBudget{Enabled: new(false)}}, configOf(t, all, configMap).Apache); diff != "" {
 			t.Errorf("configuration (-want +got):\n%s", diff)
 		}
 		has(t, all, "CustomResourceDefinition sparkapplications.spark.apache.org", "CustomResourceDefinition sparkclusters.spark.apache.org", "ClusterRole spark-operator-apache-sparkapplication-editor-role")

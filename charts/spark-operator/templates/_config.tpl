@@ -19,6 +19,10 @@ apache:
   {{- if ne .Values.apache.sentinelPeriod "60s" }}
   sentinelPeriod: {{ .Values.apache.sentinelPeriod }}
   {{- end }}
+  {{- if not .Values.apache.workerPodDisruptionBudget.enable }}
+  workerPodDisruptionBudget:
+    enabled: false
+  {{- end }}
 {{- end }}
 {{- if ne .Values.controller.scheduledSparkApplicationTimestampPrecision "nanos" }}
 scheduledSparkApplication:
