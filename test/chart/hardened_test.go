@@ -168,6 +168,7 @@ networkPolicy: {apiServer: {to: [{ipBlock: {cidr: 10.0.0.1/32}}], ports: [6443]}
 		want := policy.Policy{Name: "hardened", Namespaces: []string{"a", "b"}, Defaults: policy.Defaults{ServiceAccount: "spark-operator-spark"}, Limits: policy.Limits{
 			PodSecurity: "restricted", Images: []string{"registry.example/spark*"}, ServiceAccounts: []string{"spark-operator-spark"},
 			SchedulerNames: []string{"default-scheduler"}, ServiceTypes: []string{"ClusterIP"}, ForbiddenAnnotations: got.Limits.ForbiddenAnnotations,
+			ForbiddenLabels: []string{"grafana_*"}, PlainServices: true, ForbidNetworkPeers: true, ForbiddenConf: got.Limits.ForbiddenConf,
 			PriorityClasses: []string{"(none)"}, RuntimeClasses: []string{"(none)"}, Tolerations: []string{"(none)"},
 			NodeLabels:   []string{"kubernetes.io/arch", "kubernetes.io/os", "topology.kubernetes.io/zone"},
 			VolumeClaims: new(int32(20)), RetriesPerHour: new(int32(12)), ForbidLogTails: true,

@@ -105,6 +105,11 @@ limits each binds. A list without patterns would allow everything, so that "(non
   "serviceTypes" (list "ClusterIP")
   "forbiddenAnnotations" (list "*ingress*" "*-snippet*" "external-dns*" "service.*kubernetes.io/*" "cloud.google.com/*" "networking.gke.io/*"
     "iam.amazonaws.com/*" "*.cncf.io/*" "cni.projectcalico.org/*" "k8s.ovn.org/*")
+  "forbiddenLabels" (list "grafana_*") "plainServices" true "forbidNetworkPeers" true
+  "forbiddenConf" (list "spark.hadoop.fs.*.impl" "spark.hadoop.fs.*endpoint*" "spark.hadoop.fs.*accesspoint*" "spark.hadoop.fs.*proxy*"
+    "spark.hadoop.fs.gs.*url*" "spark.hadoop.fs.gs.storage.service.path" "spark.hadoop.fs.default*" "spark.hadoop.fs.viewfs.*"
+    "spark.hadoop.dfs.nameservices*" "spark.hadoop.dfs.namenode.*" "spark.hadoop.dfs.ha.*" "spark.hadoop.dfs.client.failover.*"
+    "spark.hadoop.hadoop.socks.*" "spark.hadoop.hadoop.rpc.socket.factory.*" "spark.repl.class.*")
   "volumeClaims" 20 "retriesPerHour" 12 "forbidLogTails" true -}}
 {{- range $limit, $allowed := .Values.hardenedAllows }}{{ $_ := set $limits $limit ($allowed | default (list "(none)")) }}{{ end -}}
 {{- dict "name" "hardened" "namespaces" (include "spark-operator.jobNamespaces" . | fromJsonArray) "limits" $limits
