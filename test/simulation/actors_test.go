@@ -24,6 +24,8 @@ type climate struct {
 	weights                             []int
 	total                               int
 	trouble, lostAnswer, refusal, crash float64
+	// unheard is how likely an event wakes no operator.
+	unheard float64
 }
 
 // hostile are all actors, with their usual weights. Those that are not always there can be left out.
@@ -67,6 +69,9 @@ func (h *history) drawClimate() climate {
 	}
 	if h.rng.IntN(8) == 0 {
 		c.refusal = 0.1
+	}
+	if h.rng.IntN(4) == 0 {
+		c.unheard = 0.2
 	}
 	return c
 }
@@ -118,6 +123,9 @@ func (h *history) kill(n int) {
 	h.stats.Crashes++
 	if slices.ContainsFunc(o.controllers(), func(c *operator) bool { return c.busy }) {
 		h.stats.MidReconcile++
+	}
+	if slices.ContainsFunc(o.controllers(), func(c *operator) bool { return c.busy && c.wrote > 0 && writes(c.asks) }) {
+		h.stats.Between++
 	}
 	o.kill()
 	h.operators = slices.Delete(h.operators, n, n+1)
@@ -331,6 +339,7 @@ func (h *history) clearUp() {
 	if app := h.store.app(); app != nil && slices.Contains(app.Finalizers, foreignFinalizer) {
 		h.dropFinalizer(app, foreignFinalizer)
 	}
+	h.drawFarewells()
 	h.decideEnd()
 	if h.other != nil {
 		h.other.decideEnd()

@@ -24,7 +24,7 @@ var (
 	begin    = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 	scheme   = controller.Scheme()
 	registry = func() *scheduler.Registry {
-		r, err := scheduler.NewRegistry(kube.Name, kube.Plugin{})
+		r, err := scheduler.NewRegistry(kube.Name, kube.Plugin{}, line{})
 		if err != nil {
 			panic(err)
 		}
@@ -35,6 +35,7 @@ var (
 // Stats count what the histories have exercised.
 type Stats struct {
 	Histories, Exposed, TwoLeaders, Steps, Reconciles, Calls, Crashes, MidReconcile, Faults, Events, Drivers, Restarts int
+	classes
 	// SecondDrivers and Conflicts are of the second family.
 	SecondDrivers, Conflicts int
 	// States are those that the second family has told.
@@ -56,6 +57,7 @@ func (s *Stats) add(o Stats) {
 	s.Events += o.Events
 	s.Drivers += o.Drivers
 	s.Restarts += o.Restarts
+	s.classes.add(o.classes)
 	s.SecondDrivers += o.SecondDrivers
 	s.Conflicts += o.Conflicts
 	if s.States == nil {
@@ -82,7 +84,9 @@ type history struct {
 	executors int
 	climate   climate
 	// fair is set when nobody is hostile any more.
-	fair      bool
+	fair bool
+	// farewells are when the user deletes something in fair weather.
+	farewells map[string]*farewell
 	quotaFull bool
 	noRights  bool
 	// lost are the UIDs of pods on a node that does not answer.
@@ -252,8 +256,11 @@ func (h *history) settle() {
 		}
 		if h.invariants.settled() {
 			if quiet++; quiet > 1 {
-				h.invariants.end()
-				return
+				if h.invariants.end(); !h.leavesAtEnd(kindApp) {
+					return
+				}
+				quiet = 0
+				continue
 			}
 		}
 		dull++
@@ -264,8 +271,9 @@ func (h *history) settle() {
 			if !h.invariants.settled() {
 				h.fail("nothing will ever happen again: %s", h.invariants.summary())
 			}
-			h.invariants.end()
-			return
+			if h.invariants.end(); !h.leavesAtEnd(kindApp) {
+				return
+			}
 		}
 	}
 	h.fail("the application does not come to rest: %s", h.invariants.summary())
@@ -273,6 +281,7 @@ func (h *history) settle() {
 
 // fairStep lets one of those act who can.
 func (h *history) fairStep() bool {
+	h.takeLeave()
 	actors := fairActors
 	if h.other != nil {
 		actors = append(actors[:len(actors):len(actors)], freeTheName)
@@ -294,8 +303,8 @@ func (h *history) tick() bool {
 	var next time.Time
 	for _, process := range h.operators {
 		for _, o := range process.controllers() {
-			if !o.timer.IsZero() && o.timer.After(h.now) && (next.IsZero() || o.timer.Before(next)) {
-				next = o.timer
+			if t := o.next(h.now); !t.IsZero() && (next.IsZero() || t.Before(next)) {
+				next = t
 			}
 		}
 	}

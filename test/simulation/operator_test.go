@@ -69,11 +69,14 @@ type operator struct {
 	ready    bool
 	timer    time.Time
 	failures int
-	busy     bool
-	again    bool
+	// resync is when it reads everything again, because there is something that it has not heard of; zero for never.
+	resync time.Time
+	busy   bool
+	again  bool
 
-	// called is the last call, for scripts.
-	called string
+	// called is the last call, for scripts; asks is the verb of the next one, and wrote how many writes of the present reconcile were done.
+	called, asks string
+	wrote        int
 	// decides is the application as the present reconcile read it.
 	decides *v1beta2.SparkApplication
 	// looked is the version of the store when it last asked for the application live; 0 for never.
@@ -155,14 +158,19 @@ func (o *operator) lifecycle(yield func(struct{}) bool) {
 
 // due says whether the operator has something to do.
 func (o *operator) due() bool {
-	return o.busy || o.ready || !o.timer.IsZero() && !o.timer.After(o.h.now)
+	over := func(t time.Time) bool { return !t.IsZero() && !t.After(o.h.now) }
+	return o.busy || o.ready || over(o.timer) || over(o.resync)
 }
 
 func (o *operator) reconcile() {
 	o.busy, o.ready, o.again, o.timer, o.decides, o.looked = true, false, false, time.Time{}, nil, 0
 	o.decidesSecond, o.decidesServer, o.told = nil, nil, told{}
 	o.began, o.stale = o.h.now, o.cache.behind(kindPod) > 0
+	o.resync, o.asks, o.wrote = time.Time{}, "", 0
 	o.h.stats.Reconciles++
+	if o.behind() {
+		o.h.stats.Behind++
+	}
 	result, err := o.engine.Reconcile(context.Background(), reconcile.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: appName}})
 	o.busy = false
 	if o.h.dropTimers {
@@ -207,7 +215,7 @@ func (o *operator) deliver(kind string, n int) bool {
 	for range n {
 		c, before := o.cache.next(kind)
 		for _, of := range o.controllers() {
-			if of.of == c.of && o.h.news(before, c) {
+			if of.of == c.of && o.h.news(before, c) && of.hears() {
 				of.woken()
 			}
 		}
@@ -217,12 +225,7 @@ func (o *operator) deliver(kind string, n int) bool {
 
 // current reports whether the operator knows all that there is to know.
 func (o *operator) current() bool {
-	for _, kind := range watched {
-		if o.cache.behind(kind) > 0 {
-			return false
-		}
-	}
-	return o.watches
+	return o.watches && !o.behind()
 }
 
 // kill ends the process wherever it is.
@@ -241,7 +244,7 @@ func (o *operator) callList(list runtime.Object, do func() error) error {
 }
 
 func (o *operator) attempt(verb string, i id, do func() error) error {
-	if !o.wait(struct{}{}) {
+	if o.asks = verb; !o.wait(struct{}{}) {
 		panic(errCrash)
 	}
 	h := o.h
@@ -251,7 +254,9 @@ func (o *operator) attempt(verb string, i id, do func() error) error {
 	f := h.faultOf(verb, i)
 	err := f.before
 	if err == nil {
-		err = do()
+		if err = do(); err == nil && writes(verb) {
+			o.wrote++
+		}
 	}
 	if err == nil && f.after != nil {
 		err = f.after

@@ -226,12 +226,16 @@ func (s *second) end() {
 		s.h.fail("at the end driver %s of the second lives on: %s", live[0].Name, s.h.invariants.summary())
 	}
 	o := s.h.store.second()
-	if o == nil || stateOf(o) != sparkv1.StateResourceReleased {
+	if o != nil && stateOf(o) != sparkv1.StateResourceReleased {
 		return
+	}
+	state := sparkv1.ApplicationStateSummary("gone")
+	if o != nil {
+		state = stateOf(o)
 	}
 	for _, i := range sortedIDs(s.h.store.objects) {
 		if s.has(s.h.store.objects[i]) {
-			s.h.fail("%s, and there is %s: %s", stateOf(o), i, s.h.invariants.summary())
+			s.h.fail("the second is %s, and there is %s: %s", state, i, s.h.invariants.summary())
 		}
 	}
 }

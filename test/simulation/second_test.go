@@ -249,14 +249,7 @@ func (s *second) takeService() {
 	}
 }
 
-func (s *second) deleteApp() {
-	policy := metav1.DeletePropagationBackground
-	if s.h.rng.IntN(3) == 0 {
-		policy = metav1.DeletePropagationForeground
-	}
-	s.h.tell("user", "deletes the second, %s", policy)
-	s.h.delete(s.h.store.second(), client.PropagationPolicy(policy))
-}
+func (s *second) deleteApp() { s.h.userDeletes(s.h.store.second()) }
 
 func (s *second) decideEnd() {
 	if o := s.h.store.second(); o != nil && o.DeletionTimestamp == nil && o.Spec.Suspend && s.h.rng.IntN(2) == 0 {
@@ -352,9 +345,12 @@ func (s *second) settle() {
 		}
 		o := h.store.second()
 		if o == nil || o.DeletionTimestamp == nil && s.settled(o) {
+			h.stayed(kindSecond)
 			s.stays(o)
-			s.end()
-			return
+			if s.end(); !h.leavesAtEnd(kindSecond) {
+				return
+			}
+			continue
 		}
 		if app := h.store.app(); app != nil && app.DeletionTimestamp == nil && waitsForName(o.Status.Conditions) && s.hasName(app.UID) {
 			h.deleteApp()

@@ -27,12 +27,20 @@ const (
 // settle lets the server come to where it belongs, and then asks of it what is promised: that it stops when it is idle, that it comes
 // when it is wanted, and that it is quiet when nothing happens.
 func (s *servers) settle() {
+	if s.keepsPromises(); s.h.leavesAtEnd(kindServer) && s.until("gone", func() bool { return s.h.store.server() == nil && len(s.pods()) == 0 }) {
+		s.end()
+	}
+}
+
+// keepsPromises asks of the server what settle says.
+func (s *servers) keepsPromises() {
 	if o := s.h.store.server(); o != nil && slices.Contains(o.Finalizers, foreignFinalizer) {
 		s.h.dropFinalizer(o, foreignFinalizer)
 	}
 	if !s.until("where it belongs", s.settled) {
 		return
 	}
+	s.h.stayed(kindServer)
 	if o := s.h.store.server(); o == nil || o.DeletionTimestamp != nil {
 		s.end()
 		return
@@ -140,6 +148,7 @@ func (s *servers) acts() bool {
 
 // rest checks that nothing is written while nothing happens, and judges what is there.
 func (s *servers) rest() {
+	s.h.hearAll()
 	before, since := s.writes, s.h.now.Add(time.Minute) // what was not worth a write or failed in bad weather is made good until then
 	for range still {
 		for s.acts() {
@@ -198,6 +207,11 @@ func (s *servers) settled() bool {
 // end judges what is there in the end.
 func (s *servers) end() {
 	o := s.h.store.server()
+	for _, i := range sortedIDs(s.h.store.objects) {
+		if found := s.h.store.objects[i]; o == nil && s.owned(found) {
+			s.h.fail("%s is left of a server that is gone", i)
+		}
+	}
 	for _, p := range s.pods() {
 		if isDriver(p) && alive(p) && (o == nil || !metav1.IsControlledBy(p, o)) {
 			s.h.fail("server pod %s has no owner", p.Name)

@@ -265,12 +265,7 @@ func (s *servers) user() bool {
 	case n < 15:
 		s.edit("drain timeout", func(c *v1alpha1.SparkConnectSpec) { c.DrainTimeout = duration(seconds(int64(20 + s.h.rng.IntN(60)))) })
 	default:
-		policy := metav1.DeletePropagationBackground
-		if s.h.rng.IntN(3) == 0 {
-			policy = metav1.DeletePropagationForeground
-		}
-		s.h.tell("user", "deletes the server, %s", policy)
-		s.h.delete(o, client.PropagationPolicy(policy))
+		s.h.userDeletes(o)
 	}
 	return true
 }

@@ -76,7 +76,7 @@ func simulate(t *testing.T, name string, fixed, fresh int, change func(*history)
 		h := lived(s, true, change)
 		t.Errorf("seed %d: %s\n%s\nto replay: go test ./test/simulation -run '^%s$' -v -args -seed %d", s, h.broken, h.told, t.Name(), s)
 	}
-	line := fmt.Sprintf("%s, %d violations, %.0f s", describe(total), len(failed), time.Since(start).Seconds())
+	line := fmt.Sprintf("%s, %s, %d violations, %.0f s", describe(total), total.classes, len(failed), time.Since(start).Seconds())
 	if fresh > 0 {
 		line += fmt.Sprintf("; %d are fresh, from seed %d", fresh, testrun.Seed())
 	}

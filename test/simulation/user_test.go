@@ -6,9 +6,7 @@ import (
 	"cmp"
 	"maps"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/testutil"
@@ -141,14 +139,7 @@ func (h *history) label(app *v1beta2.SparkApplication) {
 	h.store.put(&next)
 }
 
-func (h *history) deleteApp() {
-	policy := metav1.DeletePropagationBackground
-	if h.rng.IntN(3) == 0 {
-		policy = metav1.DeletePropagationForeground
-	}
-	h.tell("user", "deletes the application, %s", policy)
-	h.delete(h.store.app(), client.PropagationPolicy(policy))
-}
+func (h *history) deleteApp() { h.userDeletes(h.store.app()) }
 
 // userDeletesDriver is a person who kills a driver by hand.
 func userDeletesDriver(h *history) bool {
