@@ -122,6 +122,19 @@ func (h *history) patchStatus(o client.Object, patch client.Patch) (changed bool
 	return changed, nil
 }
 
+// patchTemplate is PATCH of a ConfigMap, which insists on its version.
+func (h *history) patchTemplate(next *corev1.ConfigMap) error {
+	stored := h.store.objects[idOf(next)]
+	switch {
+	case stored == nil:
+		return apierrors.NewNotFound(resource("ConfigMap"), next.Name)
+	case stored.GetResourceVersion() != next.ResourceVersion:
+		return apierrors.NewConflict(resource("ConfigMap"), next.Name, errors.New("the object has been modified"))
+	}
+	h.store.put(next.DeepCopy())
+	return nil
+}
+
 // patched is the status that a patch asks for, and the resourceVersion that it insists on. One history in some really
 // goes through JSON; for the others the typed object, which the patch was made from, says the same much faster.
 func (h *history) patched(o, stored *v1beta2.SparkApplication, patch client.Patch) (v1beta2.SparkApplicationStatus, string, error) {

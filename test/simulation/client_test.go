@@ -78,8 +78,11 @@ func (c cached) Delete(_ context.Context, obj client.Object, opts ...client.Dele
 	})
 }
 
-// Patch is PATCH of an application, which only the second family's is.
+// Patch is PATCH of an application, which only the second family's is, or of the template that a driver makes its executors from.
 func (c cached) Patch(_ context.Context, obj client.Object, patch client.Patch, _ ...client.PatchOption) error {
+	if next, is := obj.(*corev1.ConfigMap); is {
+		return c.o.call("patch", obj, func() error { return c.o.h.patchTemplate(next) })
+	}
 	return c.o.call("patch", obj, func() error { return c.o.h.other.patch(c.o, obj.(*sparkv1.SparkApplication), patch) })
 }
 
@@ -97,7 +100,7 @@ func (w statusWriter) Patch(_ context.Context, obj client.Object, patch client.P
 	return w.o.call(patches, obj, func() error {
 		switch obj := obj.(type) {
 		case *sparkv1.SparkApplication:
-			return h.other.patchStatus(obj, patch)
+			return h.other.patchStatus(w.o, obj, patch)
 		case *v1alpha1.SparkConnect:
 			return h.server.patchStatus(w.o, obj, patch)
 		}

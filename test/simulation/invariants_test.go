@@ -4,6 +4,7 @@ package simulation
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -48,6 +49,8 @@ type wish struct {
 	specs   map[int64]string
 	edits   int
 	resumes int
+	// placements counts the edits of where executors run. They make another attempt where the driver has no template.
+	placements int
 	// retries is how many attempts may follow the first.
 	retries int32
 	endless bool
@@ -69,7 +72,8 @@ func (l *invariants) applied(app *v1beta2.SparkApplication) {
 // specOf is what of a spec an attempt is made from, as far as the user of these histories changes it.
 func specOf(app *v1beta2.SparkApplication) string {
 	s := &app.Spec
-	return fmt.Sprint(len(s.Arguments), s.SparkVersion, ptr.Deref(s.Driver.PodName, ""))
+	scheduled, queue := asked(s)
+	return fmt.Sprint(len(s.Arguments), s.SparkVersion, ptr.Deref(s.Driver.PodName, ""), scheduled, queue)
 }
 
 func (w *wish) allow(p v1beta2.RestartPolicy) {
@@ -102,6 +106,9 @@ func (l *invariants) edited(before, after *v1beta2.SparkApplication) {
 	w.specs[after.Generation] = specOf(after)
 	if w.specs[before.Generation] != w.specs[after.Generation] {
 		w.edits++
+	}
+	if !maps.Equal(before.Spec.Executor.NodeSelector, after.Spec.Executor.NodeSelector) {
+		w.placements++
 	}
 	w.renamed = w.renamed || ptr.Deref(before.Spec.Driver.PodName, "") != ptr.Deref(after.Spec.Driver.PodName, "")
 	if ptr.Deref(before.Spec.Suspend, false) && !ptr.Deref(after.Spec.Suspend, false) {
@@ -194,6 +201,14 @@ func (l *invariants) created(o *operator, obj client.Object) {
 	if ptr.Deref(app.Spec.Suspend, false) {
 		l.h.fail("driver %s was created for a suspended application", pod.Name)
 	}
+	scheduled, queue := asked(&app.Spec)
+	if scheduled != lineName {
+		queue = ""
+	}
+	l.h.madeFrom(pod, app.Spec.Arguments, scheduled, queue)
+	if app.Spec.ManagedBy != nil {
+		l.h.fail("driver %s was created for an application that another controller runs", pod.Name)
+	}
 	w := l.apps[app.UID]
 	if final(app) && w.specs[app.Generation] == w.specs[app.Status.ObservedGeneration] && app.Status.ExecutionAttempts > 0 {
 		l.h.fail("driver %s was created after the end %s", pod.Name, app.Status.AppState.State)
@@ -247,7 +262,7 @@ func (r *run) unknown(o *operator) bool {
 }
 
 // budget is the highest number of drivers that the user's wishes explain.
-func (w *wish) budget() int { return (1+w.edits)*(1+int(w.retries)) + w.resumes }
+func (w *wish) budget() int { return (1+w.edits+w.placements)*(1+int(w.retries)) + w.resumes }
 
 // deleted judges what an operator has deleted.
 func (l *invariants) deleted(o *operator, target client.Object) {

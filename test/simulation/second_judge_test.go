@@ -32,11 +32,15 @@ func (s *second) created(o *operator, obj client.Object) {
 	s.h.stats.SecondDrivers++
 	w, record := s.apps[app.UID], apache.FromStatus(app)
 	switch {
+	case apache.Sentinel(app):
+		s.h.fail("driver %s was created for a health probe", pod.Name)
 	case app.Spec.Suspend:
 		s.h.fail("driver %s was created for a suspended application", pod.Name)
 	case record.State.Final():
 		s.h.fail("driver %s was created after the end %s", pod.Name, stateOf(app))
 	}
+	scheduled, queue := askedBySecond(&app.Spec)
+	s.h.madeFrom(pod, app.Spec.DriverArgs, scheduled, queue)
 	made := &run{uid: pod.UID, app: app.UID, submission: pod.Labels[spark.LabelAppSelector], labels: pod.Labels}
 	for _, r := range s.drivers {
 		if r.app != app.UID {
@@ -193,6 +197,12 @@ func (s *second) states(o *sparkv1.SparkApplication) {
 
 // settled reports whether the application is where it may stay: at its end, or held back or suspended.
 func (s *second) settled(o *sparkv1.SparkApplication) bool {
+	if apache.Sentinel(o) {
+		return true
+	}
+	if s.waits(o) {
+		return true
+	}
 	r, t := apache.FromStatus(o), o.Spec.ApplicationTolerations
 	switch state := stateOf(o); {
 	case secondOver(o) && ptr.Deref(t.TTLAfterStopMillis, -1) >= 0:
@@ -222,10 +232,14 @@ func (s *second) stays(o *sparkv1.SparkApplication) {
 }
 
 func (s *second) end() {
-	if live := s.h.pods(func(p *corev1.Pod) bool { return s.owned(p) && isDriver(p) && alive(p) }); len(live) > 0 {
+	o := s.h.store.second()
+	probe := o != nil && apache.Sentinel(o) // it may have got the label while its driver was created, and before a status told of it
+	if live := s.h.pods(func(p *corev1.Pod) bool { return s.owned(p) && isDriver(p) && alive(p) }); len(live) > 0 && !probe {
 		s.h.fail("at the end driver %s of the second lives on: %s", live[0].Name, s.h.invariants.summary())
 	}
-	o := s.h.store.second()
+	if o != nil && s.waits(o) {
+		s.h.stats.Waits++
+	}
 	if o != nil && stateOf(o) != sparkv1.StateResourceReleased {
 		return
 	}

@@ -147,21 +147,18 @@ func (s *second) runOf(p *corev1.Pod) *run {
 // apply creates the application with some policies.
 func (s *second) apply() {
 	rng := s.h.rng
-	policies := []sparkv1.RestartPolicy{sparkv1.RestartNever, sparkv1.RestartAlways, sparkv1.RestartOnFailure, sparkv1.RestartOnInfrastructureFailure}
-	t := &sparkv1.ApplicationTolerations{RestartConfig: &sparkv1.RestartConfig{
-		RestartPolicy: policies[rng.IntN(len(policies))], MaxRestartAttempts: new(rng.Int64N(3)), RestartBackoffMillis: new(rng.Int64N(20_000)),
-	}}
+	t := &sparkv1.ApplicationTolerations{RestartConfig: s.h.drawRestart()}
 	if rng.IntN(2) == 0 {
-		t.InstanceConfig = &sparkv1.InstanceConfig{InitExecutors: rng.Int32N(3), MinExecutors: rng.Int32N(3), MaxExecutors: 2}
+		t.InstanceConfig = s.h.drawInstances()
 	}
 	if rng.IntN(3) == 0 {
-		t.ResourceRetainPolicy, t.ResourceRetainDurationMillis = sparkv1.RetainAlways, new(rng.Int64N(3)*5_000-1)
+		s.h.drawRetainPolicy(t)
 	}
 	if rng.IntN(6) == 0 {
 		t.TTLAfterStopMillis = new(rng.Int64N(60_000))
 	}
 	if rng.IntN(4) == 0 {
-		t.ApplicationTimeoutConfig = &sparkv1.ApplicationTimeoutConfig{ForceTerminationGracePeriodMillis: new(rng.Int64N(60_000))}
+		t.ApplicationTimeoutConfig = s.h.drawTimeouts()
 	}
 	o := s.application()
 	o.Spec.ApplicationTolerations, o.Spec.Suspend = t, rng.IntN(8) == 0
@@ -170,8 +167,12 @@ func (s *second) apply() {
 			ServiceMetadata: metav1.ObjectMeta{Name: "ui"}, ServiceSpec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 4040}}}, IngressMetadata: metav1.ObjectMeta{Name: "ui"},
 		}}
 	}
-	if rng.IntN(4) == 0 {
+	if rng.IntN(3) == 0 {
 		o.Finalizers = []string{sparkv1.Finalizer}
+	}
+	if rng.IntN(16) == 0 {
+		o.Labels = map[string]string{sparkv1.LabelSentinel: "true"}
+		s.h.stats.LeftAlone++
 	}
 	s.applied(o)
 }
@@ -197,12 +198,8 @@ func (s *second) applied(o *sparkv1.SparkApplication) {
 	if err := s.h.create(o); err != nil {
 		panic(err)
 	}
-	restarts := int(*t.RestartConfig.MaxRestartAttempts)
-	if t.RestartConfig.RestartPolicy == sparkv1.RestartNever {
-		restarts = 0
-	}
 	s.apps[o.UID] = &secondWish{
-		restarts: restarts, attached: len(o.Spec.DriverServiceIngressList) > 0, told: map[int64]sparkv1.ApplicationStateSummary{},
+		restarts: restartsOf(t), attached: len(o.Spec.DriverServiceIngressList) > 0, told: map[int64]sparkv1.ApplicationStateSummary{},
 	}
 }
 
@@ -215,6 +212,10 @@ func (s *second) edit(what string, change func(*sparkv1.SparkApplicationSpec)) {
 	if before.Spec.Suspend && !next.Spec.Suspend {
 		s.apps[next.UID].resumes++
 	}
+	if w := s.apps[next.UID]; next.Spec.ApplicationTolerations != nil {
+		w.restarts = max(w.restarts, restartsOf(next.Spec.ApplicationTolerations))
+	}
+	s.h.stats.Edits++
 	s.h.tell("user", "edits the second: %s", what)
 	s.h.store.put(next)
 }
@@ -222,19 +223,34 @@ func (s *second) edit(what string, change func(*sparkv1.SparkApplicationSpec)) {
 // user does what users do with the application, and with the Services of its driver.
 func (s *second) user() {
 	o := s.h.store.second()
-	switch n := s.h.rng.IntN(7); {
+	switch n := s.h.rng.IntN(12); {
 	case o == nil:
 		s.apply()
 	case o.DeletionTimestamp != nil:
 	case n < 3:
 		s.edit("suspend", func(spec *sparkv1.SparkApplicationSpec) { spec.Suspend = !spec.Suspend })
-	case n < 5:
-		s.edit("arguments", func(spec *sparkv1.SparkApplicationSpec) { spec.DriverArgs = append(spec.DriverArgs, "1") })
-	case n < 6:
+	case n < 9:
+		s.editSome()
+	case n < 10:
+		s.toggleProbe()
+	case n < 11:
 		s.takeService()
 	default:
 		s.deleteApp()
 	}
+}
+
+// toggleProbe says that the application is a health probe, or is none any more.
+func (s *second) toggleProbe() {
+	next := s.h.store.second().DeepCopy()
+	if next.Labels[sparkv1.LabelSentinel] == "" {
+		next.Labels = map[string]string{sparkv1.LabelSentinel: "true"}
+		s.h.stats.LeftAlone++
+	} else {
+		next.Labels = nil
+	}
+	s.h.tell("user", "labels the second: %v", next.Labels)
+	s.h.store.put(next)
 }
 
 // takeService deletes a Service of a driver.
@@ -252,8 +268,18 @@ func (s *second) takeService() {
 func (s *second) deleteApp() { s.h.userDeletes(s.h.store.second()) }
 
 func (s *second) decideEnd() {
-	if o := s.h.store.second(); o != nil && o.DeletionTimestamp == nil && o.Spec.Suspend && s.h.rng.IntN(2) == 0 {
+	o := s.h.store.second()
+	if o == nil || o.DeletionTimestamp != nil {
+		return
+	}
+	if apache.Sentinel(o) && s.h.rng.IntN(2) == 0 {
+		s.toggleProbe()
+	}
+	if o.Spec.Suspend && s.h.rng.IntN(2) == 0 {
 		s.edit("suspend", func(spec *sparkv1.SparkApplicationSpec) { spec.Suspend = false })
+	}
+	if reason, _ := waitsFor(askedBySecond(&o.Spec)); reason != "" && s.h.rng.IntN(4) > 0 {
+		s.edit("the scheduler", func(spec *sparkv1.SparkApplicationSpec) { delete(spec.SparkConf, spark.ConfSchedulerName) })
 	}
 }
 
@@ -280,7 +306,7 @@ func (s *second) patch(by *operator, o *sparkv1.SparkApplication, patch client.P
 }
 
 // patchStatus is PATCH of the subresource status, and the judgment of what was written.
-func (s *second) patchStatus(o *sparkv1.SparkApplication, patch client.Patch) error {
+func (s *second) patchStatus(by *operator, o *sparkv1.SparkApplication, patch client.Patch) error {
 	stored := s.h.store.second()
 	if stored == nil {
 		return apierrors.NewNotFound(resource(kindSecond), o.Name)
@@ -296,13 +322,14 @@ func (s *second) patchStatus(o *sparkv1.SparkApplication, patch client.Patch) er
 	s.h.store.put(next)
 	copyInto(o, next)
 	s.reported(stored, next)
+	s.decided(by, stored, next)
 	return nil
 }
 
 // rests judges a reconcile that left no error behind: a timer or an event must bring the application on, unless it is at its end.
 func (s *second) rests(o *operator) {
 	app := s.h.store.second()
-	if !o.timer.IsZero() || o.ready || app == nil || app.DeletionTimestamp != nil || !o.current() || secondOver(app) {
+	if !o.timer.IsZero() || o.ready || app == nil || app.DeletionTimestamp != nil || !o.current() || secondOver(app) || apache.Sentinel(app) {
 		return
 	}
 	s.h.fail("nothing will bring the second on: %s", s.h.invariants.summary())
@@ -324,7 +351,7 @@ func waitsForName(conditions []metav1.Condition) bool {
 // that a history in which it is not told never comes to its end.
 func freeTheName(h *history) bool {
 	app, o := h.store.app(), h.store.second()
-	if app == nil || o == nil || o.DeletionTimestamp != nil || !secondOver(o) || !h.other.hasName(o.UID) || !waitsForName(app.Status.Conditions) {
+	if app == nil || o == nil || o.DeletionTimestamp != nil || !secondOver(o) && !apache.Sentinel(o) || !h.other.hasName(o.UID) || !waitsForName(app.Status.Conditions) {
 		return false
 	}
 	h.other.deleteApp()

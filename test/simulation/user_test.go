@@ -38,6 +38,10 @@ func (h *history) apply() {
 	if h.rng.IntN(16) == 0 {
 		app.Finalizers = []string{foreignFinalizer}
 	}
+	if h.rng.IntN(24) == 0 {
+		app.Spec.ManagedBy = new("kueue.x-k8s.io/multikueue")
+		h.stats.LeftAlone++
+	}
 	h.applied(app)
 }
 
@@ -59,6 +63,7 @@ func (h *history) edit(what string, change func(*v1beta2.SparkApplicationSpec)) 
 	next := before.DeepCopy()
 	change(&next.Spec)
 	next.Generation++
+	h.stats.Edits++
 	h.tell("user", "edits: %s", what)
 	h.store.put(next)
 	h.invariants.edited(before, next)
@@ -77,43 +82,15 @@ func user(h *history) bool {
 	case app.DeletionTimestamp != nil:
 		return false
 	}
-	n := h.rng.IntN(14)
-	if n == 7 && h.stats.TwoLeaders > 0 {
-		n = 4 // between two operators that lead at once only the name keeps their drivers apart
-	}
-	switch n {
-	case 0, 1, 2, 3:
+	switch n := h.rng.IntN(14); {
+	case n < 4:
 		h.toggleSuspend()
-	case 4, 5:
-		h.edit("arguments", func(s *v1beta2.SparkApplicationSpec) { s.Arguments = append(s.Arguments, "x") })
-	case 6:
-		h.edit("time to live", func(s *v1beta2.SparkApplicationSpec) { s.TimeToLiveSeconds = new(int64(h.rng.IntN(60))) })
-	case 7:
-		h.edit("name of the driver pod", func(s *v1beta2.SparkApplicationSpec) {
-			if s.Driver.PodName == nil {
-				s.Driver.PodName = new("another-driver")
-			} else {
-				s.Driver.PodName = nil
-			}
-		})
-	case 8:
-		h.edit("restart policy", func(s *v1beta2.SparkApplicationSpec) { s.RestartPolicy = h.drawPolicy() })
-	case 9:
-		h.edit("Spark version", func(s *v1beta2.SparkApplicationSpec) {
-			if s.SparkVersion == unknownVersion {
-				s.SparkVersion = testutil.SparkVersion
-			} else {
-				s.SparkVersion = unknownVersion
-			}
-		})
-	case 10:
+	case n == 4:
 		h.label(app)
-	case 11:
-		h.edit("deadlines", func(s *v1beta2.SparkApplicationSpec) { s.Deadlines = h.drawDeadlines() })
-	case 12:
-		h.edit("retention", func(s *v1beta2.SparkApplicationSpec) { s.Retention = h.drawRetention() })
-	case 13:
+	case n == 5:
 		h.deleteApp()
+	default:
+		h.editSome()
 	}
 	return true
 }
@@ -160,6 +137,9 @@ func (h *history) decideEnd() {
 	}
 	if ptr.Deref(app.Spec.Suspend, false) && h.rng.IntN(2) == 0 {
 		h.toggleSuspend()
+	}
+	if reason, _ := waitsFor(asked(&app.Spec)); reason != "" && h.rng.IntN(4) > 0 {
+		h.edit("batchScheduler", func(s *v1beta2.SparkApplicationSpec) { s.BatchScheduler = nil })
 	}
 }
 

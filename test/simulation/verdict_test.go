@@ -13,6 +13,8 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
 // statusLimit is how large a status may become, in bytes of JSON.
@@ -48,6 +50,10 @@ func (l *invariants) reported(o *operator, before, after *v1beta2.SparkApplicati
 	}
 	if is.AppState.State == v1beta2.ApplicationStateFailing && was.AppState.State != is.AppState.State {
 		l.failing(after)
+	}
+	ended := was.AppState.State == v1beta2.ApplicationStateFailing || was.AppState.State == v1beta2.ApplicationStateSucceeding
+	if never := o.decides.Spec.RestartPolicy.Type == v1beta2.RestartPolicyNever; never && ended && is.AppState.State == v1beta2.ApplicationStatePendingRerun {
+		l.h.fail("an attempt is followed by another, but the policy is %s", o.decides.Spec.RestartPolicy.Type)
 	}
 	if is.AppState.State == v1beta2.ApplicationStateFailed && is.AppState.ErrorMessage == "" {
 		l.h.fail("FAILED without a reason")
@@ -126,7 +132,7 @@ func (l *invariants) rests(o *operator) {
 	if !o.timer.IsZero() || o.ready || app == nil || app.DeletionTimestamp != nil {
 		return
 	}
-	if !o.current() || l.final(app) {
+	if !o.current() || l.final(app) || app.Spec.ManagedBy != nil {
 		return
 	}
 	l.h.fail("nothing will bring the application on: %s", l.summary())
@@ -152,16 +158,29 @@ func (l *invariants) settled() bool {
 		}
 		return true
 	}
-	if app.DeletionTimestamp != nil || app.Status.ObservedGeneration != app.Generation {
+	if app.DeletionTimestamp != nil || !l.concealed(app) {
 		return false
 	}
-	if !l.concealed(app) {
+	if l.waits(app) {
+		return true
+	}
+	if app.Status.ObservedGeneration != app.Generation {
 		return false
 	}
 	if l.final(app) {
 		return true
 	}
 	return ptr.Deref(app.Spec.Suspend, false) && l.held(app)
+}
+
+// waits reports whether the application waits for its user or another controller, and says so.
+func (l *invariants) waits(app *v1beta2.SparkApplication) bool {
+	if by := app.Spec.ManagedBy; by != nil {
+		return sayWhy(app.Status.Conditions, scheduler.Reason(lifecycle.ReasonManagedByAnother), *by)
+	}
+	reason, names := waitsFor(asked(&app.Spec))
+	bounded := app.Spec.Deadlines != nil && app.Spec.Deadlines.Queued != nil
+	return reason != "" && !bounded && !final(app) && !ptr.Deref(app.Spec.Suspend, false) && sayWhy(app.Status.Conditions, reason, names)
 }
 
 // held reports whether a suspended application shows it and has no pods. One that never ran is SUBMITTED.
@@ -190,12 +209,15 @@ func (l *invariants) end() {
 	if live := l.h.pods(func(p *corev1.Pod) bool { return l.ours(p) && isDriver(p) && alive(p) }); len(live) > 0 {
 		l.h.fail("at the end driver %s lives on: %s", live[0].Name, l.summary())
 	}
+	if l.waits(app) {
+		l.h.stats.Waits++
+	}
 	s, w := &app.Status, l.apps[app.UID]
 	last := l.lastDriver()
 	if s.AppState.State == v1beta2.ApplicationStateCompleted && last.spec != w.specs[app.Generation] {
 		l.h.fail("completed from an old spec: %s", l.summary())
 	}
-	if n := l.runs(app.UID); w.edits == 0 && int(s.ExecutionAttempts) != n {
+	if n := l.runs(app.UID); w.edits+w.placements == 0 && int(s.ExecutionAttempts) != n {
 		l.h.fail("%d drivers, but: %s", n, l.summary())
 	}
 }
