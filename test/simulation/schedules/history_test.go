@@ -31,7 +31,7 @@ type history struct {
 var begins = []string{"2026-03-27T22:10:00Z", "2026-10-23T21:47:13Z", "2026-03-07T03:00:00Z", "2026-10-31T20:00:59Z", "2026-10-02T12:00:00Z", "2026-04-03T00:00:01Z", "2027-12-30T10:00:00Z", "2028-02-27T23:59:59Z"}
 
 func newHistory(seed uint64, broken mutation) *history {
-	w := &world{rand: rand.New(rand.NewPCG(seed, 1)), runs: map[string]*run{}, drivers: map[string]bool{}} //nolint:gosec // a seed must tell the same story
+	w := &world{stats: stats{histories: 1}, rand: rand.New(rand.NewPCG(seed, 1)), runs: map[string]*run{}, drivers: map[string]bool{}} //nolint:gosec // a seed must tell the same story
 	w.judge = &judge{w: w, log: map[string]int{}, untold: map[string]bool{}, backfilled: map[int64]bool{}}
 	w.now, _ = time.Parse(time.RFC3339, pick(w, begins...))
 	h := &history{world: w, patience: pick(w, time.Hour, 26*time.Hour, 40*24*time.Hour), troubles: w.chance(15)}
@@ -50,10 +50,10 @@ func newHistory(seed uint64, broken mutation) *history {
 	if len(h.operators) == 2 {
 		h.operators[0].rival, h.operators[1].precision = h.operators[1], h.operators[0].precision
 	}
-	dies := pick(w, 0, 2, 8)
+	dies, deaf := pick(w, 0, 2, 8), pick(w, 0, 0, 20)
 	for _, o := range h.operators {
 		o.start()
-		o.dies = dies
+		o.dies, o.deaf = dies, deaf
 	}
 	return h
 }
@@ -92,6 +92,7 @@ func (h *history) edit() {
 	if spec.Schedule == "" {
 		spec.Schedule = "0 */6 * * *"
 	}
+	w.stats.edits++
 	h.object.Generation++
 	h.object.ResourceVersion = w.stamp()
 	w.judge.edited()
@@ -104,7 +105,9 @@ func (h *history) step() {
 	w := h.world
 	switch n := w.rand.IntN(100); {
 	case n < 8:
-		h.edit()
+		for range 1 + w.rand.IntN(2) {
+			h.edit()
+		}
 	case n < 11:
 		w.object.Annotations[v1beta2.AnnotationTriggerAt] = pick(w, w.now.Format(time.RFC3339), w.now.Truncate(time.Hour).Format(time.RFC3339), w.now.Add(time.Hour).Format(time.RFC3339), "now")
 		w.object.ResourceVersion, w.judge.owes = w.stamp(), false
@@ -221,7 +224,8 @@ func (h *history) settle() {
 	}
 	w.tell("everything comes to rest")
 	for _, o := range h.operators {
-		o.dies, o.rival = 0, nil
+		o.dies, o.deaf, o.rival = 0, 0, nil
+		o.enqueued = true // as after a resync
 	}
 	for range 6000 {
 		if !h.round() {
@@ -353,7 +357,9 @@ func (h *history) play() (verdict string) {
 		}
 	}
 	if h.settle(); h.judge.verdict == "" {
-		h.examine()
+		if h.examine(); h.chance(30) && h.judge.verdict == "" {
+			h.leave()
+		}
 	}
 	return h.judge.verdict
 }

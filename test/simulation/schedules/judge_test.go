@@ -61,6 +61,9 @@ func (j *judge) created(r *run) {
 	w, spec := j.w, &j.w.object.Spec
 	is := kubeflow.RunOf(r)
 	k := j.key(is.Reason, is.Tick)
+	if w.gone || !w.object.DeletionTimestamp.IsZero() {
+		j.fail("%s starts for a schedule that is deleted", r.Name)
+	}
 	j.begun = j.begun || is.Reason != schedule.ReasonTrigger
 	j.owes = j.owes && is.Reason == schedule.ReasonBackfill
 	if is.Reason == schedule.ReasonSchedule && is.Tick.Before(j.woken) {

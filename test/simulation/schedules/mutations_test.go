@@ -35,7 +35,7 @@ func TestMutationsAreFound(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			began := time.Now()
-			found := search(1, 20_000, c.broken)
+			found := search(1, 20_000, c.broken, &stats{})
 			if found == nil {
 				t.Fatalf("not found: %s", c.reason)
 			}

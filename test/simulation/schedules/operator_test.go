@@ -29,6 +29,9 @@ type operator struct {
 	runs      map[string]*run
 	// dies is the chance in percent that it dies at a call.
 	dies, calls int
+	// deaf is the chance in percent that news do not wake it; wrote says that a write of the present reconcile was done.
+	deaf  int
+	wrote bool
 	// timer is when it reconciles next, unless it is enqueued before.
 	timer    time.Time
 	enqueued bool
@@ -59,8 +62,12 @@ func (o *operator) start() {
 // catchUp brings news to the caches, each with a chance, and enqueues the schedule as its watches would.
 func (o *operator) catchUp(percent int) {
 	w := o.w
-	if (o.object == nil || o.object.ResourceVersion != w.object.ResourceVersion) && w.chance(percent) {
-		o.object, o.enqueued = w.object.DeepCopy(), true
+	switch {
+	case w.gone && o.object == nil:
+	case w.gone:
+		o.object, o.enqueued = nil, true
+	case (o.object == nil || o.object.ResourceVersion != w.object.ResourceVersion) && w.chance(percent):
+		o.object, o.enqueued = w.object.DeepCopy(), o.enqueued || o.hears()
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.runs)) {
 		r, known := w.runs[name], o.runs[name]
@@ -68,23 +75,23 @@ func (o *operator) catchUp(percent int) {
 			continue
 		}
 		if known == nil || known.UID != r.UID || kubeflow.RunOf(known).Phase != kubeflow.RunOf(r).Phase || known.DeletionTimestamp.IsZero() != r.DeletionTimestamp.IsZero() {
-			o.enqueued = true
+			o.enqueued = o.enqueued || o.hears()
 		}
 		o.runs[name] = r.DeepCopy()
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.runs)) {
 		if w.runs[name] == nil && w.chance(percent) {
 			delete(o.runs, name)
-			o.enqueued = true
+			o.enqueued = o.enqueued || o.hears()
 		}
 	}
 }
 
 // due is whether it has a reason to reconcile.
-func (o *operator) due() bool { return o.enqueued || !o.timer.After(o.w.now) }
+func (o *operator) due() bool { return o.enqueued || !o.timer.IsZero() && !o.timer.After(o.w.now) }
 
-// reconcile reconciles once. An operator that dies starts again.
-func (o *operator) reconcile() {
+// reconcile reconciles once, and returns its timer. An operator that dies starts again.
+func (o *operator) reconcile() (timer time.Time) {
 	defer func() {
 		if dead := recover(); dead != nil {
 			if _, is := dead.(killed); !is {
@@ -94,7 +101,9 @@ func (o *operator) reconcile() {
 			o.start()
 		}
 	}()
-	o.enqueued = false
+	if o.enqueued, o.wrote = false, false; o.behind() {
+		o.w.stats.behind++
+	}
 	name := client.ObjectKey{Namespace: namespace, Name: o.w.object.Name}
 	result, err := o.engine.Reconcile(context.Background(), reconcile.Request{NamespacedName: name})
 	switch {
@@ -102,7 +111,10 @@ func (o *operator) reconcile() {
 		o.timer = o.w.now.Add(time.Second) // the work queue's back-off
 	case result.RequeueAfter > 0:
 		o.timer = o.w.now.Add(result.RequeueAfter)
+	case o.object == nil || !o.object.DeletionTimestamp.IsZero():
+		o.timer = time.Time{}
 	default:
 		o.w.judge.fail("a reconcile ends without a timer")
 	}
+	return o.timer
 }

@@ -38,11 +38,14 @@ func TestHistories(t *testing.T) {
 		}
 		return
 	}
+	var total stats
 	for _, run := range []struct{ first, histories uint64 }{{1, 1_500}, {testrun.Seed(), testrun.Pick[uint64](0, 2_000, 20_000)}} {
-		if failed := search(run.first, run.histories, nil); failed != nil {
+		if failed := search(run.first, run.histories, nil, &total); failed != nil {
 			t.Errorf("seed %d: %s\n%s\nto replay: go test ./test/simulation/schedules -run TestHistories -v -args -seed %d", failed.seed, failed.verdict, tail(failed.story, 60), failed.seed)
 		}
 	}
+	t.Log(total)
+	testrun.Publish(t, "schedules", total.String())
 }
 
 type failure struct {
@@ -52,7 +55,7 @@ type failure struct {
 }
 
 // search plays n histories from a first seed until one fails.
-func search(first, n uint64, broken mutation) *failure {
+func search(first, n uint64, broken mutation, total *stats) *failure {
 	var next atomic.Uint64
 	var mu sync.Mutex
 	var found *failure
@@ -69,11 +72,12 @@ func search(first, n uint64, broken mutation) *failure {
 					return
 				}
 				h := newHistory(s, broken)
-				if verdict := h.play(); verdict != "" {
-					mu.Lock()
+				verdict := h.play()
+				mu.Lock()
+				if total.add(h.stats); verdict != "" {
 					found = &failure{s, verdict, h.story}
-					mu.Unlock()
 				}
+				mu.Unlock()
 			}
 		})
 	}

@@ -41,7 +41,10 @@ type world struct {
 	version int
 	uids    int
 	object  *timetable
-	runs    map[string]*run
+	// gone says that the schedule is.
+	gone  bool
+	stats stats
+	runs  map[string]*run
 	// drivers are the runs whose driver pods exist, also if the runs do not.
 	drivers map[string]bool
 	judge   *judge
@@ -73,6 +76,10 @@ var errLost = apierrors.NewServerTimeout(schema.GroupResource{Resource: "sparkap
 func (o *operator) call(write bool, do func() error) error {
 	o.calls++
 	if o.w.chance(o.dies) {
+		o.w.stats.crashes++
+		if write && o.wrote {
+			o.w.stats.between++
+		}
 		panic(killed{})
 	}
 	if o.rival != nil && write && o.w.chance(10) {
@@ -80,8 +87,10 @@ func (o *operator) call(write bool, do func() error) error {
 		o.rival.reconcile()
 	}
 	err := do()
+	o.wrote = o.wrote || write && err == nil
 	switch {
 	case o.w.chance(o.dies):
+		o.w.stats.crashes++
 		panic(killed{})
 	case o.w.chance(o.dies):
 		return errLost
@@ -100,6 +109,9 @@ func (s server) Get(_ context.Context, key client.ObjectKey, out client.Object, 
 	return s.o.call(false, func() error {
 		switch out := out.(type) {
 		case *metav1.PartialObjectMetadata:
+			if w.gone {
+				return notFound(key.Name)
+			}
 			w.object.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
 			return nil
 		case *run:
@@ -196,7 +208,10 @@ type statusWriter struct {
 func (s statusWriter) Patch(_ context.Context, obj client.Object, _ client.Patch, _ ...client.SubResourcePatchOption) error {
 	w, next := s.o.w, obj.(*timetable)
 	return s.o.call(true, func() error {
-		if next.ResourceVersion != w.object.ResourceVersion {
+		switch {
+		case w.gone:
+			return notFound(next.Name)
+		case next.ResourceVersion != w.object.ResourceVersion:
 			return conflict(next.Name)
 		}
 		w.judge.stored(&w.object.Status, &next.Status)
