@@ -21,7 +21,7 @@ func live(seed uint64) *clusterHistory {
 	h := &clusterHistory{Rand: rand.New(rand.NewPCG(seed, 0)), scheduler: "gang", says: scheduler.Admit, clusterStore: clusterStore{objects: map[standalone.Ref]clusterObject{}, pods: map[string]int{}, groups: map[clusterGroup]bool{}, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}}
 	h.cluster = &v1.SparkCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "pi", Generation: 1, ResourceVersion: "v"}}
 	h.cluster.Spec.RuntimeVersions.SparkVersion = "4.1.4"
-	if h.IntN(4) == 0 {
+	if h.IntN(3) == 0 {
 		h.cluster.Finalizers = []string{v1.ClusterFinalizer}
 	}
 	two := h.IntN(3) == 0
@@ -51,40 +51,34 @@ func live(seed uint64) *clusterHistory {
 			h.operate(i)
 		}
 	}
-	h.refused, h.calm, h.says = false, true, scheduler.Admit
+	if h.refused, h.calm = false, true; h.says == scheduler.Reject || h.IntN(3) > 0 {
+		h.says = scheduler.Admit
+	}
+	if h.cluster != nil && Sentinel(h.cluster) && h.IntN(2) == 0 {
+		h.toggleProbe()
+	}
 	if ref := (standalone.Ref{Kind: "Service", Name: "pi-worker-svc"}); !h.objects[ref].ours {
 		delete(h.objects, ref)
 	}
-	const most, rest = 200, 3
-	quiet := 0
-	for range most {
-		h.now = h.now.Add(time.Second)
-		h.kubernetes()
-		sync(0)
-		if h.operate(0); h.broken != nil {
-			return h
-		}
-		if quiet++; h.settled() != nil {
-			quiet = 0
-		}
-		if quiet > rest {
-			return h
-		}
+	h.comesToRest(sync)
+	if h.broken == nil && h.cluster != nil && h.waits(ClusterRecord(h.cluster)) {
+		h.stats.waits++
 	}
-	h.fail("it does not come to rest: %w", h.settled())
 	return h
 }
 
 // Whatever happens to a cluster and its operators, it ends as its user has it, and what others own is left alone.
 func TestClusterHistories(t *testing.T) {
 	histories := testrun.Pick(uint64(300), 1000, 20000)
-	begin, ends := testrun.Seed(), map[standalone.State]uint64{}
+	begin, ends, total := testrun.Seed(), map[standalone.State]uint64{}, clusterStats{}
 	for i := range histories {
 		seed := i
 		if i >= histories/3 {
 			seed = begin + i
 		}
-		if h := live(seed); h.broken != nil {
+		h := live(seed)
+		total.add(h.stats)
+		if h.broken != nil {
 			t.Fatalf("seed %d: %v\n%s", seed, h.broken, fmt.Sprint(h.log))
 		} else if h.cluster != nil {
 			ends[ClusterRecord(h.cluster).State]++
@@ -95,5 +89,7 @@ func TestClusterHistories(t *testing.T) {
 			t.Errorf("none of %d histories ends in %q: %v", histories, state, ends)
 		}
 	}
-	t.Log(ends)
+	line := fmt.Sprintf("clusters: %d histories, %s", histories, total)
+	t.Log(line, ends)
+	testrun.Publish(t, "clusters", line)
 }

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
@@ -70,6 +69,7 @@ type clusterHistory struct {
 	preset string
 	// calm says that there are no users and no crashes any more.
 	calm   bool
+	stats  clusterStats
 	broken error
 	log    []string
 }
@@ -143,6 +143,9 @@ func (h *clusterHistory) operate(i int) {
 		return
 	}
 	decided := cache.cluster
+	if h.behind(cache) {
+		h.stats.behind++
+	}
 	defaults := h.defaults(decided)
 	o := seen(cache, defaults)
 	o.Admission = h.asked(decided)
@@ -152,10 +155,13 @@ func (h *clusterHistory) operate(i int) {
 		return
 	}
 	var results []standalone.Result
-	for _, a := range plan.Actions {
+	for n, a := range plan.Actions {
 		r := h.act(a, decided, plan)
 		results = append(results, r)
 		if h.chance(12) {
+			if h.stats.crashes++; n < len(plan.Actions)-1 {
+				h.stats.between++
+			}
 			h.log = append(h.log, fmt.Sprintf("operator %d crashes after %v", i, a))
 			return
 		}
@@ -284,10 +290,15 @@ func (h *clusterHistory) user() {
 		return
 	}
 	edit := func(change func(*v1.SparkClusterSpec)) {
+		h.stats.edits++
 		h.update(func(o *v1.SparkCluster) { change(&o.Spec); o.Generation++ })
 		h.log = append(h.log, fmt.Sprintf("edit: %+v suspend %t", h.cluster.Spec.ClusterTolerations, h.cluster.Spec.Suspend))
 	}
-	switch h.IntN(11) {
+	switch h.IntN(13) {
+	case 12:
+		h.toggleProbe()
+	case 11:
+		edit(func(s *v1.SparkClusterSpec) { s.SparkConf = map[string]string{"spark.a": fmt.Sprint(h.IntN(3))} })
 	case 10:
 		h.preset = fmt.Sprint(h.IntN(3))
 	case 8:
@@ -319,7 +330,7 @@ func (h *clusterHistory) user() {
 		}
 	case 7:
 		if h.IntN(6) == 0 {
-			h.update(func(o *v1.SparkCluster) { o.DeletionTimestamp = &metav1.Time{Time: h.now} })
+			h.leave()
 		}
 	}
 }
@@ -344,13 +355,15 @@ func (h *clusterHistory) settled() error {
 		}
 	}
 	for group := range h.groups {
-		if own := record.Scheduling; record.State != standalone.Running || group != (clusterGroup{own.Scheduler, own.Start}) {
+		if own := record.Scheduling; record.State != standalone.Running && !h.waits(record) || group != (clusterGroup{own.Scheduler, own.Start}) {
 			return fmt.Errorf("the group %v is left of a cluster that is %q and %+v", group, record.State, own)
 		}
 	}
 	switch {
 	case !h.cluster.DeletionTimestamp.IsZero():
 		return errors.New("it is not gone")
+	case Sentinel(h.cluster) || h.waits(record):
+		return nil
 	case record.State == standalone.Released:
 		for ref, object := range h.objects {
 			if object.ours {
