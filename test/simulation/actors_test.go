@@ -340,6 +340,7 @@ func (h *history) clearUp() {
 		h.dropFinalizer(app, foreignFinalizer)
 	}
 	h.drawFarewells()
+	h.thoughts = h.drawThoughts()
 	h.decideEnd()
 	if h.other != nil {
 		h.other.decideEnd()

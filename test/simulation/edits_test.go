@@ -148,6 +148,58 @@ func (h *history) editSome() {
 	}
 }
 
+// impatient is a user who edits what is waited for: the policy of an attempt that is to follow, or the queue. In fair weather there are few such
+// edits: when there are no more, everything must end.
+func (h *history) impatient() {
+	if h.thoughts == 0 || h.rng.IntN(2) > 0 {
+		return
+	}
+	h.thoughts--
+	if o := h.store.second(); o != nil && o.DeletionTimestamp == nil && h.rng.IntN(2) == 0 {
+		h.other.editWait(o)
+		return
+	}
+	app := h.store.app()
+	if app == nil || app.DeletionTimestamp != nil {
+		return
+	}
+	reason, _ := waitsFor(asked(&app.Spec))
+	switch state := app.Status.AppState.State; {
+	case state == v1beta2.ApplicationStateFailing || state == v1beta2.ApplicationStateSubmissionFailed:
+		h.editField("restartPolicy")
+	case reason != "":
+		h.editField(h.one("batchScheduler", "batchSchedulerOptions"))
+	}
+}
+
+// drawThoughts draws how many edits there may be of what is waited for.
+func (h *history) drawThoughts() int {
+	if h.server != nil {
+		return 0
+	}
+	return max(0, h.rng.IntN(6)-2)
+}
+
+func (h *history) editField(name string) {
+	e := appEdits[slices.IndexFunc(appEdits, func(e edit[v1beta2.SparkApplicationSpec]) bool { return e.field == name })]
+	h.edit(e.field, func(s *v1beta2.SparkApplicationSpec) { e.change(h, s) })
+}
+
+// editWait is that of the second family.
+func (s *second) editWait(o *sparkv1.SparkApplication) {
+	reason, _ := waitsFor(askedBySecond(&o.Spec))
+	switch {
+	case stateOf(o) == sparkv1.StateScheduledToRestart:
+		s.edit("restart policy", func(spec *sparkv1.SparkApplicationSpec) {
+			if spec.ApplicationTolerations.RestartConfig = s.h.drawRestart(); s.h.rng.IntN(3) == 0 {
+				spec.ApplicationTolerations.RestartConfig.RestartPolicy = sparkv1.RestartNever
+			}
+		})
+	case reason != "":
+		s.edit("queue", func(spec *sparkv1.SparkApplicationSpec) { secondEdits[1].change(s.h, spec) })
+	}
+}
+
 // editSome is that of the second family.
 func (s *second) editSome() {
 	for range 1 + s.h.rng.IntN(3) {

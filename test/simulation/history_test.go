@@ -85,6 +85,8 @@ type history struct {
 	climate   climate
 	// fair is set when nobody is hostile any more.
 	fair bool
+	// thoughts is how many edits there may be while something is waited for.
+	thoughts int
 	// farewells are when the user deletes something in fair weather.
 	farewells map[string]*farewell
 	quotaFull bool
@@ -173,6 +175,7 @@ func (h *history) seen(verb string, i id, err error) string {
 // run lives the history: first hostile, then fair weather until nothing changes any more.
 func (h *history) run() {
 	h.climate = h.drawClimate()
+	h.thoughts = h.drawThoughts()
 	h.faithful = h.rng.IntN(32) == 0
 	if h.server != nil {
 		h.server.apply()
@@ -314,6 +317,7 @@ func (h *history) tick() bool {
 	if next.IsZero() {
 		return false
 	}
+	h.impatient()
 	h.tell("time", "%s pass", next.Sub(h.now).Round(time.Millisecond))
 	h.now = next
 	return true

@@ -199,6 +199,7 @@ func (s *servers) edit(what string, change func(*v1alpha1.SparkConnectSpec)) {
 	next := before.DeepCopy()
 	change(&next.Spec)
 	next.Generation++
+	s.h.stats.Edits++
 	s.h.tell("user", "edits the server: %s", what)
 	s.h.store.put(next)
 	w := s.wishes[next.UID]
