@@ -62,6 +62,12 @@ var appEdits = []edit[v1beta2.SparkApplicationSpec]{
 	}},
 }
 
+// drawQueue draws the queue that pods name.
+func (h *history) drawQueue(s *sparkv1.SparkApplicationSpec) {
+	s.SparkConf[confLine] = h.one("a", "b", noQueue)
+	s.SparkConf[strings.Replace(confLine, "driver", "executor", 1)] = s.SparkConf[confLine]
+}
+
 // argument is what edits add.
 const argument = "x"
 
@@ -76,8 +82,7 @@ var secondEdits = []edit[sparkv1.SparkApplicationSpec]{
 			s.SparkConf[spark.ConfSchedulerName] = h.one("", lineName)
 			return
 		}
-		s.SparkConf[confLine] = h.one("a", "b", noQueue)
-		s.SparkConf[strings.Replace(confLine, "driver", "executor", 1)] = s.SparkConf[confLine]
+		h.drawQueue(s)
 	}},
 	{"applicationTolerations", func(h *history, s *sparkv1.SparkApplicationSpec) {
 		t := s.ApplicationTolerations
@@ -223,6 +228,15 @@ func sayWhy(conditions []metav1.Condition, reason scheduler.Reason, names string
 	return slices.ContainsFunc(conditions, func(c metav1.Condition) bool {
 		return c.Status == metav1.ConditionFalse && c.Reason == string(reason) && strings.Contains(c.Message, names)
 	})
+}
+
+// neverConflicts judges that no pod contradicts what was chosen for it: no user asks for that, so that an edit was overlooked.
+func (h *history) neverConflicts(conditions []metav1.Condition) {
+	for _, c := range conditions {
+		if c.Reason == string(scheduler.ReasonPodKeyConflict) || c.Reason == string(scheduler.ReasonPodSchedulerNameConflict) {
+			h.fail("%s: %s", c.Reason, c.Message)
+		}
+	}
 }
 
 // madeFrom judges that a driver is made from the spec that was decided from: its arguments, scheduler and queue.

@@ -32,7 +32,7 @@ func (s *second) created(o *operator, obj client.Object) {
 	s.h.stats.SecondDrivers++
 	w, record := s.apps[app.UID], apache.FromStatus(app)
 	switch {
-	case apache.Sentinel(app):
+	case isProbe(app):
 		s.h.fail("driver %s was created for a health probe", pod.Name)
 	case app.Spec.Suspend:
 		s.h.fail("driver %s was created for a suspended application", pod.Name)
@@ -130,6 +130,7 @@ func (s *second) reported(before, after *sparkv1.SparkApplication) {
 	if is.Cause.Reason == lifecycle.ReasonNameConflict && was.Cause.Reason != is.Cause.Reason {
 		s.h.stats.Conflicts++
 	}
+	s.h.neverConflicts(after.Status.Conditions)
 	s.states(after)
 }
 
@@ -197,7 +198,7 @@ func (s *second) states(o *sparkv1.SparkApplication) {
 
 // settled reports whether the application is where it may stay: at its end, or held back or suspended.
 func (s *second) settled(o *sparkv1.SparkApplication) bool {
-	if apache.Sentinel(o) {
+	if isProbe(o) {
 		return true
 	}
 	if s.waits(o) {
@@ -233,7 +234,7 @@ func (s *second) stays(o *sparkv1.SparkApplication) {
 
 func (s *second) end() {
 	o := s.h.store.second()
-	probe := o != nil && apache.Sentinel(o) // it may have got the label while its driver was created, and before a status told of it
+	probe := o != nil && isProbe(o) // it may have got the label while its driver was created, and before a status told of it
 	if live := s.h.pods(func(p *corev1.Pod) bool { return s.owned(p) && isDriver(p) && alive(p) }); len(live) > 0 && !probe {
 		s.h.fail("at the end driver %s of the second lives on: %s", live[0].Name, s.h.invariants.summary())
 	}

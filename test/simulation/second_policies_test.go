@@ -40,6 +40,11 @@ func restartsOf(t *sparkv1.ApplicationTolerations) int {
 	return int(*t.RestartConfig.MaxRestartAttempts)
 }
 
+// isProbe reports whether an application is a health probe: it was labeled before anything was told of it.
+func isProbe(o *sparkv1.SparkApplication) bool {
+	return o.Labels[sparkv1.LabelSentinel] == "true" && o.Status.CurrentState == nil && o.Status.Details == nil
+}
+
 // waits reports whether the application waits for its user, and says so.
 func (s *second) waits(o *sparkv1.SparkApplication) bool {
 	reason, names := waitsFor(askedBySecond(&o.Spec))

@@ -170,6 +170,10 @@ func (s *second) apply() {
 	if rng.IntN(3) == 0 {
 		o.Finalizers = []string{sparkv1.Finalizer}
 	}
+	if rng.IntN(4) == 0 {
+		o.Spec.SparkConf[spark.ConfSchedulerName] = lineName
+		s.h.drawQueue(&o.Spec)
+	}
 	if rng.IntN(16) == 0 {
 		o.Labels = map[string]string{sparkv1.LabelSentinel: "true"}
 		s.h.stats.LeftAlone++
@@ -272,7 +276,7 @@ func (s *second) decideEnd() {
 	if o == nil || o.DeletionTimestamp != nil {
 		return
 	}
-	if apache.Sentinel(o) && s.h.rng.IntN(2) == 0 {
+	if isProbe(o) && s.h.rng.IntN(2) == 0 {
 		s.toggleProbe()
 	}
 	if o.Spec.Suspend && s.h.rng.IntN(2) == 0 {
@@ -329,7 +333,7 @@ func (s *second) patchStatus(by *operator, o *sparkv1.SparkApplication, patch cl
 // rests judges a reconcile that left no error behind: a timer or an event must bring the application on, unless it is at its end.
 func (s *second) rests(o *operator) {
 	app := s.h.store.second()
-	if !o.timer.IsZero() || o.ready || app == nil || app.DeletionTimestamp != nil || !o.current() || secondOver(app) || apache.Sentinel(app) {
+	if !o.timer.IsZero() || o.ready || app == nil || app.DeletionTimestamp != nil || !o.current() || secondOver(app) || isProbe(app) {
 		return
 	}
 	s.h.fail("nothing will bring the second on: %s", s.h.invariants.summary())
@@ -351,7 +355,7 @@ func waitsForName(conditions []metav1.Condition) bool {
 // that a history in which it is not told never comes to its end.
 func freeTheName(h *history) bool {
 	app, o := h.store.app(), h.store.second()
-	if app == nil || o == nil || o.DeletionTimestamp != nil || !secondOver(o) && !apache.Sentinel(o) || !h.other.hasName(o.UID) || !waitsForName(app.Status.Conditions) {
+	if app == nil || o == nil || o.DeletionTimestamp != nil || !secondOver(o) && !isProbe(o) || !h.other.hasName(o.UID) || !waitsForName(app.Status.Conditions) {
 		return false
 	}
 	h.other.deleteApp()

@@ -63,6 +63,7 @@ func (l *invariants) reported(o *operator, before, after *v1beta2.SparkApplicati
 			l.h.fail("condition %s has no reason or no message", c.Type)
 		}
 	}
+	l.h.neverConflicts(is.Conditions)
 	l.times(w, is)
 	l.apart(is)
 	if l.h.faithful {

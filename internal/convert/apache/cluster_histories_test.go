@@ -54,7 +54,7 @@ func live(seed uint64) *clusterHistory {
 	if h.refused, h.calm = false, true; h.says == scheduler.Reject || h.IntN(3) > 0 {
 		h.says = scheduler.Admit
 	}
-	if h.cluster != nil && Sentinel(h.cluster) && h.IntN(2) == 0 {
+	if h.cluster != nil && h.isProbe() && h.IntN(2) == 0 {
 		h.toggleProbe()
 	}
 	if ref := (standalone.Ref{Kind: "Service", Name: "pi-worker-svc"}); !h.objects[ref].ours {

@@ -58,6 +58,11 @@ func (h *clusterHistory) leave() bool {
 	return true
 }
 
+// isProbe reports whether the cluster is a health probe: it was labeled before anything was told of it.
+func (h *clusterHistory) isProbe() bool {
+	return h.cluster.Labels[v1.LabelSentinel] == "true" && h.cluster.Status.CurrentState == nil
+}
+
 // toggleProbe says that the cluster is a health probe, or is none any more.
 func (h *clusterHistory) toggleProbe() {
 	h.update(func(o *v1.SparkCluster) {

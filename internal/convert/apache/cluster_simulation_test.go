@@ -362,7 +362,7 @@ func (h *clusterHistory) settled() error {
 	switch {
 	case !h.cluster.DeletionTimestamp.IsZero():
 		return errors.New("it is not gone")
-	case Sentinel(h.cluster) || h.waits(record):
+	case h.isProbe() || h.waits(record):
 		return nil
 	case record.State == standalone.Released:
 		for ref, object := range h.objects {
