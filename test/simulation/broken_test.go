@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	sparkv1 "github.com/firesteel-dev/firesteel/api/spark/v1"
@@ -290,4 +291,53 @@ func (w undyingWriter) Patch(ctx context.Context, obj client.Object, patch clien
 	}
 	*w.last = s.TerminationTime
 	return w.SubResourceWriter.Patch(ctx, obj, patch, opts...)
+}
+
+// keepsFinalizer believes that the finalizer is gone.
+type keepsFinalizer struct{ client.Client }
+
+func (c keepsFinalizer) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
+	if kindOf(obj) == kindSecond {
+		return nil
+	}
+	return c.Client.Patch(ctx, obj, patch, opts...)
+}
+
+// runsProbes takes health probes for applications.
+type runsProbes struct{ client.Client }
+
+func (c runsProbes) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+	err := c.Client.Get(ctx, key, obj, opts...)
+	if kindOf(obj) == kindSecond {
+		obj.SetLabels(nil)
+	}
+	return err
+}
+
+// oldPolicy sees the first restart policy of an application for ever.
+type oldPolicy struct {
+	client.Client
+	first map[types.UID]*sparkv1.RestartConfig
+}
+
+func (c oldPolicy) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+	err := c.Client.Get(ctx, key, obj, opts...)
+	if app, ok := obj.(*sparkv1.SparkApplication); ok && err == nil && app.Spec.ApplicationTolerations != nil {
+		if c.first[app.UID] == nil {
+			c.first[app.UID] = app.Spec.ApplicationTolerations.RestartConfig
+		}
+		app.Spec.ApplicationTolerations.RestartConfig = c.first[app.UID]
+	}
+	return err
+}
+
+// undead never sees that an application is being deleted.
+type undead struct{ client.Client }
+
+func (c undead) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+	err := c.Client.Get(ctx, key, obj, opts...)
+	if kindOf(obj) == kindSecond || kindOf(obj) == kindApp {
+		obj.SetDeletionTimestamp(nil)
+	}
+	return err
 }

@@ -8,7 +8,10 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	sparkv1 "github.com/firesteel-dev/firesteel/api/spark/v1"
 )
 
 // enoughForMutations is how many histories a broken operator may survive.
@@ -16,6 +19,12 @@ const enoughForMutations = 20_000
 
 // A test that cannot fail proves nothing: each way of breaking the operator must be found.
 func TestMutationsAreFound(t *testing.T) {
+	both := func(wrap func(client.Client) client.Client) func(*history) {
+		return func(h *history) {
+			withSecond(h)
+			wrapped(wrap)(h)
+		}
+	}
 	tests := map[string]struct {
 		reason string
 		change func(*history)
@@ -99,24 +108,31 @@ func TestMutationsAreFound(t *testing.T) {
 		},
 		"a driver's objects that fail are left out": {
 			"it would run without its Services, its Ingress or its NetworkPolicy",
-			func(h *history) {
-				withSecond(h)
-				wrapped(func(c client.Client) client.Client { return hurries{c} })(h)
-			},
+			both(func(c client.Client) client.Client { return hurries{c} }),
 		},
 		"states are forgotten": {
 			"tools read the history",
-			func(h *history) {
-				withSecond(h)
-				wrapped(func(c client.Client) client.Client { return keepsOneState{c} })(h)
-			},
+			both(func(c client.Client) client.Client { return keepsOneState{c} }),
 		},
 		"suspension of the second family is not heeded": {
 			"the user wants no driver",
-			func(h *history) {
-				withSecond(h)
-				wrapped(func(c client.Client) client.Client { return heedlessOfSecond{c} })(h)
-			},
+			both(func(c client.Client) client.Client { return heedlessOfSecond{c} }),
+		},
+		"finalizers are taken for removed": {
+			"an application that is deleted stays",
+			both(func(c client.Client) client.Client { return keepsFinalizer{c} }),
+		},
+		"health probes are run": {
+			"they are no applications",
+			both(func(c client.Client) client.Client { return runsProbes{c} }),
+		},
+		"the restart policy is that from the beginning": {
+			"an edit of it is for what follows",
+			both(func(c client.Client) client.Client { return oldPolicy{c, map[types.UID]*sparkv1.RestartConfig{}} }),
+		},
+		"deletions are not seen": {
+			"an application that is deleted goes on",
+			both(func(c client.Client) client.Client { return undead{c} }),
 		},
 		"no timers": {
 			"a state waits for something that no watch tells",

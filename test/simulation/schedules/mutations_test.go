@@ -31,6 +31,7 @@ func TestMutationsAreFound(t *testing.T) {
 		"lists are empty":             {"what exists is not seen", func(s w, c, l r) (w, r, r) { return s, c, emptyList{l} }},
 		"drivers are not looked for":  {"a run starts beside the driver of the previous", func(s w, c, l r) (w, r, r) { return s, c, noPods{l} }},
 		"a time is deleted":           {"a run has no scheduled time", func(s w, c, l r) (w, r, r) { return noTime{s}, c, l }},
+		"deletions are not seen":      {"a schedule that is deleted starts runs", func(s w, c, l r) (w, r, r) { return s, undead{c}, l }},
 		"status writes get lost":      {"each is a write without effect", func(s w, c, l r) (w, r, r) { return noStatus{s}, c, l }},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -42,6 +43,15 @@ func TestMutationsAreFound(t *testing.T) {
 			t.Logf("seed %d, %s: %s", found.seed, time.Since(began), found.verdict)
 		})
 	}
+}
+
+// undead never sees that the schedule is being deleted.
+type undead struct{ client.Reader }
+
+func (u undead) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	err := u.Reader.Get(ctx, key, o, opts...)
+	o.SetDeletionTimestamp(nil)
+	return err
 }
 
 type clockNames struct {
