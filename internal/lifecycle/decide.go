@@ -336,6 +336,7 @@ func resetForSpec(r Record, changed Cause, env Env) Record {
 	case New, Queued, Rerunning, Resuming, Invalidating, Suspended:
 	case SubmissionFailed: // what was refused is not what is submitted now
 		r.State, r.Cause, r.TerminatedAt = Rerunning, changed, time.Time{}
+		r.Scheduling = r.Scheduling.held()
 	case Suspending: // closed, so that a success of the old spec does not count for the new
 		r = closed(r, "", changed, env)
 	case Submitted, Running, Succeeding, Failing, Succeeded, Failed:
