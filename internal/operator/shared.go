@@ -69,11 +69,12 @@ type Periods struct {
 	Configuration time.Duration
 }
 
-// NewShared adds to a manager that NewManager has made what the controllers of all families need.
+// NewShared adds to a manager what the controllers of all families need. NewManager has made it; one that tests put around that knows only that it
+// was elected once.
 func NewShared(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfiguration, registry *scheduler.Registry, families []lifecycle.Family, p Periods) (*Shared, error) {
 	made, ok := mgr.(elected)
 	if !ok {
-		return nil, fmt.Errorf("the manager: a %T is not made by NewManager", mgr)
+		made = elected{Manager: mgr}
 	}
 	s := &Shared{Manager: mgr, Config: c, Registry: registry, Periods: p, Leads: made.leads}
 	pods, err := cachedPods(ctx, mgr, families)
