@@ -95,7 +95,7 @@ func decideSuspended(p Plan, obs Observation) Plan {
 	}
 	if p.Record.Current() == nil && (len(p.Record.Attempts) > 0 || p.Record.NeverRan()) {
 		p.Record.State, p.Record.Cause = Resuming, c
-		p.Record.Scheduling = p.Record.Scheduling.held() // the spec may ask for another scheduler or queue by now
+		p.Record.Scheduling = p.Record.Scheduling.held()                    // the spec may ask for another scheduler or queue by now
 		p.Record.QueuedAt, p.Record.TerminatedAt = time.Time{}, time.Time{} // the attempt is yet to come: its wait begins now
 	} else {
 		p.Record = nextAttempt(p.Record, Resuming, c)
