@@ -14,7 +14,6 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
-	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
 // statusLimit is how large a status may become, in bytes of JSON.
@@ -177,7 +176,7 @@ func (l *invariants) settled() bool {
 // waits reports whether the application waits for its user or another controller, and says so.
 func (l *invariants) waits(app *v1beta2.SparkApplication) bool {
 	if by := app.Spec.ManagedBy; by != nil {
-		return sayWhy(app.Status.Conditions, scheduler.Reason(lifecycle.ReasonManagedByAnother), *by)
+		return sayWhy(app.Status.Conditions, lifecycle.ReasonManagedByAnother, *by)
 	}
 	reason, names := waitsFor(asked(&app.Spec))
 	bounded := app.Spec.Deadlines != nil && app.Spec.Deadlines.Queued != nil
