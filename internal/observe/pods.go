@@ -62,15 +62,16 @@ func driverOf(pod *corev1.Pod) lifecycle.Driver {
 		d.Waiting = waiting(pod)
 	}
 	if d.Phase == lifecycle.DriverRunning || d.Phase == lifecycle.DriverPending {
-		return startedAgain(d, status)
+		return startedAgain(d, pod, status)
 	}
 	return d
 }
 
 // startedAgain judges a live driver by whether its container has ended before: a kubelet that has lost its state starts it again whatever
-// the pod says, and restart rules of a container ask for it. Kubernetes: KEP-5307.
-func startedAgain(d lifecycle.Driver, status *corev1.ContainerStatus) lifecycle.Driver {
-	if status == nil || status.RestartCount == 0 && status.LastTerminationState.Terminated == nil {
+// the pod says, and restart rules of a container ask for it. Kubernetes: KEP-5307. Servers that Kubeflow's operator has left may be started again.
+func startedAgain(d lifecycle.Driver, pod *corev1.Pod, status *corev1.ContainerStatus) lifecycle.Driver {
+	meant := pod.Spec.RestartPolicy == corev1.RestartPolicyAlways || pod.Spec.RestartPolicy == corev1.RestartPolicyOnFailure
+	if meant || status == nil || status.RestartCount == 0 && status.LastTerminationState.Terminated == nil {
 		return d
 	}
 	d.Restarted, d.Exit = true, lifecycle.Exit{Code: -1}
