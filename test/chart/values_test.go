@@ -140,7 +140,7 @@ spark: {serviceAccount: {name: driver, annotations: {e: f}}, rbac: {annotations:
 	}},
 	"Switched off": {reason: "finding 3: as in Kubeflow's chart, any name is a plain schedulerName then, and what is left over of the other keys has no effect", values: `controller: {batchScheduler: {enable: false, default: volcano, kubeSchedulerNames: [gang]}}`, check: func(t *testing.T, all objects) {
 		t.Helper()
-		want := config.BatchScheduler{Default: "kube", Enabled: []string{"kube"}, PlainNames: true, Quota: config.Quota{Mode: "Off", Order: config.BestEffortFIFO, AgingBound: metav1.Duration{Duration: 10 * time.Minute}}}
+		want := config.BatchScheduler{Default: "kube", Enabled: []string{"kube"}, PlainNames: true, ApplicationIDs: config.OwnApplicationIDs, Quota: config.Quota{Mode: "Off", Order: config.BestEffortFIFO, AgingBound: metav1.Duration{Duration: 10 * time.Minute}}}
 		if diff := cmp.Diff(want, configOf(t, all, "ConfigMap ops/spark-operator-controller-config").BatchScheduler); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
