@@ -47,9 +47,7 @@ func KeysRead(families []Family) []string {
 	var first, others []string
 	for _, f := range families {
 		first = append(first, f.Submitter.User, f.Submitter.Groups)
-		l := f.Labels
-		others = append(others, l.App, l.LaunchedBy, l.CreatedBy, l.SpecHash, l.Submission, l.Exposes, l.Applied, f.RerunAt, f.WakeAt)
-		others = append(others, f.Reads...)
+		others = append(append(append(others, f.Labels.Keys()...), f.Labels.Applied, f.RerunAt, f.WakeAt), f.Reads...)
 	}
 	var all []string
 	for _, key := range append(first, others...) {
@@ -111,6 +109,11 @@ type Labels struct {
 	PlainOwner bool
 	// Applied is an annotation: a hash of what was applied last to an object, so that the same is not applied again.
 	Applied string
+}
+
+// Keys are the labels.
+func (l Labels) Keys() []string {
+	return []string{l.App, l.LaunchedBy, l.CreatedBy, l.SpecHash, l.Submission, l.Exposes}
 }
 
 // Owner is the attempt of an application that an object is created for.

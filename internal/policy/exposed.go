@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 
 	"github.com/firesteel-dev/firesteel/internal/exposure"
 	"github.com/firesteel-dev/firesteel/internal/spark"
@@ -74,7 +75,7 @@ func (c *exposureChecker) judge(claim exposure.Claim) {
 	for _, name := range forbidden(c.limits.ForbiddenAnnotations, claim.Annotations) {
 		c.object(claim, limitForbiddenAnnotations, &spark.ConfError{Field: (meta + claim.AnnotationsField).Key(name)}, "no such annotation")
 	}
-	for _, name := range forbiddenLabels(c.limits.ForbiddenLabels, claim.Labels) {
+	for _, name := range c.forbiddenLabels(claim.Labels) {
 		c.object(claim, limitForbiddenLabels, &spark.ConfError{Field: (meta + claim.LabelsField).Key(name)}, "no such label")
 	}
 	c.chosen(claim)
@@ -110,9 +111,9 @@ func forbidden(patterns []string, names map[string]string) []string {
 }
 
 // forbiddenLabels leaves out what Spark and the operator set themselves.
-func forbiddenLabels(patterns []string, names map[string]string) []string {
-	return slices.DeleteFunc(forbidden(patterns, names), func(name string) bool {
-		return spark.IsReservedLabel(name) || strings.HasPrefix(name, "sparkoperator.k8s.io/") || strings.HasPrefix(name, "spark.operator/")
+func (c *checker) forbiddenLabels(names map[string]string) []string {
+	return slices.DeleteFunc(forbidden(c.limits.ForbiddenLabels, names), func(name string) bool {
+		return spark.IsReservedLabel(name) || slices.Contains(c.app.OwnLabels, name)
 	})
 }
 
@@ -212,4 +213,28 @@ func checkPathPattern(pattern string) error {
 		return fmt.Errorf("paths begin with /; write e.g. /%s", namespacePlaceholder)
 	}
 	return exposure.CheckPath(pattern)
+}
+
+// networkPeers refuses a NetworkPolicy that lets in what is outside of the namespace.
+func (c *checker) networkPeers(s subject) {
+	made, ok := s.object.(*networkingv1.NetworkPolicy)
+	if !ok || !c.limits.ForbidNetworkPeers {
+		return
+	}
+	outside := func(who string) {
+		c.refuse(&spark.ConfError{Field: spark.Field(s.role + ".networkPolicy"), Value: who}, "only peers of its own")
+	}
+	for _, rule := range made.Spec.Ingress {
+		if len(rule.From) == 0 {
+			outside("all")
+		}
+		for _, peer := range rule.From {
+			switch {
+			case peer.IPBlock != nil:
+				outside(peer.IPBlock.CIDR)
+			case peer.NamespaceSelector != nil || peer.PodSelector == nil:
+				outside("pods of other namespaces")
+			}
+		}
+	}
 }

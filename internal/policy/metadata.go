@@ -99,7 +99,7 @@ func (c *checker) metadataNames(s subject) {
 	for _, name := range forbidden(c.limits.ForbiddenAnnotations, s.object.GetAnnotations()) {
 		c.refuse(c.written(s, annotations, name), "no such annotation")
 	}
-	for _, name := range forbiddenLabels(c.limits.ForbiddenLabels, s.object.GetLabels()) {
+	for _, name := range c.forbiddenLabels(s.object.GetLabels()) {
 		if value := s.object.GetLabels()[name]; !c.operatorsLabel(s, name, value) {
 			c.refuse(c.written(s, labels, name), "no such label")
 		}

@@ -187,6 +187,6 @@ func labeled(app spark.Application, labels lifecycle.Labels, submissionID, specH
 	if specHash != "" {
 		conf[spark.ConfDriverLabelPrefix+labels.SpecHash] = specHash
 	}
-	app.OperatorConf = conf
+	app.OperatorConf, app.OwnLabels = conf, labels.Keys()
 	return app
 }

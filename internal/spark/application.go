@@ -39,6 +39,8 @@ type Application struct {
 	// OperatorConf are the keys that the operator owns (master, namespace, driver pod name, owner labels ...). They are
 	// laid over Conf, so a user cannot override them.
 	OperatorConf map[string]string
+	// OwnLabels are the labels by which the operator finds what it makes; a user has no say in them.
+	OwnLabels []string
 	// Origins are the fields that Conf keys came from, e.g. "spark.driver.memory" from "driver.memory".
 	Origins map[string]Origin
 	// Fields names the fields of the user's object in messages.

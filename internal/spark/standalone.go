@@ -12,6 +12,8 @@ type Standalone struct {
 	// Conf is the configuration that the user wrote, with what policies set beside it. Defaults are all properties that policies set.
 	Conf, Defaults map[string]string
 	Fields         Fields
+	// OwnLabels are the operator's (Application.OwnLabels).
+	OwnLabels []string
 	// Roles are the master and the workers, in this order.
 	Roles []StandaloneRole
 	// Others are the objects that are made beside those of the roles, as far as the user has a say in them.

@@ -114,7 +114,7 @@ func wrongKeys(app spark.Application, ends string) []*spark.ConfError {
 		if name := strings.TrimRight(key, ends); name == "" || strings.ContainsFunc(name, func(r rune) bool {
 			return !unicode.IsGraphic(r) || unicode.IsSpace(r) || strings.ContainsRune(`="'\()`, r)
 		}) {
-			problem := `not the name of a property; write it without blanks, line ends, quotes, '=', '\\' and parentheses, such as "spark.ui.port"`
+			problem := `not the name of a property; write it without blanks, line ends, quotes, '=', '\' and parentheses, such as "spark.ui.port"`
 			found = append(found, &spark.ConfError{Key: key, Field: spark.FieldSparkConf, Problem: problem})
 		}
 	}

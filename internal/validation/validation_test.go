@@ -156,7 +156,7 @@ func TestCheckRefuses(t *testing.T) {
 		},
 		"Key": {
 			reason: "it has a second property", change: conf("spark.a b", "c"),
-			says: `spec.sparkConf["spark.a b"]: not the name of a property; write it without blanks, line ends, quotes, '=', '\\' and parentheses, such as "spark.ui.port"`,
+			says: `spec.sparkConf["spark.a b"]: not the name of a property; write it without blanks, line ends, quotes, '=', '\' and parentheses, such as "spark.ui.port"`,
 		},
 		"LongName": {reason: "254 characters are too many", change: func(a *spark.Application) { a.OperatorConf[spark.ConfDriverPodName] = strings.Repeat("a", 254) }, says: `spec.driver.podName: "` + strings.Repeat("a", 120) + `...": ` + nameSays},
 	}

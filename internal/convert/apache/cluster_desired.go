@@ -218,7 +218,7 @@ func fieldsOfRoles() spark.Fields {
 func clusterBuilt(o *v1.SparkCluster, defaults map[string]string) spark.Standalone {
 	o = withDefaults(o, defaults)
 	c := clusterOf(o)
-	built := spark.Standalone{Namespace: o.Namespace, Conf: o.Spec.SparkConf, Defaults: defaults, Fields: clusterFields, Others: []spark.Object{c.networkPolicy()}}
+	built := spark.Standalone{Namespace: o.Namespace, Conf: o.Spec.SparkConf, Defaults: defaults, Fields: clusterFields, OwnLabels: ClusterFamily.Labels.Keys(), Others: []spark.Object{c.networkPolicy()}}
 	for _, r := range []role{c.master, c.worker} {
 		set := c.statefulSet(r)
 		pod := &corev1.Pod{ObjectMeta: set.Spec.Template.ObjectMeta, Spec: set.Spec.Template.Spec}
