@@ -99,19 +99,12 @@ func checkNames(app spark.Application) []*spark.ConfError {
 	return found
 }
 
-// checkKeys refuses keys that something between here and Spark reads otherwise: a blank, a quote or a '=' ends the key of an option of the
-// JVM, Kubernetes expands $(...), and limits on keys would see another one. A field's own names are checked as what they are. A blank at the end of a key of an
-// application does none of that: spark-submit takes it (recording conf-duplicates), and nothing reads such a key.
-func checkKeys(app spark.Application) []*spark.ConfError { return wrongKeys(app, " ") }
-
-// wrongKeys are the keys that are wrong without what may be at their ends.
-func wrongKeys(app spark.Application, ends string) []*spark.ConfError {
+// checkOptions refuses keys of properties that become options of a JVM, which reads some otherwise: a blank, a quote or a '=' ends the key, and
+// Kubernetes expands $(...), so that limits on keys would see another one. The properties of an application are in a file, with every key escaped.
+func checkOptions(conf map[string]string) []*spark.ConfError {
 	var found []*spark.ConfError
-	for _, key := range slices.Sorted(maps.Keys(app.Conf)) {
-		if origin, typed := app.Origins[key]; typed && !strings.HasPrefix(string(origin.Field), "hadoopConf") {
-			continue
-		}
-		if name := strings.TrimRight(key, ends); name == "" || strings.ContainsFunc(name, func(r rune) bool {
+	for _, key := range slices.Sorted(maps.Keys(conf)) {
+		if key == "" || strings.ContainsFunc(key, func(r rune) bool {
 			return !unicode.IsGraphic(r) || unicode.IsSpace(r) || strings.ContainsRune(`="'\()`, r)
 		}) {
 			problem := `not the name of a property; write it without blanks, line ends, quotes, '=', '\' and parentheses, such as "spark.ui.port"`

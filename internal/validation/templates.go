@@ -13,7 +13,7 @@ import (
 
 // CheckCluster returns what is wrong with what is built of a standalone cluster.
 func CheckCluster(built spark.Standalone) []*spark.ConfError {
-	found := wrongKeys(spark.Application{Conf: built.Conf}, "")
+	found := checkOptions(built.Conf)
 	for _, r := range built.Roles {
 		role := spark.Field(r.Name)
 		found = append(found, checkTemplate(role, role, r.Pod)...)

@@ -23,7 +23,6 @@ var checks = []func(spark.Application) []*spark.ConfError{
 	checkScaling,
 	checkDriverName,
 	checkNames,
-	checkKeys,
 	checkServerImages,
 	checkServices,
 }

@@ -154,10 +154,6 @@ func TestCheckRefuses(t *testing.T) {
 			}),
 			says: `spec.driver.volumes: "a/b": finalizers of volume d: neither you nor the operator could delete the claim while it has finalizers; remove them`,
 		},
-		"Key": {
-			reason: "it has a second property", change: conf("spark.a b", "c"),
-			says: `spec.sparkConf["spark.a b"]: not the name of a property; write it without blanks, line ends, quotes, '=', '\' and parentheses, such as "spark.ui.port"`,
-		},
 		"LongName": {reason: "254 characters are too many", change: func(a *spark.Application) { a.OperatorConf[spark.ConfDriverPodName] = strings.Repeat("a", 254) }, says: `spec.driver.podName: "` + strings.Repeat("a", 120) + `...": ` + nameSays},
 	}
 	for name, tc := range cases {

@@ -45,6 +45,15 @@ workerSpec:
 `
 )
 
+// keys are keys of properties that are read otherwise as options of a JVM; KEY is where they go.
+func keys(spec string) tries {
+	all := tries{}
+	for name, key := range map[string]string{"option": `spark.a=x -Dspark.master.rest.enabled`, "blank": `spark.a spark.master.rest.enabled`, "quote": `spark.a\"b`, "reference": `spark.$(NAME)`} {
+		all[name] = try{strings.ReplaceAll(spec, "KEY", `"`+key+`"`), "not the name of a property"}
+	}
+	return all
+}
+
 // anyClusterContainer and anyClusterPod are the ways of this kind to write a security context, and a part of a pod's spec.
 var (
 	anyClusterContainer = map[string]string{

@@ -42,15 +42,6 @@ func newest(kind schema.GroupVersionKind) schema.GroupVersionKind {
 	return kind
 }
 
-// keys are keys of properties that are read otherwise on their way to Spark; SPEC is where properties are.
-func keys(spec string) tries {
-	all := tries{}
-	for name, key := range map[string]string{"option": `spark.a=x -Dspark.master.rest.enabled`, "blank": `spark.a spark.master.rest.enabled`, "quote": `spark.a\"b`, "reference": `spark.$(NAME)`} {
-		all[name] = try{strings.ReplaceAll(spec, "KEY", `"`+key+`"`), "not the name of a property"}
-	}
-	return all
-}
-
 // anyApacheContainer and anyApachePod are the ways of this kind to write a security context, and a part of a pod's spec.
 var (
 	anyApacheContainer = map[string]string{
@@ -130,7 +121,6 @@ func init() {
 		beyondAs(apacheOlder, "ApacheOlderPaths", "the same in the older version", open, injectedPaths()).unless(noIngress),
 		beyondAs(apache, "ApacheFinalizers", "pods of this kind that cannot be deleted, or are deleted with others", open, finalized),
 		beyondAs(apacheOlder, "ApacheOlderFinalizers", "the same in the older version", open, finalized),
-		beyondAs(apache, "ApacheKeys", "a key that is several properties, of which limits see one", open, keys(`sparkConf: {KEY: x}`)),
 		beyondAs(apache, "ApacheSnippets", "configuration of the proxy, by metadata of what is attached", limited, tries{
 			"service": {opens("x", `, annotations: {x-snippet: x}`, "", "", ""), annotations},
 			"ingress": {opens("x", "", "", `, annotations: {x-snippet: x}`, ""), annotations},

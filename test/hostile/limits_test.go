@@ -118,8 +118,6 @@ func init() {
 			"owner":    {`executor: {template: {metadata: {ownerReferences: [{apiVersion: v1, kind: Pod, name: bank, uid: bank}]}, spec: {containers: [{name: spark-kubernetes-executor}]}}}`, owners},
 			"group":    {`{sparkVersion: 4.2.0, sparkConf: {` + volcanoStep + `, spark.kubernetes.scheduler.volcano.podGroupTemplateJson: '{"metadata": {"finalizers": ["a.example/keep"]}}'}}`, finalizers},
 		}),
-		beyond("Keys", "a key that is several properties, of which limits see one", open, keys(`{sparkConf: {KEY: x}}`)),
-		beyondAs(connect, "ServerKeys", "the same of a server", open, keys(`{sparkConf: {KEY: x}}`)),
 		beyond("Dependencies", "code from anywhere, with the credentials of the platform", strict, tries{
 			"main":       {`mainApplicationFile: "https://evil.example/a.jar"`, urls},
 			"list":       {`mainApplicationFile: "local:///a.jar,https://evil.example/b.jar"`, urls},
