@@ -38,6 +38,9 @@ func killed(l *lab) {
 	}, NodeTimeout(5*time.Minute))
 }
 
+// mostDelays makes a life about 100 times as long.
+const mostDelays = 12
+
 // siege is a number of applications under operators that are killed all the time.
 type siege struct {
 	operators, kills, applications int
@@ -94,7 +97,7 @@ func (l *lab) besiege(ctx SpecContext, s *siege) *siege {
 		s.enter(ctx)
 	}
 	s.reach(ctx, int64(s.kills))
-	Eventually(ctx, s.unfinished, time.Minute, 200*time.Millisecond).Should(BeEmpty())
+	Eventually(ctx, s.unfinished, 2*time.Minute, 200*time.Millisecond).Should(BeEmpty())
 	s.took = time.Since(began)
 	retreat()
 	for range ops {
@@ -167,11 +170,12 @@ func (s *siege) bury(ctx context.Context) {
 }
 
 // moment passes when it is time to die: at random, and every other time within moments of a driver's creation or
-// removal, where an operator has the most to lose. After the last kill that is asked for, processes live longer.
+// removal, where an operator has the most to lose. After the last kill that is asked for, each process lives half as long again as the one before:
+// the machine may have become slower since the pace was measured.
 func (s *siege) moment(ctx context.Context, r *rand.Rand) {
 	lifetime := s.pace/4 + time.Duration(r.Int64N(int64(5*s.pace/4)))
-	if more := s.count.Load() - int64(s.kills); more > 0 {
-		lifetime += time.Duration(more) * s.pace / 2
+	for range min(s.count.Load()-int64(s.kills), mostDelays) {
+		lifetime += lifetime / 2
 	}
 	if !pause(ctx, lifetime) || r.IntN(2) == 0 {
 		return
