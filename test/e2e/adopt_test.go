@@ -14,14 +14,16 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 )
 
-// submitted is a driver that the real spark-submit has started from a pod, without the operator.
+// submitted is a driver that the real spark-submit has started from a pod, without the operator. It gives up after ten seconds without an answer by
+// default, which a busy machine may need.
 func submitted(ctx context.Context, namespace string) corev1.Pod {
 	GinkgoHelper()
 	conf := func(pair string) []string { return []string{"--conf", pair} }
 	arguments := []string{"--master", "k8s://https://kubernetes.default.svc", "--deploy-mode", "cluster", "--name", "by-hand", "--class", "io.firesteel.e2e.Behave"}
 	for _, pair := range []string{
 		"spark.kubernetes.namespace=" + namespace, "spark.kubernetes.container.image=" + sparkImage, "spark.kubernetes.authenticate.driver.serviceAccountName=spark",
-		"spark.kubernetes.submission.waitAppCompletion=false", "spark.executor.instances=1", "spark.driver.memory=512m", "spark.executor.memory=512m",
+		"spark.kubernetes.submission.waitAppCompletion=false", "spark.kubernetes.submission.connectionTimeout=60000", "spark.kubernetes.submission.requestTimeout=60000",
+		"spark.executor.instances=1", "spark.driver.memory=512m", "spark.executor.memory=512m",
 		"spark.kubernetes.driver.request.cores=100m", "spark.kubernetes.executor.request.cores=100m",
 		"spark.driver.extraJavaOptions=" + quickStart, "spark.executor.extraJavaOptions=" + quickStart,
 	} {
@@ -38,7 +40,9 @@ func submitted(ctx context.Context, namespace string) corev1.Pod {
 	evidence := func() string { return kubectl("logs", "-n", namespace, machine.Name) }
 	Eventually(func(g Gomega) {
 		g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(machine), machine)).To(Succeed())
-		g.Expect(machine.Status.Phase).NotTo(Equal(corev1.PodFailed))
+		if machine.Status.Phase == corev1.PodFailed {
+			StopTrying("spark-submit has failed:\n" + evidence()).Now()
+		}
 		g.Expect(machine.Status.Phase).To(Equal(corev1.PodSucceeded))
 	}, jobWait, poll).Should(Succeed(), evidence)
 	var pods corev1.PodList
