@@ -72,8 +72,9 @@ test-simulation: ## Histories in a simulated cluster: 17,000 of them, most with 
 	hack/test.sh simulation
 
 .PHONY: mutation
-mutation: ## Operators that are broken on purpose must be found by the simulations: not part of make test
+mutation: ## What is broken on purpose must be found: operators by the simulations, each line of the pure core by its tests; not part of make test
 	go test -count=1 -v -tags mutation -run '^TestMutations.*AreFound$$' ./test/simulation/...
+	go run ./hack/mutation internal/standalone
 
 .PHONY: test-integration
 test-integration: ## A real kube-apiserver and etcd

@@ -3,12 +3,11 @@
 package standalone
 
 import (
-	"strings"
+	"cmp"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gocmp "github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
@@ -45,6 +44,11 @@ func with(found map[Ref]Found, ref Ref, change func(*Found)) map[Ref]Found {
 	return found
 }
 
+// held is why a cluster that is suspended does not run.
+func held(then string) lifecycle.Cause {
+	return lifecycle.Cause{Reason: lifecycle.ReasonSuspended, Message: "spec.suspend is true: " + then}
+}
+
 func kept(f *Found)        { f.Marked, f.Same = false, false }
 func edited(f *Found)      { f.Same = false }
 func deletingNow(f *Found) { f.Deleting = true }
@@ -57,6 +61,8 @@ func TestDecide(t *testing.T) {
 		return all
 	}
 	remove := func(ref Ref) Action { return Action{Kind: Delete, Ref: ref, UID: "uid of " + ref.String()} }
+	const none = time.Duration(-1)
+	problem := lifecycle.Cause{Reason: lifecycle.ReasonInvalidSpec, Message: "no image"}
 	cases := map[string]struct {
 		reason  string
 		cluster Cluster
@@ -64,24 +70,27 @@ func TestDecide(t *testing.T) {
 		seen    Observation
 		want    Record
 		actions []Action
+		requeue time.Duration // heartbeat where it is zero
 	}{
 		"Start":   {reason: "everything is made before the status says so", cluster: cluster(), want: Record{State: Running, Generation: 2, Scheduling: Scheduling{Start: 1}}, actions: apply(service, workers)},
 		"Crashed": {reason: "what an earlier try has made is applied once more", cluster: cluster(), seen: Observation{Found: with(map[Ref]Found{}, service, kept)}, want: Record{State: Running, Generation: 2, Scheduling: Scheduling{Start: 1}}, actions: apply(service, workers)},
 		"Taken": {
-			reason: "an object of others is not touched, and nothing is made beside it", cluster: cluster(), want: Record{Cause: taken(workers)},
-			seen: Observation{Found: with(map[Ref]Found{}, workers, func(f *Found) { f.Ours = false })},
+			reason: "an object of others is not touched, and nothing is made beside it", cluster: cluster(), want: Record{Cause: lifecycle.Cause{Reason: lifecycle.ReasonNameConflict, Message: "StatefulSet pi-worker already exists and does not belong to this cluster; delete or rename it"}},
+			seen:    Observation{Found: with(map[Ref]Found{}, workers, func(f *Found) { f.Ours = false })},
+			requeue: conflictRetry,
 		},
 		"Leaving": {
 			reason: "the cluster that had the name before is still there", cluster: cluster(), seen: Observation{Found: with(map[Ref]Found{}, workers, deletingNow)},
-			want: Record{Cause: lifecycle.Cause{Reason: ReasonReplacing, Message: "StatefulSet pi-worker is still being deleted"}},
+			want:    Record{Cause: lifecycle.Cause{Reason: ReasonReplacing, Message: "StatefulSet pi-worker is still being deleted"}},
+			requeue: unknownRetry,
 		},
 		"HeldBack": {
 			reason: "a step that crashed has made pods before it was suspended", cluster: cluster(func(c *Cluster) { c.Suspend = true }), seen: Observation{Found: all()},
-			want: Record{Cause: suspended(cluster(), "its pods are not created until it is false")}, actions: []Action{remove(workers)},
+			want: Record{Cause: held("its pods are not created until it is false")}, actions: []Action{remove(workers)},
 		},
 		"ReleasedTooEarly": {reason: "what was made a moment before is seen only now", cluster: cluster(), record: Record{State: Released, Generation: 2}, seen: Observation{Found: with(map[Ref]Found{}, service, func(*Found) {})}, want: Record{State: Released, Generation: 2}, actions: []Action{remove(service)}},
 		"FailedThere":      {reason: "a state of an older release keeps its objects", cluster: cluster(), record: Record{State: Failed, Generation: 2}, seen: Observation{Found: all()}, want: Record{State: Failed, Generation: 2}},
-		"Unknown":          {reason: "what is not known is not absent", cluster: cluster(), record: Record{State: Running, Generation: 2}, seen: Observation{Unknown: true}, want: Record{State: Running, Generation: 2}},
+		"Unknown":          {reason: "what is not known is not absent", cluster: cluster(), record: Record{State: Running, Generation: 2}, seen: Observation{Unknown: true}, want: Record{State: Running, Generation: 2}, requeue: unknownRetry},
 		"AtRest":           {reason: "nothing is written", cluster: cluster(), record: Record{State: Running, Generation: 2}, seen: Observation{Found: all()}, want: Record{State: Running, Generation: 2}},
 		"Edited":           {reason: "somebody has edited a part", cluster: cluster(), record: Record{State: Running, Generation: 2}, seen: Observation{Found: with(all(), workers, edited)}, want: Record{State: Running, Generation: 2}, actions: apply(workers)},
 		"TakenOver": {
@@ -102,34 +111,64 @@ func TestDecide(t *testing.T) {
 		},
 		"Suspending": {
 			reason: "it is stored before anything is deleted", cluster: cluster(func(c *Cluster) { c.Suspend = true }), record: Record{State: Running, Generation: 2}, seen: Observation{Found: all()},
-			want: Record{State: Suspended, Generation: 2, Cause: suspended(cluster(), "its pods are being stopped")},
+			want:    Record{State: Suspended, Generation: 2, Cause: held("its pods are being stopped")},
+			requeue: unknownRetry,
 		},
 		"Suspended": {
 			reason: "Services stay, and so does what others own", cluster: cluster(func(c *Cluster) { c.Suspend = true }), record: Record{State: Suspended, Generation: 2},
 			seen: Observation{Found: with(all(), scaler, func(f *Found) { f.Ours = false })}, want: Record{State: Suspended, Generation: 2}, actions: []Action{remove(workers)},
+			requeue: unknownRetry,
 		},
 		"ResumedTooEarly": {
 			reason: "pods of before are still there", cluster: cluster(), record: Record{State: Suspended, Generation: 2},
-			seen: Observation{Found: map[Ref]Found{service: ours(service)}, Workers: Role{Pods: []string{"pi-worker-0"}}},
-			want: Record{State: Suspended, Generation: 2, Cause: suspended(cluster(), "its pods are being stopped: pod pi-worker-0")},
+			seen:    Observation{Found: map[Ref]Found{service: ours(service)}, Workers: Role{Pods: []string{"pi-worker-0"}}},
+			want:    Record{State: Suspended, Generation: 2, Cause: held("its pods are being stopped: pod pi-worker-0")},
+			requeue: unknownRetry,
 		},
-		"ResumedAgain": {reason: "suspended before anything was made", cluster: cluster(func(c *Cluster) { c.Suspend = true }), record: Record{State: Submitted}, want: Record{State: Suspended, Cause: suspended(cluster(), "its pods are being stopped")}},
-		"Refused":      {reason: "what was made goes", cluster: cluster(), record: Record{State: Refused, Generation: 2}, seen: Observation{Found: with(map[Ref]Found{}, service, func(*Found) {})}, want: Record{State: Refused, Generation: 2}, actions: []Action{remove(service)}},
-		"Releasing":    {reason: "until the last pod is gone", cluster: cluster(), record: Record{State: Refused, Generation: 2}, seen: Observation{Master: Role{Pods: []string{"pi-master-0"}}}, want: Record{State: Refused, Generation: 2}},
-		"Deleted":      {reason: "the garbage collector takes the rest", cluster: cluster(func(c *Cluster) { c.Deleting, c.Finalizer = true, true }), record: Record{State: Running, Generation: 2}, seen: Observation{Unknown: true}, want: Record{State: Running, Generation: 2}, actions: []Action{{Kind: RemoveFinalizer}}},
-		"NoFinalizer":  {reason: "others may have set one", cluster: cluster(func(c *Cluster) { c.Deleting = true }), record: Record{State: Running, Generation: 2}, want: Record{State: Running, Generation: 2}},
+		"ResumedAgain": {reason: "suspended before anything was made", cluster: cluster(func(c *Cluster) { c.Suspend = true }), record: Record{State: Submitted}, want: Record{State: Suspended, Cause: held("its pods are being stopped")}, requeue: unknownRetry},
+		"Refused":      {reason: "what was made goes", cluster: cluster(), record: Record{State: Refused, Generation: 2}, seen: Observation{Found: with(map[Ref]Found{}, service, func(*Found) {})}, want: Record{State: Refused, Generation: 2}, actions: []Action{remove(service)}, requeue: unknownRetry},
+		"Releasing":    {reason: "until the last pod is gone", cluster: cluster(), record: Record{State: Refused, Generation: 2}, seen: Observation{Master: Role{Pods: []string{"pi-master-0"}}}, want: Record{State: Refused, Generation: 2}, requeue: unknownRetry},
+		"Deleted":      {reason: "the garbage collector takes the rest", cluster: cluster(func(c *Cluster) { c.Deleting, c.Finalizer = true, true }), record: Record{State: Running, Generation: 2}, seen: Observation{Unknown: true}, want: Record{State: Running, Generation: 2}, actions: []Action{{Kind: RemoveFinalizer}}, requeue: none},
+		"NoFinalizer":  {reason: "others may have set one", cluster: cluster(func(c *Cluster) { c.Deleting = true }), record: Record{State: Running, Generation: 2}, want: Record{State: Running, Generation: 2}, requeue: none},
 		"OldRelease":   {reason: "a previous operator has released it: only an edit is another try", cluster: cluster(), record: Record{State: Released}, want: Record{State: Released, Generation: 2}},
+		"Probe":        {reason: "it has no objects, and no status of ours", cluster: cluster(func(c *Cluster) { c.Probe = true }), seen: Observation{Unknown: true}, requeue: none},
+		"Problem":      {reason: "an edit that cannot be built stops nothing", cluster: cluster(func(c *Cluster) { c.Problem = problem }), record: Record{State: Running, Generation: 1}, seen: Observation{Found: with(all(), workers, edited)}, want: Record{State: Running, Generation: 1, Cause: problem}},
+		"Mended":       {reason: "what was wrong is right again", cluster: cluster(), record: Record{State: Running, Generation: 2, Cause: problem}, seen: Observation{Found: all()}, want: Record{State: Running, Generation: 2}},
+		"Unbuilt":      {reason: "nothing is made of a spec that cannot be built", cluster: cluster(func(c *Cluster) { c.Problem = problem }), want: Record{State: Refused, Generation: 2, Cause: problem}, requeue: unknownRetry},
+		"StaysAway":    {reason: "there is nothing left to stop", cluster: cluster(func(c *Cluster) { c.Suspend = true }), record: Record{State: Suspended, Generation: 2, Cause: problem}, seen: Observation{Found: map[Ref]Found{service: ours(service)}}, want: Record{State: Suspended, Generation: 2, Cause: held("there are no pods until it is false")}},
+		"StopsScaler":  {reason: "an autoscaler that is not wanted has nothing to scale", cluster: cluster(func(c *Cluster) { c.Suspend = true }), record: Record{State: Suspended}, seen: Observation{Found: with(map[Ref]Found{}, scaler, func(*Found) {})}, want: Record{State: Suspended}, actions: []Action{remove(scaler)}, requeue: unknownRetry},
+		"ScalesOn":     {reason: "one that is wanted stays beside the Services", cluster: cluster(func(c *Cluster) { c.Suspend, c.Parts = true, append(c.Parts, Part{Ref: scaler}) }), record: Record{State: Suspended}, seen: Observation{Found: with(map[Ref]Found{}, scaler, func(*Found) {})}, want: Record{State: Suspended, Cause: held("there are no pods until it is false")}},
+		"LeavesParts": {
+			reason: "a set that is being deleted has pods, one of others is none of ours", cluster: cluster(func(c *Cluster) { c.Suspend = true }), record: Record{State: Suspended},
+			seen: Observation{Found: with(with(map[Ref]Found{}, workers, deletingNow), service, func(f *Found) { f.Deleting, f.Ours = true, false })},
+			want: Record{State: Suspended, Cause: held("its pods are being stopped: StatefulSet pi-worker")}, requeue: unknownRetry,
+		},
+		"NotOurs":    {reason: "what others have made under the name is theirs", cluster: cluster(), record: Record{State: Running, Generation: 2}, seen: Observation{Found: with(all(), scaler, func(f *Found) { f.Ours = false })}, want: Record{State: Running, Generation: 2}},
+		"Absent":     {reason: "what was there is no more", cluster: cluster(), record: Record{State: Running, Generation: 2}, seen: Observation{Found: with(all(), scaler, func(f *Found) { f.Presence = lifecycle.Absent })}, want: Record{State: Running, Generation: 2}},
+		"Replied":    {reason: "the scheduler wants to be asked again sooner", cluster: cluster(), record: Record{State: Running, Generation: 2}, seen: Observation{Found: all(), Admission: scheduler.Admission{RetryAfter: time.Minute}}, want: Record{State: Running, Generation: 2, Scheduling: Scheduling{}}, requeue: time.Minute},
+		"Again":      {reason: "an edit of what was refused is another try", cluster: cluster(), record: Record{State: Released, Generation: 1, Cause: problem, Scheduling: Scheduling{Start: 1}}, want: Record{State: Submitted, Cause: lifecycle.Cause{Reason: ReasonEdited, Message: "the spec was edited: the cluster begins again"}, Scheduling: Scheduling{Start: 2}}, requeue: unknownRetry},
+		"EditedAway": {reason: "it may not begin", cluster: cluster(func(c *Cluster) { c.Suspend = true }), record: Record{State: Failed, Generation: 1}, want: Record{State: Failed, Generation: 2}},
+		"Gone":       {reason: "the last pod is gone", cluster: cluster(), record: Record{State: Refused, Generation: 2, Cause: problem}, want: Record{State: Released, Generation: 2, Cause: problem}, requeue: unknownRetry},
+		"Odd":        {reason: "a state of a newer release is left alone", cluster: cluster(), record: Record{State: "Elsewhere", Generation: 1}, want: Record{State: "Elsewhere", Generation: 1}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			p := Decide(tc.cluster, tc.record, tc.seen)
-			if diff := cmp.Diff(tc.want, p.Record); diff != "" {
-				t.Errorf("%s: record (-want +got):\n%s", tc.reason, diff)
+			if want := cmp.Or(tc.requeue, heartbeat); p.Requeue != max(want, 0) {
+				t.Errorf("%s: again after %s, not %s", tc.reason, p.Requeue, want)
 			}
-			if diff := cmp.Diff(tc.actions, p.Actions); diff != "" {
-				t.Errorf("%s: actions (-want +got):\n%s", tc.reason, diff)
+			if diff := gocmp.Diff(Plan{Cluster: tc.cluster, Before: tc.record, Observation: tc.seen, Record: tc.want, Actions: tc.actions, Requeue: p.Requeue}, p); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+func TestStarts(t *testing.T) {
+	for state, want := range map[State]bool{New: true, Submitted: true, Running: false, Suspended: false, Refused: false, Released: false, Failed: false} {
+		if got := state.Starts(); got != want {
+			t.Errorf("%q: %t", state, got)
+		}
 	}
 }
 
@@ -188,7 +227,7 @@ func TestScheduling(t *testing.T) {
 		},
 		"SuspendedWithPods": {
 			reason: "their scheduler needs the group", cluster: cluster(suspend), record: Record{State: Suspended, Scheduling: chosen(1, "gang")}, seen: Observation{Workers: Role{Pods: []string{"pi-worker-0"}}},
-			want: Record{State: Suspended, Cause: suspended(cluster(), "its pods are being stopped: pod pi-worker-0"), Scheduling: chosen(1, "gang")},
+			want: Record{State: Suspended, Cause: held("its pods are being stopped: pod pi-worker-0"), Scheduling: chosen(1, "gang")},
 		},
 		"Suspended": {
 			reason: "it holds nothing", cluster: cluster(suspend), record: Record{State: Suspended, Scheduling: chosen(1, "gang")},
@@ -219,113 +258,17 @@ func TestScheduling(t *testing.T) {
 				results = append(results, Result{Class: lifecycle.ClassDone})
 			}
 			o := Settle(p, results)
-			if diff := cmp.Diff(tc.want, o.Record); diff != "" {
+			if diff := gocmp.Diff(tc.want, o.Record); diff != "" {
 				t.Errorf("%s: record (-want +got):\n%s", tc.reason, diff)
 			}
-			if diff := cmp.Diff(tc.actions, p.Actions); diff != "" {
+			if diff := gocmp.Diff(tc.actions, p.Actions); diff != "" {
 				t.Errorf("%s: actions (-want +got):\n%s", tc.reason, diff)
+			}
+			if tc.again && o.Requeue == heartbeat {
+				t.Errorf("%s: the next step waits for %s", tc.reason, o.Requeue)
 			}
 			if o.Again != tc.again {
 				t.Errorf("%s: again is %t", tc.reason, o.Again)
-			}
-		})
-	}
-}
-
-func TestSettle(t *testing.T) {
-	running := Record{State: Running, Generation: 1}
-	cases := map[string]struct {
-		reason string
-		record Record
-		class  lifecycle.Class
-		state  State
-		cause  lifecycle.Reason
-		again  bool
-		fails  bool
-	}{
-		"Done":       {reason: "all is made", class: lifecycle.ClassDone, state: Running},
-		"Refused":    {reason: "what was made before it goes", class: lifecycle.ClassRefused, state: Refused, cause: lifecycle.ReasonSubmissionRefused, again: true},
-		"Policy":     {reason: "an admission policy says no", class: lifecycle.ClassPolicy, state: Refused, cause: lifecycle.ReasonSubmissionRefused, again: true},
-		"Quota":      {reason: "a quota may be raised", class: lifecycle.ClassQuota, state: New, cause: lifecycle.ReasonQuotaExceeded},
-		"Trouble":    {reason: "nothing is known to have changed", class: lifecycle.ClassTransient, state: New, fails: true},
-		"Edit":       {reason: "what runs goes on as it was", record: running, class: lifecycle.ClassRefused, state: Running, cause: lifecycle.ReasonSubmissionRefused},
-		"EditNoRoom": {reason: "the same", record: running, class: lifecycle.ClassQuota, state: Running, cause: lifecycle.ReasonQuotaExceeded},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			p := Decide(cluster(), tc.record, Observation{Found: map[Ref]Found{}})
-			results := []Result{{Class: lifecycle.ClassDone}, {Class: tc.class, Message: "no"}}
-			o := Settle(p, results)
-			if o.Record.State != tc.state || o.Record.Cause.Reason != tc.cause || o.Again != tc.again || (o.Err != nil) != tc.fails {
-				t.Errorf("%s: %+v", tc.reason, o)
-			}
-			if edited := tc.record.State == Running; edited && o.Record.Generation != tc.record.Generation {
-				t.Errorf("%s: generation %d is told, and not applied", tc.reason, o.Record.Generation)
-			}
-		})
-	}
-}
-
-// What is refused of a part lasts: the others are tried, and the first refusal is what people read.
-func TestRefusalsOfSeveralParts(t *testing.T) {
-	running := Record{State: Running, Generation: 1}
-	for name, tc := range map[string]struct {
-		reason string
-		record Record
-		kind   ActionKind
-		result lifecycle.Class
-		goes   bool
-	}{
-		"Done":      {reason: "one after the other", kind: Apply, result: lifecycle.ClassDone, goes: true},
-		"Refused":   {reason: "fault 9: the other parts are repaired", record: running, kind: Apply, result: lifecycle.ClassRefused, goes: true},
-		"NoRoom":    {reason: "fault 9: a quota counts one kind", record: running, kind: Apply, result: lifecycle.ClassQuota, goes: true},
-		"Trouble":   {reason: "nothing is known", record: running, kind: Apply, result: lifecycle.ClassTransient},
-		"Start":     {reason: "what was made before it goes again", kind: Apply, result: lifecycle.ClassRefused},
-		"Deletions": {reason: "fault 9: the pods of the others go", record: Record{State: Suspended}, kind: Delete, result: lifecycle.ClassPolicy, goes: true},
-		"Scheduler": {reason: "no pod is made without its group", record: Record{State: Submitted}, kind: Schedule, result: lifecycle.ClassRefused},
-	} {
-		if got := (Plan{Before: tc.record}).GoesOn(Action{Kind: tc.kind}, tc.result); got != tc.goes {
-			t.Errorf("%s: %s: %v", name, tc.reason, got)
-		}
-	}
-	p := Decide(cluster(), running, Observation{Found: map[Ref]Found{}})
-	p.Actions = append(p.Actions, Action{Kind: Schedule})
-	o := Settle(p, []Result{{Class: lifecycle.ClassRefused, Message: "first"}, {Class: lifecycle.ClassQuota, Message: "second"}, {Class: lifecycle.ClassTransient, Message: "third"}})
-	if o.Record.Cause.Message != "first" || o.Requeue != conflictRetry || o.Err == nil {
-		t.Errorf("fault 9: cause %q, again after %s, error %v", o.Record.Cause.Message, o.Requeue, o.Err)
-	}
-	probe := Decide(Cluster{Probe: true, Deleting: true, Finalizer: true}, Record{}, Observation{})
-	if o := Settle(probe, []Result{{Class: lifecycle.ClassTransient}}); o.Err == nil {
-		t.Error("fault 5: the finalizer of a sentinel stays")
-	}
-}
-
-func TestConditions(t *testing.T) {
-	waits := lifecycle.Wait{Cause: lifecycle.Cause{Reason: lifecycle.ReasonUnschedulable}, Details: "0/3 nodes are available"}
-	cases := map[string]struct {
-		reason          string
-		record          Record
-		master, workers Role
-		ready, applied  bool
-		says            string
-	}{
-		"Ready":    {reason: "all are there", record: Record{State: Running, Generation: 2}, master: Role{Wanted: 1, Ready: 1}, workers: Role{Wanted: 2, Ready: 2}, ready: true, applied: true, says: "workers: 2 of 2 ready"},
-		"NoWorker": {reason: "a cluster may have none", record: Record{State: Running, Generation: 2}, master: Role{Wanted: 1, Ready: 1}, ready: true, applied: true, says: "workers: 0 of 0"},
-		"NoMaster": {reason: "the set is not seen yet", record: Record{State: Running, Generation: 2}, applied: true, says: "master: 0 of 0"},
-		"Waiting":  {reason: "why is told", record: Record{State: Running, Generation: 2}, master: Role{Wanted: 1, Ready: 1}, workers: Role{Wanted: 2, Ready: 1, Waiting: waits}, applied: true, says: "0/3 nodes are available"},
-		"Refused":  {reason: "nothing is to be expected", record: Record{State: Refused, Cause: lifecycle.Cause{Reason: lifecycle.ReasonInvalidSpec, Message: "no"}}, says: "no pods"},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			o := Settle(Plan{Cluster: cluster(), Record: tc.record, Observation: Observation{Master: tc.master, Workers: tc.workers}}, nil)
-			for _, c := range o.Conditions {
-				want, says := tc.applied, ""
-				if c.Type == ConditionReady {
-					want, says = tc.ready, tc.says
-				}
-				if (c.Status == metav1.ConditionTrue) != want || !strings.Contains(c.Message, says) || c.Reason == "" {
-					t.Errorf("%s: %+v", tc.reason, c)
-				}
 			}
 		})
 	}
@@ -355,7 +298,7 @@ func TestKeep(t *testing.T) {
 	for name, tc := range cases {
 		wanted := set(1, "new")
 		Keep(tc.part, wanted, tc.there)
-		if diff := cmp.Diff(tc.want, wanted); diff != "" {
+		if diff := gocmp.Diff(tc.want, wanted); diff != "" {
 			t.Errorf("%s: %s (-want +got):\n%s", name, tc.reason, diff)
 		}
 	}
@@ -371,7 +314,7 @@ func TestKeepOfPods(t *testing.T) {
 	part := Part{Ref: workers, Fixed: Fixed{Labels: []string{"group"}, Annotations: []string{"members", "user"}, Scheduler: true}}
 	wanted := set(map[string]any{"group": "a", "team": "new"}, map[string]any{"members": "3", "user": "ann"})
 	Keep(part, wanted, set(map[string]any{"group": "b", "team": "old"}, map[string]any{"members": "2"}))
-	if diff := cmp.Diff(set(map[string]any{"group": "b", "team": "new"}, map[string]any{"members": "2"}), wanted); diff != "" {
+	if diff := gocmp.Diff(set(map[string]any{"group": "b", "team": "new"}, map[string]any{"members": "2"}), wanted); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

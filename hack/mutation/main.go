@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command mutation changes the code of packages in one place at a time, and reports the changes that no test finds.
+//
+//	mutation [-match REGEXP] FOLDER[,FOLDER]...      such as internal/schedule
+//
+// The package in a folder is changed, and those that follow after a comma test it, too.
+//
+// All mutants of a package are in one program, which a variable of the environment switches on, one in each process: a program is built once, and
+// what runs are the tests that reach the mutant, the quickest first. A survivor needs a line with its reason in hack/mutation/survivors/. Exit code 1:
+// fewer than 95 % are found, or a survivor has no reason, or a reason no survivor.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// enough is the share of mutants that tests find, in percent.
+const enough = 95
+
+func main() {
+	match := flag.String("match", "", "only mutants whose name matches, without the list of survivors")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, flag.Args(), *match); err != nil {
+		fmt.Fprintln(os.Stderr, "mutation:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, folders []string, match string) error {
+	if len(folders) == 0 {
+		return errors.New("no package; write its folder, such as internal/schedule")
+	}
+	only, err := regexp.Compile(match)
+	if err != nil {
+		return fmt.Errorf("-match: %w", err)
+	}
+	var wrong []error
+	var lines []string
+	for _, names := range folders {
+		tested := strings.Split(names, ",")
+		folder := tested[0]
+		r, err := try(ctx, tested, only)
+		if err != nil {
+			return fmt.Errorf("%s: %w", folder, err)
+		}
+		if match == "" {
+			if err := r.compare(filepath.Join("hack", "mutation", "survivors", strings.ReplaceAll(folder, "/", "-")+".txt")); err != nil {
+				wrong = append(wrong, fmt.Errorf("%s: %w", folder, err))
+			}
+		}
+		lines = append(lines, r.String())
+	}
+	fmt.Println(strings.Join(lines, "\n"))
+	return errors.Join(wrong...)
+}
+
+// outcome is what became of the mutants of a package.
+type outcome struct {
+	folder             string
+	mutants, survivors []mutant
+}
+
+func (o *outcome) share() float64 {
+	return 100 * float64(len(o.mutants)-len(o.survivors)) / float64(max(1, len(o.mutants)))
+}
+
+func (o *outcome) String() string {
+	return fmt.Sprintf("mutation of %s: %d of %d found: %.1f %%", o.folder, len(o.mutants)-len(o.survivors), len(o.mutants), o.share())
+}
+
+// compare holds the survivors against the list, whose lines are a mutant and, behind " -- ", the reason why no test needs to find it.
+func (o *outcome) compare(list string) error {
+	text, err := os.ReadFile(list) //nolint:gosec // a file of the tree
+	if err != nil && !os.IsNotExist(err) {
+		return err
+	}
+	reasons := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		name, reason, _ := strings.Cut(strings.TrimSpace(line), " --")
+		reasons[name] = strings.TrimSpace(reason)
+	}
+	var wrong []string
+	for _, m := range o.survivors {
+		if reasons[m.key] == "" {
+			wrong = append(wrong, "no test finds "+m.key)
+		}
+		delete(reasons, m.key)
+	}
+	delete(reasons, "")
+	for _, name := range slices.Sorted(maps.Keys(reasons)) {
+		wrong = append(wrong, "does not survive any more: "+name)
+	}
+	if o.share() < enough {
+		wrong = append(wrong, fmt.Sprintf("%.1f %% of the mutants are found; needed are %d", o.share(), enough))
+	}
+	if len(wrong) > 0 {
+		return errors.New(strings.Join(wrong, "\n"))
+	}
+	return nil
+}
