@@ -27,8 +27,12 @@ import (
 //go:embed runtime.txt
 var helpers string
 
-// quick is how long a test may take that runs in one process with others.
-const quick = time.Second
+const (
+	// quick is how long a test may take that runs in one process with others.
+	quick = time.Second
+	// slow is how long one may take at all.
+	slow = 30 * time.Second
+)
 
 // test is one with the mutants that it reaches.
 type test struct {
@@ -170,7 +174,7 @@ func (t *trial) instrument(p *packages.Package, banned map[string]map[int]bool) 
 	return path, os.WriteFile(path, text, 0o600)
 }
 
-// trace runs each test by itself, with no mutant awake, and records which it reaches.
+// trace runs each test by itself, with no mutant awake, and records which it reaches. Tests that are slow are left out: each survivor would run them.
 func (t *trial) trace(ctx context.Context, folder string) error {
 	list, err := t.command(ctx, folder, "-test.list=.").Output()
 	if err != nil {
@@ -180,28 +184,44 @@ func (t *trial) trace(ctx context.Context, folder string) error {
 		if !strings.HasPrefix(name, "Test") || name == "TestMain" {
 			continue
 		}
-		path := t.program(folder) + "." + name
-		command := t.command(ctx, folder, "-test.run=^"+name+"$")
-		command.Env = append(command.Env, "FIRESTEEL_MUTANT_TRACE="+path)
+		one := test{folder: folder, name: name}
 		began := time.Now()
-		if said, err := command.CombinedOutput(); err != nil {
+		said, err := t.reach(ctx, &one)
+		switch one.took = time.Since(began); {
+		case one.took > slow:
+			fmt.Fprintf(os.Stderr, "%s: %s takes more than %s: it is left out\n", folder, name, slow)
+		case err != nil:
 			return fmt.Errorf("%s fails without a mutant: %w: %s", name, err, said)
+		default:
+			t.tests = append(t.tests, one)
 		}
-		one := test{folder: folder, name: name, took: time.Since(began), reach: map[int]bool{}}
-		text, err := os.ReadFile(path) //nolint:gosec // of our own
-		if err != nil && !os.IsNotExist(err) {
-			return err
-		}
-		for _, id := range strings.Fields(string(text)) {
-			number, err := strconv.Atoi(id)
-			if err != nil {
-				return err
-			}
-			one.reach[number] = true
-		}
-		t.tests = append(t.tests, one)
 	}
 	return nil
+}
+
+// reach runs a test until it is slow.
+func (t *trial) reach(ctx context.Context, one *test) (said []byte, err error) {
+	ctx, stop := context.WithTimeout(ctx, slow+time.Second)
+	defer stop()
+	path := t.program(one.folder) + "." + one.name
+	command := t.command(ctx, one.folder, "-test.run=^"+one.name+"$")
+	command.Env = append(command.Env, "FIRESTEEL_MUTANT_TRACE="+path)
+	if said, err := command.CombinedOutput(); err != nil {
+		return said, err
+	}
+	text, err := os.ReadFile(path) //nolint:gosec // of our own
+	if err != nil && !os.IsNotExist(err) {
+		return nil, err
+	}
+	one.reach = map[int]bool{}
+	for _, id := range strings.Fields(string(text)) {
+		number, err := strconv.Atoi(id)
+		if err != nil {
+			return nil, err
+		}
+		one.reach[number] = true
+	}
+	return nil, nil
 }
 
 func (t *trial) command(ctx context.Context, folder string, args ...string) *exec.Cmd {

@@ -22,7 +22,7 @@ func TestEnumerationOfSchedulers(t *testing.T) {
 		}
 		for _, gates := range answers {
 			c.gates, c.kind = gates, ""
-			domain.EachScheduled(state, c.element)
+			domain.EachScheduled(state, c.some(c.element))
 		}
 	})
 }

@@ -14,10 +14,10 @@ import (
 func TestEnumerationOfServers(t *testing.T) {
 	enumerate(t, "enumeration-servers", "servers: ", func(c *checker, state lifecycle.State) {
 		c.gates = domain.Admissions()
-		domain.EachServer(state, func(e *domain.Element) {
+		domain.EachServer(state, c.some(func(e *domain.Element) {
 			c.element(e)
 			c.server(e)
-		})
+		}))
 	})
 }
 
