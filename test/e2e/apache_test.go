@@ -159,6 +159,14 @@ var _ = Describe("A SparkApplication of spark.apache.org", func() {
 		Eventually(func() []corev1.Pod { return apachePods(ctx, app) }, jobWait, poll).Should(BeEmpty())
 	})
 
+	It("runs a program once, although the kubelet starts its container again", func() {
+		app := apacheBehaves(newNamespace(ctx, "apacheagain"), "once", "exit", "3")
+		app.Spec.DriverSpec = &v1.RoleSpec{PodTemplateSpec: &corev1.PodTemplateSpec{Spec: startsAgain()}}
+		Expect(admin.Create(ctx, app)).To(Succeed())
+		Eventually(func() string { return apacheStates(ctx, app) }, jobWait, poll).Should(HaveSuffix("Failed ResourceReleased"), func() string { return apacheEvidence(app) })
+		Eventually(func() []corev1.Pod { return apachePods(ctx, app) }, jobWait, poll).Should(BeEmpty())
+	})
+
 	It("whose driver does not start in time ends with its own state, and says why", func() {
 		app := apachePi(newNamespace(ctx, "apachelate"), "late")
 		app.Spec.SparkConf["spark.kubernetes.container.image"] = "firesteel.local/none:1"

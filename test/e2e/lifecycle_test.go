@@ -97,6 +97,18 @@ var _ = Describe("The life of a Spark job", longest, func() {
 		Expect(limit.Value()).To(BeNumerically(">", 2<<30), "four times 512 MiB and what is beside it")
 	})
 
+	It("runs a program once, although the kubelet starts its container again", func() {
+		app := endless(newNamespace(ctx, "again"), "once")
+		app.Spec.Arguments = []string{"exit", "3"}
+		app.Spec.Driver.Template = &corev1.PodTemplateSpec{Spec: startsAgain()}
+		drivers := watchDrivers(ctx, app)
+		Expect(admin.Create(ctx, app)).To(Succeed())
+		s := eventuallyState(ctx, app, v1beta2.ApplicationStateFailed)
+		Expect(s.Attempts).To(HaveExactElements(And(HaveField("FailureClass", "Application"), HaveField("ExitCode", HaveValue(BeEquivalentTo(3))))))
+		Eventually(func() []corev1.Pod { return podsOf(ctx, app) }, jobWait, poll).Should(BeEmpty(), "it would run the program for ever")
+		Expect(drivers.seen()).To(Equal(1))
+	})
+
 	It("says what a driver waits for, and continues automatically when it is there", func() {
 		app := sparkPi(newNamespace(ctx, "waits"), "patient", "10")
 		app.Spec.Driver.ConfigMaps = []v1beta2.NamePath{{Name: "settings", Path: "/etc/settings"}}
@@ -134,3 +146,8 @@ var _ = Describe("The life of a Spark job", longest, func() {
 		Eventually(func() []corev1.Pod { return podsOf(ctx, app) }, jobWait, poll).Should(BeEmpty(), "a driver that was given up is not left running")
 	})
 })
+
+// startsAgain is a driver whose container is started again when it fails, whatever its pod says.
+func startsAgain() corev1.PodSpec {
+	return corev1.PodSpec{Containers: []corev1.Container{{Name: "spark", RestartPolicy: ptr.To(corev1.ContainerRestartPolicyOnFailure)}}}
+}
