@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -106,5 +107,30 @@ func TestCommittedCRDsAreSmall(t *testing.T) {
 		if diff := cmp.Diff(string(content), string(shrunk)); diff != "" {
 			t.Errorf("%s was not shrunk after it was generated:\n%s", path, diff)
 		}
+	}
+}
+
+// What a client writes through an older version keeps what the stored one has: the spec by name, so that a misspelled field is refused, and of the
+// status everything (core review, 1).
+func TestOlderVersionsKeepWhatIsStored(t *testing.T) {
+	const crd = `{kind: CustomResourceDefinition, spec: {versions: [
+		{name: v2, storage: true, schema: {openAPIV3Schema: {type: object, properties: {
+			spec: {type: object, properties: {a: {type: string, enum: [x, y]}, b: {type: object, description: new, default: {}, properties: {c: {type: integer, default: 3}}}}},
+			status: {type: object, properties: {record: {type: object, properties: {n: {type: integer}}}, list: {type: array, items: {type: object, properties: {m: {type: string}}}}}}}}}},
+		{name: v1, schema: {openAPIV3Schema: {type: object, properties: {
+			spec: {type: object, properties: {a: {type: string, enum: [x]}}}, status: {type: object, properties: {old: {type: object, properties: {o: {type: string}}}}}}}}}]}}`
+	const want = `{
+		spec: {type: object, properties: {a: {type: string, enum: [x, y]}, b: {type: object, properties: {c: {type: integer}}}}},
+		status: {type: object, x-kubernetes-preserve-unknown-fields: true, properties: {
+			old: {type: object, x-kubernetes-preserve-unknown-fields: true, properties: {o: {type: string}}},
+			record: {type: object, x-kubernetes-preserve-unknown-fields: true, properties: {n: {type: integer}}},
+			list: {type: array, items: {type: object, x-kubernetes-preserve-unknown-fields: true, properties: {m: {type: string}}}}}}}`
+	var doc, older map[string]any
+	if err := errors.Join(yaml.Unmarshal([]byte(crd), &doc), yaml.Unmarshal([]byte(want), &older)); err != nil {
+		t.Fatal(err)
+	}
+	keep(doc)
+	if diff := cmp.Diff(older, schemaOf(versionsOf(doc)[1])["properties"]); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
