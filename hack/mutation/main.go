@@ -23,6 +23,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // enough is the share of mutants that tests find, in percent.
@@ -31,7 +32,7 @@ const enough = 95
 func main() {
 	match := flag.String("match", "", "only mutants whose name matches, without the list of survivors")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, flag.Args(), *match); err != nil {
 		fmt.Fprintln(os.Stderr, "mutation:", err)
@@ -56,10 +57,12 @@ func run(ctx context.Context, folders []string, match string) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", folder, err)
 		}
-		if match == "" {
-			if err := r.compare(filepath.Join("hack", "mutation", "survivors", strings.ReplaceAll(folder, "/", "-")+".txt")); err != nil {
-				wrong = append(wrong, fmt.Errorf("%s: %w", folder, err))
+		if match != "" {
+			for _, m := range r.survivors {
+				fmt.Println("no test finds", m.key)
 			}
+		} else if err := r.compare(filepath.Join("hack", "mutation", "survivors", strings.ReplaceAll(folder, "/", "-")+".txt")); err != nil {
+			wrong = append(wrong, fmt.Errorf("%s: %w", folder, err))
 		}
 		lines = append(lines, r.String())
 	}

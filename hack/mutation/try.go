@@ -237,14 +237,17 @@ func (t *trial) all(ctx context.Context) ([]bool, error) {
 	work := make(chan int)
 	var workers sync.WaitGroup
 	var mu sync.Mutex
-	done := 0
+	done, left := 0, 0
 	for range runtime.NumCPU() {
 		workers.Go(func() {
 			for i := range work {
 				found[i] = t.finds(ctx, t.mutants[i])
 				mu.Lock()
+				if !found[i] {
+					left++
+				}
 				if done++; done%100 == 0 {
-					fmt.Fprintf(os.Stderr, "%s: %d of %d mutants\n", t.folder, done, len(t.mutants))
+					fmt.Fprintf(os.Stderr, "%s: %d of %d mutants, %d are not found\n", t.folder, done, len(t.mutants), left)
 				}
 				mu.Unlock()
 			}
