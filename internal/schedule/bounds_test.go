@@ -9,31 +9,33 @@ import (
 	"unicode"
 
 	"github.com/firesteel-dev/firesteel/internal/testutil/heaptest"
+	"github.com/firesteel-dev/firesteel/internal/testutil/testrun"
 )
 
 // Whatever a tenant writes into a schedule: what is stored and said of it is short, and does nothing to what shows it.
 func TestWhatIsSaidIsBoundedAndPrintable(t *testing.T) {
 	const evil = "\x1b]0;owned\a\u202egnp.exe\r\n\x00\u2028"
-	long := strings.Repeat(evil, 10_000)
+	size := testrun.Pick(1_000, 10_000, 10_000) // what larger ones cost is measured by landings
+	long := strings.Repeat(evil, size)
 	for name, change := range map[string]func(*Desired){
 		"Schedule":     func(d *Desired) { d.Schedule = long },
 		"Zone":         func(d *Desired) { d.TimeZone = long },
 		"ZonePrefix":   func(d *Desired) { d.Schedule = "TZ=" + long + " @daily" },
 		"NoFields":     func(d *Desired) { d.Schedule = "TZ=" + long },
 		"Every":        func(d *Desired) { d.Schedule = "@every " + long },
-		"LongSchedule": func(d *Desired) { d.Schedule = strings.Repeat("0,", 100_000) + "0 * * * *" },
-		"Blanks":       func(d *Desired) { d.Schedule = "0 6" + strings.Repeat("\n", 100_000) + " * * *" },
+		"LongSchedule": func(d *Desired) { d.Schedule = strings.Repeat("0,", 10*size) + "0 * * * *" },
+		"Blanks":       func(d *Desired) { d.Schedule = "0 6" + strings.Repeat("\n", 10*size) + " * * *" },
 		"Name":         func(d *Desired) { d.Name = long },
 		"Policies":     func(d *Desired) { d.Concurrency, d.Missed = long, long },
 		"Malformed":    func(d *Desired) { *d = Desired{Malformed: long} },
 		"Trigger":      func(d *Desired) { d.Trigger = long },
 		"Unknown":      func(d *Desired) { d.Unknown = []string{long, long} },
 		"Variable":     func(d *Desired) { d.Texts = []Text{{"spec.template.arguments[0]", "$(SCHEDULED_X)" + long}} },
-		"LongVariable": func(d *Desired) { d.Texts = []Text{{"a", "$(SCHEDULED_" + strings.Repeat("X", 200_000) + ")"}} },
+		"LongVariable": func(d *Desired) { d.Texts = []Text{{"a", "$(SCHEDULED_" + strings.Repeat("X", 20*size) + ")"}} },
 		"KeyOfText":    func(d *Desired) { d.Texts = []Text{{"spec.template.sparkConf[" + long + "]", "$(SCHEDULED_X)"}} },
-		"Variables":    func(d *Desired) { d.Texts = []Text{{"a", strings.Repeat("$(SCHEDULED_)", 15_000)}} },
+		"Variables":    func(d *Desired) { d.Texts = []Text{{"a", strings.Repeat("$(SCHEDULED_)", 3*size/2)}} },
 		"Texts": func(d *Desired) {
-			for range 15_000 {
+			for range 3 * size / 2 {
 				d.Texts = append(d.Texts, Text{"a", "$(SCHEDULED_)"})
 			}
 		},

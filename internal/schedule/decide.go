@@ -224,7 +224,10 @@ func (c *decision) tick() *Start {
 		return nil
 	}
 	if limit, _ := c.lateness(); limit != nil {
-		c.wake(at.Add(c.desired.Delay() + *limit + time.Second))
+		// One for which runs were stopped is never too late: a time that is past would make for a reconcile each millisecond until they are gone.
+		if late := at.Add(c.desired.Delay() + *limit + time.Second); late.After(c.now) {
+			c.wake(late)
+		}
 	}
 	s := c.start(at, ReasonSchedule)
 	return &s

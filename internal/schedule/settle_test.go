@@ -4,6 +4,7 @@ package schedule
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -16,92 +17,162 @@ import (
 )
 
 // play decides and settles with a result, and returns the record and what happened.
-func play(t *testing.T, change func(*Desired, *Record, *Observation, *Env), result Result) (Record, Outcome, []string) {
+func play(t *testing.T, change func(*Desired, *Record, *Observation, *Env), result Result) (Record, Outcome, []Event) {
 	t.Helper()
 	d, r, env := daily()
 	o := Observation{Live: true}
 	change(&d, &r, &o, &env)
 	p := Decide(d, r, o, env)
 	out := Settle(p, result, env)
-	var events []string
-	for _, e := range Events(d, r, out) {
-		if len(e.Message) > maxNote || e.Message == "" || e.Action == "" {
-			t.Errorf("event %+v", e)
-		}
-		events = append(events, e.Reason)
-	}
-	return r, out, events
+	return r, out, Events(d, r, out)
 }
 
-func reasons(o Outcome) []string {
-	var all []string
-	for _, c := range o.Conditions {
-		all = append(all, string(c.Reason))
+// unusual are the conditions that do not say that all is well and no run active.
+func unusual(all []Condition) (said []string) {
+	usual := []Condition{
+		{Type: "Scheduled", True: true, Reason: "OnSchedule", Message: "runs are started at the times of the schedule; status.nextRun is the next"},
+		{Type: "RunActive", Reason: "NoActiveRuns", Message: "all runs have finished"},
+		{Type: "Stalled", Reason: "NoTrouble", Message: "no action required"},
 	}
-	return all
+	for i, c := range all {
+		if i >= len(usual) || c != usual[i] {
+			said = append(said, fmt.Sprintf("%s %t, %s: %s", c.Type, c.True, c.Reason, c.Message))
+		}
+	}
+	return said
 }
 
 func TestSettle(t *testing.T) {
 	nothing := func(*Desired, *Record, *Observation, *Env) {}
 	for name, c := range map[string]struct {
-		reason     string
-		change     func(*Desired, *Record, *Observation, *Env)
-		result     Result
-		conditions []string
-		events     []string
+		reason string
+		change func(*Desired, *Record, *Observation, *Env)
+		result Result
+		want   []string
 	}{
-		"Started":  {"a run is created", nothing, Result{Class: ClassStarted, Created: day(4)}, []string{"OnSchedule", "RunsActive", "NoTrouble"}, []string{"RunStarted"}},
-		"Quiet":    {"nothing happens", func(_ *Desired, r *Record, _ *Observation, _ *Env) { r.LastTick = day(4) }, Result{}, []string{"OnSchedule", "NoActiveRuns", "NoTrouble"}, nil},
-		"Conflict": {"its name is taken", nothing, Result{Class: ClassConflict, Message: "taken"}, []string{"OnSchedule", "NoActiveRuns", "NameConflict"}, []string{"NameConflict"}},
-		"Refused":  {"it is refused", nothing, Result{Class: ClassRefused, Message: strings.Repeat("no ", 1000)}, []string{"OnSchedule", "NoActiveRuns", "RunRefused"}, []string{"RunRefused"}},
+		"Started": {"a run is created", nothing, Result{Class: ClassStarted, Created: day(4)}, []string{
+			`LastTick 04 06:00, LastRun 04 06:00, NextRun 05 06:00, LastRunName "job-29458440", Active [job-29458440], late 1s, again in 1s`,
+			"RunActive true, RunsActive: not finished: job-29458440",
+			"warning false, RunStarted, Run: run job-29458440 was started (Schedule) for 2026-01-04T06:00:00Z",
+		}},
+		"Quiet": {"nothing happens", func(_ *Desired, r *Record, _ *Observation, _ *Env) { r.LastTick = day(4) }, Result{}, []string{
+			"NextRun 05 06:00, again in 1h0m0s",
+		}},
+		"Conflict": {"its name is taken", nothing, Result{Class: ClassConflict, Message: "taken"}, []string{
+			`NextRun 05 06:00, Trouble {NameConflict "taken" since 04 06:00:01}, hold 04 06:00:31, again in 30s`,
+			"Stalled true, NameConflict: taken",
+			"warning true, NameConflict, Run: taken",
+		}},
+		"Refused": {"it is refused", nothing, Result{Class: ClassRefused, Message: "no"}, []string{
+			`NextRun 05 06:00, Trouble {RunRefused "no" since 04 06:00:01}, hold 04 06:00:31, again in 30s`,
+			"Stalled true, RunRefused: no",
+			"warning true, RunRefused, Run: no",
+		}},
 		"RefusedStill": {"as before: no news", func(_ *Desired, r *Record, _ *Observation, _ *Env) {
 			r.Trouble.Reason = ReasonRunRefused
 			r.Trouble.Since = day(4)
 		},
-			Result{Class: ClassRefused, Message: "no"}, []string{"OnSchedule", "NoActiveRuns", "RunRefused"}, nil},
-		"Unknown": {"the API server is away", nothing, Result{Class: ClassFailed, Err: errors.New("away")}, []string{"OnSchedule", "NoActiveRuns", "NoTrouble"}, nil},
+			Result{Class: ClassRefused, Message: "no"}, []string{
+				`NextRun 05 06:00, Trouble {RunRefused "no" since 04 06:00}, hold 04 06:00:31, again in 30s`,
+				"Stalled true, RunRefused: no",
+			}},
+		"Unknown": {"the API server is away", nothing, Result{Class: ClassFailed, Err: errors.New("away")}, []string{
+			"NextRun 05 06:00, again in 1h0m0s",
+		}},
 		"TriggerConflict": {"a trigger whose name is taken is given up", func(d *Desired, r *Record, _ *Observation, _ *Env) {
 			r.LastTick, d.Trigger = day(4), "2026-01-04T05:00:00Z"
 		},
-			Result{Class: ClassConflict, Message: "taken"}, []string{"OnSchedule", "NoActiveRuns", "NoTrouble"}, []string{"RunSkipped"}},
-		"Suspended": {"suspended", func(d *Desired, _ *Record, _ *Observation, _ *Env) { d.Suspend = true }, Result{}, []string{"Suspended", "NoActiveRuns", "NoTrouble"}, nil},
-		"Invalid":   {"invalid", func(d *Desired, _ *Record, _ *Observation, _ *Env) { d.Concurrency = "x" }, Result{}, []string{"InvalidSchedule", "NoActiveRuns", "InvalidSchedule"}, []string{"ScheduleInvalid"}},
-		"Word":      {"a trigger that is no time", func(d *Desired, r *Record, _ *Observation, _ *Env) { r.LastTick, d.Trigger = day(4), "now" }, Result{}, []string{"OnSchedule", "NoActiveRuns", "InvalidTrigger"}, []string{"InvalidTrigger"}},
+			Result{Class: ClassConflict, Message: "taken"}, []string{
+				`NextRun 05 06:00, Skips 1, LastSkipped 04 05:00, LastSkipReason "NameConflict", LastTrigger 04 05:00, again in 1s`,
+				"warning true, RunSkipped, Skip: the run of 2026-01-04T05:00:00Z was skipped: NameConflict",
+			}},
+		"Suspended": {"suspended", func(d *Desired, _ *Record, _ *Observation, _ *Env) { d.Suspend = true }, Result{}, []string{
+			"again in 1h0m0s",
+			"Scheduled false, Suspended: spec.suspend is true",
+		}},
+		"Invalid": {"invalid", func(d *Desired, _ *Record, _ *Observation, _ *Env) { d.Concurrency = "x" }, Result{}, []string{
+			`State "FailedValidation", Error "spec.concurrencyPolicy: \"x\": write Allow, Forbid or Replace", again in 1h0m0s`,
+			`Scheduled false, InvalidSchedule: spec.concurrencyPolicy: "x": write Allow, Forbid or Replace`,
+			`Stalled true, InvalidSchedule: spec.concurrencyPolicy: "x": write Allow, Forbid or Replace`,
+			`warning true, ScheduleInvalid, Validate: no run starts: spec.concurrencyPolicy: "x": write Allow, Forbid or Replace`,
+		}},
+		"Word": {"a trigger that is no time", func(d *Desired, r *Record, _ *Observation, _ *Env) { r.LastTick, d.Trigger = day(4), "now" }, Result{}, []string{
+			"NextRun 05 06:00, again in 1h0m0s",
+			`Stalled true, InvalidTrigger: metadata.annotations[sparkoperator.k8s.io/trigger-at]: Invalid value: "now": write a time in RFC 3339, such as 2026-01-31T08:30:00Z`,
+			`warning true, InvalidTrigger, Run: metadata.annotations[sparkoperator.k8s.io/trigger-at]: Invalid value: "now": write a time in RFC 3339, such as 2026-01-31T08:30:00Z`,
+		}},
 		"WordStill": {"as before", func(d *Desired, r *Record, _ *Observation, _ *Env) {
 			r.LastTick, d.Trigger, r.StalledBy = day(4), "now", ReasonInvalidTrigger
-		}, Result{}, []string{"OnSchedule", "NoActiveRuns", "InvalidTrigger"}, nil},
-		"Forbid":  {"a run waits", func(d *Desired, r *Record, o *Observation, _ *Env) { d.Concurrency = Forbid; active(r, o, 3) }, Result{}, []string{"OnSchedule", "WaitingForActiveRun", "NoTrouble"}, nil},
-		"Replace": {"a run is replaced", func(d *Desired, r *Record, o *Observation, _ *Env) { d.Concurrency = Replace; active(r, o, 3) }, Result{}, []string{"OnSchedule", "ReplacingRun", "NoTrouble"}, nil},
+		}, Result{}, []string{
+			"NextRun 05 06:00, again in 1h0m0s",
+			`Stalled true, InvalidTrigger: metadata.annotations[sparkoperator.k8s.io/trigger-at]: Invalid value: "now": write a time in RFC 3339, such as 2026-01-31T08:30:00Z`,
+		}},
+		"Forbid": {"a run waits", func(d *Desired, r *Record, o *Observation, _ *Env) { d.Concurrency = Forbid; active(r, o, 3) }, Result{}, []string{
+			`LastRun 03 06:00, NextRun 05 06:00, LastRunName "job-29457000", WaitingForActiveRun, again in 1h0m0s`,
+			"RunActive true, WaitingForActiveRun: a run is due and waits, because spec.concurrencyPolicy is Forbid; not finished: job-29457000",
+		}},
+		"Replace": {"a run is replaced", func(d *Desired, r *Record, o *Observation, _ *Env) { d.Concurrency = Replace; active(r, o, 3) }, Result{}, []string{
+			`Replacing 04 06:00, LastRun 03 06:00, NextRun 05 06:00, LastRunName "job-29457000", ReplacingRun, again in 1ms`,
+			"RunActive true, ReplacingRun: a run is due and waits until those before it are deleted, because spec.concurrencyPolicy is Replace; not finished: job-29457000",
+		}},
 		"Replaced": {"it is gone", func(d *Desired, r *Record, _ *Observation, _ *Env) { d.Concurrency, r.Active = Replace, []string{"a"} },
-			Result{Class: ClassStarted, Created: day(4)}, []string{"OnSchedule", "RunsActive", "NoTrouble"}, []string{"RunReplaced", "RunStarted"}},
-		"Deleted": {"somebody deleted it", func(_ *Desired, r *Record, _ *Observation, _ *Env) { r.LastTick, r.Active = day(4), []string{"a"} }, Result{}, []string{"OnSchedule", "NoActiveRuns", "NoTrouble"}, []string{"RunDeleted"}},
+			Result{Class: ClassStarted, Created: day(4)}, []string{
+				`LastTick 04 06:00, LastRun 04 06:00, NextRun 05 06:00, LastRunName "job-29458440", Active [job-29458440], late 1s, again in 1s`,
+				"RunActive true, RunsActive: not finished: job-29458440",
+				"warning false, RunReplaced, Run: run a was deleted before it had finished",
+				"warning false, RunStarted, Run: run job-29458440 was started (Schedule) for 2026-01-04T06:00:00Z",
+			}},
+		"Deleted": {"somebody deleted it", func(_ *Desired, r *Record, _ *Observation, _ *Env) { r.LastTick, r.Active = day(4), []string{"a"} }, Result{}, []string{
+			"NextRun 05 06:00, Active [], again in 1h0m0s",
+			"warning true, RunDeleted, Run: run a was deleted before it had finished, by another client",
+		}},
 		"Finished": {"a success and a failure", func(_ *Desired, r *Record, o *Observation, _ *Env) {
 			r.LastTick, o.Runs = day(4), []Run{runOf(3, Succeeded), runOf(4, Failed)}
 			r.Active = []string{o.Runs[0].Name, o.Runs[1].Name}
-		}, Result{}, []string{"OnSchedule", "NoActiveRuns", "NoTrouble"}, []string{"RunSucceeded", "RunFailed"}},
-		"Skipped": {"several", func(_ *Desired, _ *Record, _ *Observation, e *Env) { e.Now = day(9) }, Result{Class: ClassStarted, Created: day(9)}, []string{"OnSchedule", "RunsActive", "NoTrouble"}, []string{"RunStarted", "RunsSkipped"}},
-		"Changed": {"another schedule", func(d *Desired, r *Record, _ *Observation, _ *Env) { r.LastTick, d.Schedule = day(4), "@weekly" }, Result{}, []string{"OnSchedule", "NoActiveRuns", "NoTrouble"}, []string{"ScheduleChanged"}},
+		}, Result{}, []string{
+			`LastRun 04 06:00, NextRun 05 06:00, LastRunName "job-29458440", Active [], Succeeded [job-29457000], Failed [job-29458440], again in 1h0m0s`,
+			"warning false, RunSucceeded, Run: run job-29457000 succeeded",
+			"warning true, RunFailed, Run: run job-29458440 failed",
+		}},
+		"Skipped": {"several", func(_ *Desired, _ *Record, _ *Observation, e *Env) { e.Now = day(9) }, Result{Class: ClassStarted, Created: day(9)}, []string{
+			`LastTick 09 06:00, LastRun 09 06:00, NextRun 10 06:00, LastRunName "job-29465640", Active [job-29465640], Skips 5, LastSkipped 08 06:00, LastSkipReason "Missed", late 0s, again in 1s`,
+			"RunActive true, RunsActive: not finished: job-29465640",
+			"warning false, RunStarted, Run: run job-29465640 was started (Schedule) for 2026-01-09T06:00:00Z",
+			"warning true, RunsSkipped, Skip: 5 runs were skipped, the last of 2026-01-08T06:00:00Z: Missed",
+		}},
+		"Changed": {"another schedule", func(d *Desired, r *Record, _ *Observation, _ *Env) { r.LastTick, d.Schedule = day(4), "@weekly" }, Result{}, []string{
+			`Key "@weekly", Since 04 06:00:01, LastTick none, NextRun 11 00:00, again in 1h0m0s`,
+			`warning false, ScheduleChanged, Schedule: the schedule is now "@weekly"; it counts from 2026-01-04T06:00:01Z`,
+		}},
 		"Backfill": {"the last of them", func(d *Desired, r *Record, o *Observation, _ *Env) {
 			d.Backfill, r.Backfill = &Backfill{From: day(1), To: day(2)}, &Progress{From: day(1), To: day(2), Next: day(1)}
 			r.LastTick = day(4)
-		}, Result{Class: ClassStarted, Created: day(4)}, []string{"OnSchedule", "RunsActive", "NoTrouble"}, []string{"RunStarted", "BackfillFinished"}},
-		"Crashed": {"an earlier operator's run is found", func(_ *Desired, _ *Record, o *Observation, _ *Env) { o.Runs = []Run{runOf(4, Active)} }, Result{}, []string{"OnSchedule", "RunsActive", "NoTrouble"}, []string{"RunStarted"}},
+		}, Result{Class: ClassStarted, Created: day(4)}, []string{
+			`LastRun 04 06:00, NextRun 05 06:00, LastRunName "job-29454120", Active [job-29454120], Backfill {01 06:00 to 02 06:00, next none, started 1, failed []}, again in 1s`,
+			"RunActive true, RunsActive: not finished: job-29454120",
+			"warning false, RunStarted, Run: run job-29454120 was started (Backfill) for 2026-01-01T06:00:00Z",
+			"warning false, BackfillFinished, Backfill: the runs from 2026-01-01T06:00:00Z to before 2026-01-02T06:00:00Z were started: 1",
+		}},
+		"Crashed": {"an earlier operator's run is found", func(_ *Desired, _ *Record, o *Observation, _ *Env) { o.Runs = []Run{runOf(4, Active)} }, Result{}, []string{
+			`LastTick 04 06:00, LastRun 04 06:00, NextRun 05 06:00, LastRunName "job-29458440", Active [job-29458440], again in 1h0m0s`,
+			"RunActive true, RunsActive: not finished: job-29458440",
+			"warning false, RunStarted, Run: run job-29458440 was started (Schedule) for 2026-01-04T06:00:00Z",
+		}},
 		"TakenOver": {"the Kubeflow operator's run is no news", func(_ *Desired, r *Record, o *Observation, _ *Env) {
 			*r, o.Runs = Record{LastRun: day(4), State: Scheduled}, []Run{{Name: "a", Created: day(4), Phase: Active}}
-		}, Result{}, []string{"OnSchedule", "RunsActive", "NoTrouble"}, nil},
+		}, Result{}, []string{
+			`Generation 1, Key "0 6 * * *", Since 04 06:00, NextRun 05 06:00, Active [a], again in 1h0m0s`,
+			"RunActive true, RunsActive: not finished: a",
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, o, events := play(t, c.change, c.result)
-			if diff := cmp.Diff(c.conditions, reasons(o)); diff != "" {
-				t.Errorf("%s: conditions:\n%s", c.reason, diff)
+			r, o, events := play(t, c.change, c.result)
+			got := append([]string{became(r, o)}, unusual(o.Conditions)...)
+			for _, e := range events {
+				got = append(got, fmt.Sprintf("warning %t, %s, %s: %s", e.Warning, e.Reason, e.Action, e.Message))
 			}
-			if diff := cmp.Diff(c.events, events); diff != "" {
-				t.Errorf("%s: events:\n%s", c.reason, diff)
-			}
-			for _, condition := range o.Conditions {
-				if len(condition.Message) > maxMessage {
-					t.Errorf("the message of %s has %d bytes", condition.Type, len(condition.Message))
-				}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("%s:\n%s", c.reason, diff)
 			}
 		})
 	}
