@@ -28,13 +28,37 @@ func runOf(n int, phase Phase) Run {
 	return Run{Name: Name("job", at, Minutes), UID: fmt.Sprint(n), Reason: ReasonSchedule, Tick: at, Created: at, Phase: phase}
 }
 
+// decided is what becomes of the daily schedule after a change.
+type decided struct {
+	reason string
+	change func(*Desired, *Record, *Observation, *Env)
+	want   string
+}
+
+func decides(t *testing.T, cases map[string]decided) {
+	t.Helper()
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			d, r, env := daily()
+			var o Observation
+			c.change(&d, &r, &o, &env)
+			again, before, env2 := daily()
+			c.change(&again, &before, new(Observation), &env2)
+			p := Decide(d, r, o, env)
+			if got := words(before, p, env); got != c.want {
+				t.Errorf("%s:\ngot  %s\nwant %s", c.reason, got, c.want)
+			}
+			if diff := cmp.Diff(before, r); diff != "" {
+				t.Errorf("the record that was handed in is changed:\n%s", diff)
+			}
+			settled(t, d, p, o, env)
+		})
+	}
+}
+
 func TestDecide(t *testing.T) {
 	minute, hour := time.Minute, time.Hour
-	for name, c := range map[string]struct {
-		reason string
-		change func(*Desired, *Record, *Observation, *Env)
-		want   string
-	}{
+	decides(t, map[string]decided{
 		"Due":          {"a run is due", func(*Desired, *Record, *Observation, *Env) {}, `start Schedule 04 06:00 about 03 06:00 to 04 06:00; LastTick 04 06:00, LastRun 04 06:00:01, NextRun 05 06:00, LastRunName "job-29458440", Active [job-29458440], late 1s, again in 1s`},
 		"NotDue":       {"a second too early", func(_ *Desired, _ *Record, _ *Observation, e *Env) { e.Now = day(4).Add(-time.Second) }, "nothing; NextRun 04 06:00, again in 1s"},
 		"Dealt":        {"it was started", func(_ *Desired, r *Record, _ *Observation, _ *Env) { r.LastTick = day(4) }, "nothing; NextRun 05 06:00, again in 1h0m0s"},
@@ -284,22 +308,7 @@ func TestDecide(t *testing.T) {
 		"Persists": {"the next is not due", func(_ *Desired, r *Record, _ *Observation, e *Env) {
 			r.Trouble, e.Now = Trouble{Reason: ReasonRunRefused, Since: day(4)}, day(4).Add(hour)
 		}, `start Schedule 04 06:00 about 03 06:00 to 04 06:00; LastTick 04 06:00, LastRun 04 07:00, NextRun 05 06:00, LastRunName "job-29458440", Active [job-29458440], Trouble none, late 1h0m0s, again in 1s`},
-	} {
-		t.Run(name, func(t *testing.T) {
-			d, r, env := daily()
-			var o Observation
-			c.change(&d, &r, &o, &env)
-			before := r.clone()
-			p := Decide(d, r, o, env)
-			if got := words(before, p, env); got != c.want {
-				t.Errorf("%s:\ngot  %s\nwant %s", c.reason, got, c.want)
-			}
-			if diff := cmp.Diff(before, r.clone()); diff != "" {
-				t.Errorf("the record that was handed in is changed:\n%s", diff)
-			}
-			settled(t, d, p, o, env)
-		})
-	}
+	})
 }
 
 // asleep is the record of a schedule that was created suspended, as the operator stores it.

@@ -4,7 +4,6 @@ package schedule
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 )
@@ -78,9 +77,10 @@ func stalls(add adder, from Record, o Outcome) {
 		add(true, string(t.Reason), "Run", "%s", t.Message)
 		return
 	}
-	i := slices.IndexFunc(o.Conditions, func(c Condition) bool { return c.Type == ConditionStalled })
-	if i >= 0 && o.Conditions[i].Reason == ReasonInvalidTrigger && from.StalledBy != ReasonInvalidTrigger {
-		add(true, string(ReasonInvalidTrigger), "Run", "%s", o.Conditions[i].Message)
+	for _, c := range o.Conditions {
+		if c.Type == ConditionStalled && c.Reason == ReasonInvalidTrigger && from.StalledBy != ReasonInvalidTrigger {
+			add(true, string(c.Reason), "Run", "%s", c.Message)
+		}
 	}
 }
 

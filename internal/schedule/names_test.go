@@ -59,8 +59,14 @@ func TestLongNames(t *testing.T) {
 			}
 		}
 	}
-	if got := Name(strings.Repeat("long-name-", 6), hour, Nanos); got != "long-name-long-name-long-name-long-bbf4edc3-1767247200000000000" && len(got) != 63 {
-		t.Errorf("got %s", got)
+	for schedule, want := range map[string]string{
+		strings.Repeat("long-name-", 6) + "x": "long-name-long-name-long-name-long-14cfa45a-1767247200000000000",
+		strings.Repeat("a", 43):               strings.Repeat("a", 43) + "-1767247200000000000",
+		strings.Repeat("a", 44):               strings.Repeat("a", 34) + "-36c68f50-1767247200000000000",
+	} {
+		if got := Name(schedule, hour, Nanos); got != want {
+			t.Errorf("%s: got %s, want %s", schedule, got, want)
+		}
 	}
 }
 
@@ -93,6 +99,9 @@ func TestVariables(t *testing.T) {
 	if got := (Start{Tick: run.Tick}).Expand("[$(DATA_INTERVAL_START)]"); got != "[]" {
 		t.Errorf("a run without an interval: %s", got)
 	}
+	if got := run.Expand("$(SCHEDULED_DAY)"); got != "$(SCHEDULED_DAY)" {
+		t.Errorf("what is unknown, and is refused, is left as it is: %s", got)
+	}
 	got := UnknownVariables("$(SCHEDULED_DATE) $(DATA_INTERVAL_BEGIN) $(SCHEDULED_TIME_WEEK) $$(SCHEDULED_X) $(OTHER)")
 	if diff := cmp.Diff([]string{"$(SCHEDULED_DATE)", "$(DATA_INTERVAL_BEGIN)", "$(SCHEDULED_TIME_WEEK)"}, got); diff != "" {
 		t.Error(diff)
@@ -110,6 +119,9 @@ func TestDelays(t *testing.T) {
 	}
 	if len(seen) != 11 {
 		t.Errorf("%d delays of a hundred schedules, want all of 0 s to 10 s", len(seen))
+	}
+	if a, b := (Desired{UID: "uid-0", Jitter: time.Second}).Delay(), (Desired{UID: "uid-1", Jitter: time.Second}).Delay(); a+b != time.Second {
+		t.Errorf("delays of a second at most: %s and %s, want both that there are", a, b)
 	}
 	if (Desired{UID: "x"}).Delay() != 0 {
 		t.Error("a delay without jitter")

@@ -41,22 +41,12 @@ func TestSuspendedAfterAStart(t *testing.T) {
 	}
 }
 
-func TestFailuresOfABackfill(t *testing.T) {
-	d, r, env := daily()
-	d.Backfill, r.LastTick = &Backfill{From: day(1), To: day(3)}, day(4)
-	failed, again := runOf(1, Failed), runOf(2, Succeeded)
-	failed.Reason, again.Reason = ReasonBackfill, ReasonBackfill
-	r.Backfill = &Progress{From: day(1), To: day(3), Failed: []string{again.Name, "gone"}}
-	got := Settle(Decide(d, r, Observation{Runs: []Run{failed, again, runOf(3, Failed)}}, env), Result{}, env).Record.Backfill.Failed
-	if diff := cmp.Diff([]string{"gone", failed.Name}, got); diff != "" {
-		t.Errorf("finding 7: it names what has failed, unless it was run again (-want +got):\n%s", diff)
-	}
-}
-
 func TestRequestedTimes(t *testing.T) {
 	for name, c := range map[string]struct{ reason, trigger, want string }{
 		"Old":    {"finding 14: a clock that is behind", "2026-01-04T04:00:00Z", "2026-01-04T04:00:00Z is not later than the last one, 2026-01-04T05:00:00Z"},
 		"Future": {"finding 14: it waits for a year", "2027-01-04T04:00:00Z", "2027-01-04T04:00:00Z is to come"},
+		"None":   {"nothing is asked for", "", ""},
+		"Word":   {"it is no time, which the condition Stalled says", "now", ""},
 		"Done":   {"it has started its run", "2026-01-04T05:00:00Z", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -67,5 +57,39 @@ func TestRequestedTimes(t *testing.T) {
 				t.Errorf("%s: %s", c.reason, said)
 			}
 		})
+	}
+}
+
+// Outcomes are values: whoever settles a plan changes nothing of it.
+func TestSettlingTwiceIsTheSame(t *testing.T) {
+	d, r, env := daily()
+	var o Observation
+	for _, name := range []string{"x", "y", "z"} {
+		o.Runs = append(o.Runs, Run{Name: name, Reason: ReasonTrigger, Tick: day(2), Created: day(2)})
+	}
+	p := Decide(d, r, o, env)
+	failed := Settle(p, Result{Class: ClassFailed}, env)
+	if diff := cmp.Diff([]string{"job-29458440", "x", "y", "z"}, Settle(p, Result{Class: ClassStarted, Created: env.Now}, env).Record.Active); diff != "" {
+		t.Errorf("the run is among those that are active (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(failed, Settle(p, Result{Class: ClassFailed}, env)); diff != "" {
+		t.Errorf("(-first +second):\n%s", diff)
+	}
+}
+
+func TestMessagesAreCut(t *testing.T) {
+	for name, c := range map[string]struct {
+		reason, text, want string
+		limit              int
+	}{
+		"Short":  {"it fits", "0123456789", "0123456789", 10},
+		"Long":   {"an ellipsis says that there is more", "0123456789x", "0123456...", 10},
+		"Letter": {"no half of a letter", "012345\u00e489x", "012345...", 10},
+		"Whole":  {"a whole letter fits", "01234\u00e489xy", "01234\u00e4...", 10},
+		"Wide":   {"a letter of four bytes", "0123\U0001F60089x", "0123...", 10},
+	} {
+		if got := head(c.text, c.limit); got != c.want {
+			t.Errorf("%s: %s: got %q, want %q", name, c.reason, got, c.want)
+		}
 	}
 }

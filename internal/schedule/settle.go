@@ -140,7 +140,7 @@ func (o *Outcome) started(p Plan, s Start, result Result, env Env) {
 	case ReasonBackfill:
 		b := r.Backfill
 		b.Started++
-		if b.Next = p.times.Next(s.Tick); b.Next.IsZero() || !b.Next.Before(b.To) || b.Next.After(env.Now) {
+		if b.Next = p.times.Next(s.Tick); !b.Next.Before(b.To) || b.Next.After(env.Now) {
 			b.Next = time.Time{}
 		}
 	case ReasonSchedule:

@@ -5,10 +5,6 @@ package schedule
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -53,6 +49,7 @@ func TestSettle(t *testing.T) {
 		"Started": {"a run is created", nothing, Result{Class: ClassStarted, Created: day(4)}, []string{
 			`LastTick 04 06:00, LastRun 04 06:00, NextRun 05 06:00, LastRunName "job-29458440", Active [job-29458440], late 1s, again in 1s`,
 			"RunActive true, RunsActive: not finished: job-29458440",
+			"started job-29458440 created 04 06:00",
 			"warning false, RunStarted, Run: run job-29458440 was started (Schedule) for 2026-01-04T06:00:00Z",
 		}},
 		"Quiet": {"nothing happens", func(_ *Desired, r *Record, _ *Observation, _ *Env) { r.LastTick = day(4) }, Result{}, []string{
@@ -78,12 +75,14 @@ func TestSettle(t *testing.T) {
 			}},
 		"Unknown": {"the API server is away", nothing, Result{Class: ClassFailed, Err: errors.New("away")}, []string{
 			"NextRun 05 06:00, again in 1h0m0s",
+			"error away",
 		}},
 		"TriggerConflict": {"a trigger whose name is taken is given up", func(d *Desired, r *Record, _ *Observation, _ *Env) {
 			r.LastTick, d.Trigger = day(4), "2026-01-04T05:00:00Z"
 		},
 			Result{Class: ClassConflict, Message: "taken"}, []string{
 				`NextRun 05 06:00, Skips 1, LastSkipped 04 05:00, LastSkipReason "NameConflict", LastTrigger 04 05:00, again in 1s`,
+				"skipped 1 NameConflict",
 				"warning true, RunSkipped, Skip: the run of 2026-01-04T05:00:00Z was skipped: NameConflict",
 			}},
 		"Suspended": {"suspended", func(d *Desired, _ *Record, _ *Observation, _ *Env) { d.Suspend = true }, Result{}, []string{
@@ -119,6 +118,7 @@ func TestSettle(t *testing.T) {
 			Result{Class: ClassStarted, Created: day(4)}, []string{
 				`LastTick 04 06:00, LastRun 04 06:00, NextRun 05 06:00, LastRunName "job-29458440", Active [job-29458440], late 1s, again in 1s`,
 				"RunActive true, RunsActive: not finished: job-29458440",
+				"started job-29458440 created 04 06:00",
 				"warning false, RunReplaced, Run: run a was deleted before it had finished",
 				"warning false, RunStarted, Run: run job-29458440 was started (Schedule) for 2026-01-04T06:00:00Z",
 			}},
@@ -137,6 +137,8 @@ func TestSettle(t *testing.T) {
 		"Skipped": {"several", func(_ *Desired, _ *Record, _ *Observation, e *Env) { e.Now = day(9) }, Result{Class: ClassStarted, Created: day(9)}, []string{
 			`LastTick 09 06:00, LastRun 09 06:00, NextRun 10 06:00, LastRunName "job-29465640", Active [job-29465640], Skips 5, LastSkipped 08 06:00, LastSkipReason "Missed", late 0s, again in 1s`,
 			"RunActive true, RunsActive: not finished: job-29465640",
+			"started job-29465640 created 09 06:00",
+			"skipped 5 Missed",
 			"warning false, RunStarted, Run: run job-29465640 was started (Schedule) for 2026-01-09T06:00:00Z",
 			"warning true, RunsSkipped, Skip: 5 runs were skipped, the last of 2026-01-08T06:00:00Z: Missed",
 		}},
@@ -150,12 +152,115 @@ func TestSettle(t *testing.T) {
 		}, Result{Class: ClassStarted, Created: day(4)}, []string{
 			`LastRun 04 06:00, NextRun 05 06:00, LastRunName "job-29454120", Active [job-29454120], Backfill {01 06:00 to 02 06:00, next none, started 1, failed []}, again in 1s`,
 			"RunActive true, RunsActive: not finished: job-29454120",
+			"started job-29454120 created 04 06:00",
 			"warning false, RunStarted, Run: run job-29454120 was started (Backfill) for 2026-01-01T06:00:00Z",
 			"warning false, BackfillFinished, Backfill: the runs from 2026-01-01T06:00:00Z to before 2026-01-02T06:00:00Z were started: 1",
 		}},
 		"Crashed": {"an earlier operator's run is found", func(_ *Desired, _ *Record, o *Observation, _ *Env) { o.Runs = []Run{runOf(4, Active)} }, Result{}, []string{
 			`LastTick 04 06:00, LastRun 04 06:00, NextRun 05 06:00, LastRunName "job-29458440", Active [job-29458440], again in 1h0m0s`,
 			"RunActive true, RunsActive: not finished: job-29458440",
+			"started job-29458440 created 04 06:00",
+			"warning false, RunStarted, Run: run job-29458440 was started (Schedule) for 2026-01-04T06:00:00Z",
+		}},
+		"RefusedSoon": {"its deadline ends before it is tried again", func(d *Desired, _ *Record, _ *Observation, _ *Env) { d.Deadline = new(10 * time.Second) },
+			Result{Class: ClassRefused, Message: "no"}, []string{
+				`NextRun 05 06:00, Trouble {RunRefused "no" since 04 06:00:01}, hold 04 06:00:31, again in 10s`,
+				"Stalled true, RunRefused: no",
+				"warning true, RunRefused, Run: no",
+			}},
+		"RefusedOther": {"it was another trouble before", func(_ *Desired, r *Record, _ *Observation, _ *Env) {
+			r.Trouble = Trouble{Reason: ReasonNameConflict, Message: "taken", Since: day(4)}
+		}, Result{Class: ClassRefused, Message: "no"}, []string{
+			`NextRun 05 06:00, Trouble {RunRefused "no" since 04 06:00:01}, hold 04 06:00:31, again in 30s`,
+			"Stalled true, RunRefused: no",
+			"warning true, RunRefused, Run: no",
+		}},
+		"RetryConfigured": {"the operator is told when to try again", func(_ *Desired, _ *Record, _ *Observation, e *Env) { e.Retry = time.Minute }, Result{Class: ClassRefused, Message: "no"}, []string{
+			`NextRun 05 06:00, Trouble {RunRefused "no" since 04 06:00:01}, hold 04 06:01:01, again in 1m0s`,
+			"Stalled true, RunRefused: no",
+			"warning true, RunRefused, Run: no",
+		}},
+		"TriggerRefused": {"a trigger that is refused is tried again", func(d *Desired, r *Record, _ *Observation, _ *Env) {
+			r.LastTick, d.Trigger = day(4), "2026-01-04T05:00:00Z"
+		}, Result{Class: ClassRefused, Message: "no"}, []string{
+			`NextRun 05 06:00, Trouble {RunRefused "no" since 04 06:00:01}, hold 04 06:00:31, again in 30s`,
+			"Stalled true, RunRefused: no",
+			"warning true, RunRefused, Run: no",
+		}},
+		"TroubleHeld": {"it is not tried yet: no news", func(_ *Desired, r *Record, _ *Observation, e *Env) {
+			r.Trouble, e.Hold = Trouble{Reason: ReasonRunRefused, Message: "no", Since: day(4)}, e.Now.Add(time.Second)
+		}, Result{}, []string{
+			"NextRun 05 06:00, again in 1s",
+			"Stalled true, RunRefused: no",
+		}},
+		"TroubleTried": {"the time to try again has come, and nothing is due", func(_ *Desired, r *Record, _ *Observation, e *Env) {
+			r.LastTick, r.Trouble, e.Hold = day(4), Trouble{Reason: ReasonRunRefused, Message: "no", Since: day(4)}, e.Now
+		}, Result{}, []string{
+			"NextRun 05 06:00, Trouble none, again in 1h0m0s",
+		}},
+		"TroubleWaits": {"it waits for another run", func(d *Desired, r *Record, o *Observation, _ *Env) {
+			d.Concurrency, r.Trouble = Forbid, Trouble{Reason: ReasonRunRefused, Message: "no", Since: day(4)}
+			active(r, o, 3)
+		}, Result{}, []string{
+			`LastRun 03 06:00, NextRun 05 06:00, LastRunName "job-29457000", WaitingForActiveRun, again in 1h0m0s`,
+			"RunActive true, WaitingForActiveRun: a run is due and waits, because spec.concurrencyPolicy is Forbid; not finished: job-29457000",
+			"Stalled true, RunRefused: no",
+		}},
+		"Removal": {"a run to be removed has changed", func(_ *Desired, r *Record, _ *Observation, _ *Env) { r.LastTick = day(4) }, Result{Changed: true}, []string{
+			"NextRun 05 06:00, again in 1s",
+		}},
+		"Unknowns": {"fields that do not exist", func(d *Desired, r *Record, _ *Observation, _ *Env) {
+			r.LastTick, d.Unknown = day(4), []string{"spec.scedule"}
+		}, Result{}, []string{
+			"NextRun 05 06:00, again in 1h0m0s",
+			"Scheduled true, OnSchedule: runs are started at the times of the schedule; status.nextRun is the next; unknown fields, which have no effect: spec.scedule",
+		}},
+		"InvalidStill": {"as before: no news", func(d *Desired, r *Record, _ *Observation, _ *Env) {
+			d.Concurrency, d.Unknown, r.State = "x", []string{"spec.scedule"}, FailedValidation
+			r.Error = `spec.concurrencyPolicy: "x": write Allow, Forbid or Replace`
+		}, Result{}, []string{
+			"again in 1h0m0s",
+			`Scheduled false, InvalidSchedule: spec.concurrencyPolicy: "x": write Allow, Forbid or Replace`,
+			`Stalled true, InvalidSchedule: spec.concurrencyPolicy: "x": write Allow, Forbid or Replace`,
+		}},
+		"SkippedAgain": {"one more than are stored", func(_ *Desired, r *Record, _ *Observation, e *Env) { r.Skips, e.Now = 7, day(5) }, Result{Class: ClassStarted, Created: day(5)}, []string{
+			`LastTick 05 06:00, LastRun 05 06:00, NextRun 06 06:00, LastRunName "job-29459880", Active [job-29459880], Skips 8, LastSkipped 04 06:00, LastSkipReason "Missed", late 0s, again in 1s`,
+			"RunActive true, RunsActive: not finished: job-29459880",
+			"started job-29459880 created 05 06:00",
+			"skipped 1 Missed",
+			"warning false, RunStarted, Run: run job-29459880 was started (Schedule) for 2026-01-05T06:00:00Z",
+			"warning true, RunSkipped, Skip: the run of 2026-01-04T06:00:00Z was skipped: Missed",
+		}},
+		"BackfillStill": {"that it has ended is no news", func(d *Desired, r *Record, _ *Observation, _ *Env) {
+			d.Backfill, r.Backfill, r.LastTick = &Backfill{From: day(1), To: day(2)}, &Progress{From: day(1), To: day(2), Started: 1}, day(4)
+		}, Result{}, []string{
+			"NextRun 05 06:00, again in 1h0m0s",
+		}},
+		"BackfillEmpty": {"one that has nothing to start ends at once", func(d *Desired, r *Record, _ *Observation, _ *Env) {
+			d.Backfill, r.LastTick = &Backfill{From: day(1).Add(time.Hour), To: day(2)}, day(4)
+		}, Result{}, []string{
+			"NextRun 05 06:00, Backfill {01 07:00 to 02 06:00, next none, started 0, failed []}, again in 1h0m0s",
+			"warning false, BackfillFinished, Backfill: the runs from 2026-01-01T07:00:00Z to before 2026-01-02T06:00:00Z were started: 0",
+		}},
+		"BackfillOther": {"after another that has ended", func(d *Desired, r *Record, _ *Observation, _ *Env) {
+			d.Backfill, r.Backfill, r.LastTick = &Backfill{From: day(1).Add(time.Hour), To: day(2)}, &Progress{From: day(1), To: day(2), Started: 1}, day(4)
+		}, Result{}, []string{
+			"NextRun 05 06:00, Backfill {01 07:00 to 02 06:00, next none, started 0, failed []}, again in 1h0m0s",
+			"warning false, BackfillFinished, Backfill: the runs from 2026-01-01T07:00:00Z to before 2026-01-02T06:00:00Z were started: 0",
+		}},
+		"BackfillShorter": {"after a longer one that has ended", func(d *Desired, r *Record, _ *Observation, _ *Env) {
+			d.Backfill, r.Backfill, r.LastTick = &Backfill{From: day(1).Add(time.Hour), To: day(2)}, &Progress{From: day(1).Add(time.Hour), To: day(3), Started: 1}, day(4)
+		}, Result{}, []string{
+			"NextRun 05 06:00, Backfill {01 07:00 to 02 06:00, next none, started 0, failed []}, again in 1h0m0s",
+			"warning false, BackfillFinished, Backfill: the runs from 2026-01-01T07:00:00Z to before 2026-01-02T06:00:00Z were started: 0",
+		}},
+		"CrashedOthers": {"of several that are found, the new ones are told", func(_ *Desired, r *Record, o *Observation, _ *Env) {
+			r.LastTick, o.Runs = day(4), []Run{runOf(4, Active), runOf(3, Active), runOf(2, Succeeded)}
+			r.Active = []string{o.Runs[1].Name}
+		}, Result{}, []string{
+			`LastRun 04 06:00, NextRun 05 06:00, LastRunName "job-29458440", Active [job-29457000 job-29458440], Succeeded [job-29455560], again in 1h0m0s`,
+			"RunActive true, RunsActive: not finished: job-29457000, job-29458440",
+			"started job-29458440 created 04 06:00",
 			"warning false, RunStarted, Run: run job-29458440 was started (Schedule) for 2026-01-04T06:00:00Z",
 		}},
 		"TakenOver": {"the Kubeflow operator's run is no news", func(_ *Desired, r *Record, o *Observation, _ *Env) {
@@ -163,11 +268,23 @@ func TestSettle(t *testing.T) {
 		}, Result{}, []string{
 			`Generation 1, Key "0 6 * * *", Since 04 06:00, NextRun 05 06:00, Active [a], again in 1h0m0s`,
 			"RunActive true, RunsActive: not finished: a",
+			"started a created 04 06:00",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, o, events := play(t, c.change, c.result)
 			got := append([]string{became(r, o)}, unusual(o.Conditions)...)
+			for _, run := range o.Started {
+				got = append(got, fmt.Sprintf("started %s created %s", run.Name, show(run.Created)))
+			}
+			for _, reason := range SkipReasons() {
+				if n := o.Skipped[reason]; n > 0 {
+					got = append(got, fmt.Sprintf("skipped %d %s", n, reason))
+				}
+			}
+			if o.Err != nil {
+				got = append(got, "error "+o.Err.Error())
+			}
 			for _, e := range events {
 				got = append(got, fmt.Sprintf("warning %t, %s, %s: %s", e.Warning, e.Reason, e.Action, e.Message))
 			}
@@ -239,70 +356,5 @@ func TestZoneIsNamedFirst(t *testing.T) {
 	_, o, _ := play(t, func(d *Desired, _ *Record, _ *Observation, _ *Env) { d.TimeZone = "Atlantis" }, Result{})
 	if !strings.HasPrefix(o.Record.Error, "Invalid timezone: ") || !o.Record.NextRun.IsZero() {
 		t.Errorf("%q, next %s", o.Record.Error, o.Record.NextRun)
-	}
-}
-
-// documented are the first cells of a table of a page, below a heading.
-func documented(t *testing.T, page, heading string) []string {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", page))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, part, found := strings.Cut(string(text), "\n"+heading+"\n")
-	if !found {
-		t.Fatalf("docs/%s has no heading %q", page, heading)
-	}
-	part, _, _ = strings.Cut(part, "\n## ")
-	var all []string
-	for _, row := range regexp.MustCompile("(?m)^\\| `([A-Za-z]+)` \\|").FindAllStringSubmatch(part, -1) {
-		all = append(all, row[1])
-	}
-	slices.Sort(all)
-	return all
-}
-
-func TestReasonsAreDocumented(t *testing.T) {
-	want := []string{ConditionScheduled, ConditionRunActive, ConditionStalled}
-	for _, r := range Reasons() {
-		want = append(want, string(r))
-	}
-	for _, r := range SkipReasons() {
-		if !slices.Contains(want, string(r)) {
-			want = append(want, string(r))
-		}
-	}
-	slices.Sort(want)
-	if diff := cmp.Diff(want, documented(t, "conditions.md", "## Schedules")); diff != "" {
-		t.Errorf("docs/conditions.md (-want +got):\n%s", diff)
-	}
-}
-
-// Who filters events by their reasons finds all of them in the page, and none that is never sent.
-func TestEventsAreDocumented(t *testing.T) {
-	source, err := os.ReadFile("events.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	page, err := os.ReadFile("../../docs/schedules.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	sent := []string{string(ReasonNameConflict), string(ReasonRunRefused), string(ReasonInvalidTrigger)}
-	for _, match := range regexp.MustCompile(`add\((?:true|false), "(\w+)"`).FindAllStringSubmatch(string(source), -1) {
-		sent = append(sent, match[1])
-	}
-	_, section, _ := strings.Cut(string(page), "\n## Events\n")
-	section, _, _ = strings.Cut(section, "\n## ")
-	var documented []string
-	for line := range strings.Lines(section) {
-		for _, match := range regexp.MustCompile("`(\\w+)`").FindAllStringSubmatch(strings.SplitN(line+"||", "|", 3)[1], -1) {
-			documented = append(documented, match[1])
-		}
-	}
-	slices.Sort(sent)
-	slices.Sort(documented)
-	if diff := cmp.Diff(slices.Compact(sent), documented); diff != "" {
-		t.Errorf("events that are sent (-) and that docs/schedules.md has (+):\n%s", diff)
 	}
 }

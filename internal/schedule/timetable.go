@@ -161,7 +161,7 @@ func (t *Timetable) leap(at time.Time) time.Time {
 	const margin = 36 * time.Hour // more than any change of a clock, and than the difference of two zones
 	wall := t.wall.Next(at.UTC().Add(-margin))
 	if wall.IsZero() {
-		return wall
+		return time.Time{}
 	}
 	if early := wall.Add(-margin); early.After(at) {
 		return early

@@ -64,6 +64,7 @@ func TestTimes(t *testing.T) {
 		"LeapDay":     {"", "0 0 29 2 *", "", "2026-01-01", "2029-01-01", []string{"29 00:00 +00"}},
 		"Century":     {"eight years without the day", "0 0 29 2 *", "", "2096-03-01", "2105-01-01", nil},
 
+		"CenturyBerlin":      {"also where the clock changes", "0 0 29 2 *", "Europe/Berlin", "2096-03-01", "2105-01-01", nil},
 		"BerlinGap":          {"02:30 does not exist: as long after the last run as ever", "30 2 * * *", "Europe/Berlin", "2026-03-28T00:00", "2026-03-31T00:00", []string{"28 02:30 +01", "29 03:30 +02", "30 02:30 +02"}},
 		"BerlinGapBegin":     {"the first moment that does not exist", "0 2 * * *", "Europe/Berlin", "2026-03-28T12:00", "2026-03-30T12:00", []string{"29 03:00 +02", "30 02:00 +02"}},
 		"BerlinGapEnd":       {"the first moment that exists", "0 3 * * *", "Europe/Berlin", "2026-03-28T12:00", "2026-03-30T12:00", []string{"29 03:00 +02", "30 03:00 +02"}},
@@ -81,6 +82,7 @@ func TestTimes(t *testing.T) {
 		"NewYorkBack": {"", "30 1 * * *", "America/New_York", "2026-10-31T12:00", "2026-11-02T12:00", []string{"01 01:30 -04", "02 01:30 -05"}},
 
 		"LordHoweGap":       {"half an hour is left out", "15 2 * * *", "Australia/Lord_Howe", "2026-10-03T00:00", "2026-10-05T00:00", []string{"04 02:45 +11", "05 02:15 +11"}},
+		"LordHoweGapTwo":    {"the one that the clock shows comes before the one that it leaves out", "15,40 2 * * *", "Australia/Lord_Howe", "2026-10-03T00:00", "2026-10-04T12:00", []string{"04 02:40 +11", "04 02:45 +11"}},
 		"LordHoweGapHourly": {"an hour apart, as ever", "15 * * * *", "Australia/Lord_Howe", "2026-10-03T14:00", "2026-10-03T16:30", []string{"04 01:15 +10", "04 02:45 +11", "04 03:15 +11"}},
 		"LordHoweBack":      {"half an hour is there twice", "45 1 * * *", "Australia/Lord_Howe", "2026-04-04T00:00", "2026-04-06T00:00", []string{"05 01:45 +11", "06 01:45 +10"}},
 		"Midnight":          {"a zone in which midnight does not exist", "0 0 * * *", "America/Santiago", "2026-09-05T12:00", "2026-09-07T12:00", []string{"06 01:00 -03", "07 00:00 -03"}},
@@ -103,6 +105,7 @@ func TestInvalidSchedules(t *testing.T) {
 		"Zone":         {"@daily", "Europe/Atlantis", `unknown time zone: "Europe/Atlantis"`},
 		"PrefixZone":   {"TZ=Atlantis @daily", "", `unknown time zone: "Atlantis"`},
 		"PrefixAlone":  {"TZ=0", "", "nothing behind the time zone"},
+		"OtherPrefix":  {"CRON_TZ=UTC TZ=UTC @daily", "", "two time zones"},
 		"TwoPrefixes":  {"TZ=UTC TZ=0", "", "two time zones"},
 		"Never":        {"0 0 30 2 *", "", "no date matches"},
 		"EveryNothing": {"@every 0s", "", "out of range"},
@@ -203,9 +206,22 @@ func TestLatestIsFast(t *testing.T) {
 	}
 }
 
+// The bounds of what can be written are a part of it.
+func TestShortestAndLongestIntervals(t *testing.T) {
+	for text, want := range map[string]string{"@every 1s": "2026-01-01T00:00:01Z", "@every 39528h": "2030-07-06T00:00:00Z"} {
+		if got := timetable(t, text, "", "2026-01-01").Next(at(t, "2026-01-01")).Format(time.RFC3339); got != want {
+			t.Errorf("%s: the first time is %s, want %s", text, got, want)
+		}
+	}
+	times := timetable(t, "@every 1s", "", "2026-01-01")
+	if got := times.Latest(at(t, "2026-01-01"), at(t, "2026-01-01T00:00:02Z")).Format(time.RFC3339); got != "2026-01-01T00:00:02Z" {
+		t.Errorf("the last of two is %s", got)
+	}
+}
+
 func TestIntervals(t *testing.T) {
 	times := timetable(t, "0 6 * * *", "", "2026-01-01")
-	show := func(a, b time.Time) string { return a.Format(time.DateTime) + " " + b.Format(time.DateTime) }
+	show := func(from, to time.Time) string { return from.Format(time.DateTime) + " " + to.Format(time.DateTime) }
 	if got := show(times.Interval(at(t, "2026-01-05T06:00"))); got != "2026-01-04 06:00:00 2026-01-05 06:00:00" {
 		t.Error("of a time:", got)
 	}
@@ -214,6 +230,9 @@ func TestIntervals(t *testing.T) {
 	}
 	if got := show(times.LastInterval(at(t, "2026-01-05T06:00"))); got != "2026-01-04 06:00:00 2026-01-05 06:00:00" {
 		t.Error("of a trigger at a time of the schedule:", got)
+	}
+	if got := show(timetable(t, "0 0 29 2 *", "", "2026-01-01").Interval(at(t, "2104-02-29"))); got != "2096-02-29 00:00:00 2104-02-29 00:00:00" {
+		t.Error("of a leap day after a year without one:", got)
 	}
 }
 

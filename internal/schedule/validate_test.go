@@ -28,8 +28,17 @@ func TestValidate(t *testing.T) {
 		"Failed":     {func(d *Desired) { d.KeepFailed = -2 }, []string{"spec.failedRunHistoryLimit: Invalid value: -2: must be 0 or more; 0 keeps none"}},
 		"Deadline":   {func(d *Desired) { d.Deadline = new(-time.Second) }, []string{"spec.startingDeadlineSeconds: Invalid value: -1: must be between 0 and 316224000"}},
 		"Far":        {func(d *Desired) { d.Deadline = new(100 * 366 * 24 * time.Hour) }, []string{"spec.startingDeadlineSeconds: Invalid value: 3162240000: must be between 0 and 316224000"}},
-		"Jitter":     {func(d *Desired) { d.Jitter = 25 * time.Hour }, []string{"spec.jitterSeconds: Invalid value: 90000: must be between 0 and 86400"}},
-		"Range":      {func(d *Desired) { d.Backfill = &Backfill{From: day(2), To: day(2)} }, []string{`spec.backfill.to: Invalid value: "2026-01-02T06:00:00Z": must be later than from, 2026-01-02T06:00:00Z`}},
+		"Longest":    {func(d *Desired) { d.Deadline, d.Jitter = new(10*366*24*time.Hour), 24*time.Hour }, nil},
+		"Text":       {func(d *Desired) { d.Schedule += strings.Repeat(" ", 1024-len(d.Schedule)-3); d.TimeZone = "UTC" }, nil},
+		"LongText":   {func(d *Desired) { d.Schedule += strings.Repeat(" ", 1022-len(d.Schedule)); d.TimeZone = "UTC" }, []string{`spec.schedule: Invalid value: "0 6 * * *                                                                                                            ...": schedule and time zone have 1025 bytes; write 1024 at most`}},
+		"Texts": {func(d *Desired) {
+			d.Texts = []Text{{"a", "$(SCHEDULED_TIME)"}, {"b", "$(SCHEDULED_B)"}, {"c", "$(SCHEDULED_C)"}}
+		}, []string{
+			`b: Invalid value: "$(SCHEDULED_B)": there is no variable $(SCHEDULED_B); there are SCHEDULED_TIME, SCHEDULED_TIME_DATE, SCHEDULED_TIME_UNIX, DATA_INTERVAL_START, DATA_INTERVAL_START_DATE, DATA_INTERVAL_START_UNIX, DATA_INTERVAL_END, DATA_INTERVAL_END_DATE, DATA_INTERVAL_END_UNIX, and $$(NAME) stands for $(NAME) itself`,
+			`c: Invalid value: "$(SCHEDULED_C)": there is no variable $(SCHEDULED_C); there are SCHEDULED_TIME, SCHEDULED_TIME_DATE, SCHEDULED_TIME_UNIX, DATA_INTERVAL_START, DATA_INTERVAL_START_DATE, DATA_INTERVAL_START_UNIX, DATA_INTERVAL_END, DATA_INTERVAL_END_DATE, DATA_INTERVAL_END_UNIX, and $$(NAME) stands for $(NAME) itself`,
+		}},
+		"Jitter": {func(d *Desired) { d.Jitter = 25 * time.Hour }, []string{"spec.jitterSeconds: Invalid value: 90000: must be between 0 and 86400"}},
+		"Range":  {func(d *Desired) { d.Backfill = &Backfill{From: day(2), To: day(2)} }, []string{`spec.backfill.to: Invalid value: "2026-01-02T06:00:00Z": must be later than from, 2026-01-02T06:00:00Z`}},
 		"Ancient": {func(d *Desired) {
 			d.Schedule, d.Backfill = "@yearly", &Backfill{From: time.Time{}, To: time.Time{}.AddDate(2, 0, 0)}
 		}, []string{`spec.backfill.from: Invalid value: "0001-01-01T00:00:00Z": must be in one of the years from 1700 to 2199`}},
@@ -71,6 +80,17 @@ func TestValidate(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// A template may have thousands of wrong texts: ten are named.
+func TestTenTextsAreNamed(t *testing.T) {
+	d, _, _ := daily()
+	for range 11 {
+		d.Texts = append(d.Texts, Text{"a", "$(SCHEDULED_X)"})
+	}
+	if n := len(d.Validate(time.UTC)); n != 10 {
+		t.Errorf("%d are named", n)
 	}
 }
 
