@@ -129,7 +129,7 @@ func head(sentence string, limit int) string {
 	}
 	const ellipsis = "..."
 	end := limit - len(ellipsis)
-	for end > 0 && !utf8.RuneStart(message[end]) {
+	for !utf8.RuneStart(message[end]) {
 		end--
 	}
 	return message[:end] + ellipsis

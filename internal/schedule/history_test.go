@@ -57,14 +57,15 @@ func TestRunsAreDeletedWhenTheyAreStored(t *testing.T) {
 // The newest are kept, in their order: by the time that they are for, then by their creation, then by their names.
 func TestTheNewestAreKept(t *testing.T) {
 	d, r, env := daily()
-	d.KeepSucceeded, r.LastTick = 3, day(4)
+	d.KeepSucceeded, r.LastTick, r.Succeeded, r.Failed = 3, day(4), []string{"gone"}, []string{"gone"}
 	first, second, again, other := runOf(1, Succeeded), runOf(2, Succeeded), runOf(2, Succeeded), runOf(2, Succeeded)
 	first.Created = day(4)
 	again.Name, again.Created = "again", day(3)
 	other.Name = "other"
 	p := Decide(d, r, Observation{Runs: []Run{first, second, again, other}}, env)
-	if diff := cmp.Diff([]string{"again", "other", "job-29455560"}, Settle(p, Result{}, env).Record.Succeeded); diff != "" {
-		t.Errorf("kept (-want +got):\n%s", diff)
+	record := Settle(p, Result{}, env).Record
+	if diff := cmp.Diff([]string{"again", "other", "job-29455560"}, record.Succeeded); diff != "" || record.Failed != nil {
+		t.Errorf("kept are the failed %v, which are gone, and (-want +got):\n%s", record.Failed, diff)
 	}
 	if diff := cmp.Diff([]Run{first}, p.Remove); diff != "" {
 		t.Errorf("removed (-want +got):\n%s", diff)

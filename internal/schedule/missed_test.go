@@ -31,6 +31,18 @@ func TestTimesThatWereMissedOrEdited(t *testing.T) {
 			d.Concurrency, r.Replacing = Replace, day(3)
 			active(r, o, 3)
 		}, `nothing; Replacing 04 06:00, LastRun 03 06:00, NextRun 05 06:00, LastRunName "job-29457000", ReplacingRun, again in 1ms`},
+		"ReplaceSlowBoth": {"finding 1: a later time that is too late, too, takes nothing from it", func(d *Desired, r *Record, _ *Observation, e *Env) {
+			d.Concurrency, d.Missed, r.Replacing, e.Now = Replace, Skip, day(4), day(5).Add(time.Minute)
+		}, `live, start Schedule 04 06:00 about 03 06:00 to 04 06:00; LastTick 04 06:00, Replacing none, LastRun 05 06:01, NextRun 06 06:00, LastRunName "job-29458440", Active [job-29458440], late 24h1m0s, again in 1s`},
+		"ReplaceUnknown": {"that it was started is stored before it is deleted", func(d *Desired, r *Record, o *Observation, _ *Env) {
+			d.Concurrency, r.Replacing, o.Runs = Replace, day(4), []Run{runOf(3, Active)}
+		}, `nothing; LastRun 03 06:00, NextRun 05 06:00, LastRunName "job-29457000", Active [job-29457000], ReplacingRun, again in 1ms`},
+		"ReplaceDealt": {"nothing has to be stopped for a time that was dealt with", func(d *Desired, r *Record, _ *Observation, _ *Env) {
+			d.Concurrency, r.LastTick, r.Replacing = Replace, day(4), day(4)
+		}, "nothing; Replacing none, NextRun 05 06:00, again in 1h0m0s"},
+		"ForeignNewer": {"of the Kubeflow operator's runs and others, the newest is kept", func(_ *Desired, r *Record, o *Observation, _ *Env) {
+			r.LastTick, o.Runs = day(4), []Run{{Name: "a", Created: day(3), Phase: Succeeded}, runOf(2, Succeeded)}
+		}, `remove 02; LastRun 03 06:00, NextRun 05 06:00, LastRunName "a", Succeeded [a], again in 1h0m0s`},
 		"EditedRefused": {"what was refused is no more", func(d *Desired, r *Record, _ *Observation, e *Env) {
 			d.Schedule, r.LastTick, r.Trouble = "0 5 * * *", day(4), Trouble{Reason: ReasonRunRefused, Since: day(4)}
 			e.Hold = e.Now.Add(time.Second)
@@ -57,6 +69,9 @@ func TestGivingUp(t *testing.T) {
 		"Suspended": {"it need not start while it is suspended", func(d *Desired, r *Record, _ *Observation, e *Env) {
 			d.Suspend, r.Trouble, e.Now = true, refused(day(4)), day(5)
 		}, "nothing; Trouble none, again in 1h0m0s"},
+		"SuspendedTrigger": {"what somebody asks for starts all the same", func(d *Desired, r *Record, _ *Observation, e *Env) {
+			d.Suspend, d.Trigger, r.Trouble, e.Now = true, "2026-01-04T07:00:00Z", refused(day(4)), day(5)
+		}, `start Trigger 04 07:00 about 03 06:00 to 04 06:00; LastRun 05 06:00, LastRunName "job-29458500", Active [job-29458500], LastTrigger 04 07:00, Trouble none, again in 1s`},
 		"TriggerStarted": {"the trigger has a run by now", func(d *Desired, r *Record, o *Observation, e *Env) {
 			d.Trigger, r.LastTick, r.Trouble, e.Now = "2026-01-04T05:00:00Z", day(4), refused(day(4)), day(5)
 			o.Runs = []Run{{Name: "a", Reason: ReasonSchedule, Tick: day(4).Add(-time.Hour), Created: day(4), Phase: Active}}

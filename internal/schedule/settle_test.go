@@ -263,6 +263,16 @@ func TestSettle(t *testing.T) {
 			"started job-29458440 created 04 06:00",
 			"warning false, RunStarted, Run: run job-29458440 was started (Schedule) for 2026-01-04T06:00:00Z",
 		}},
+		"CrashedLater": {"and so is one that is found while another is started", func(_ *Desired, _ *Record, o *Observation, e *Env) {
+			o.Runs, e.Now = []Run{runOf(4, Active)}, day(5)
+		}, Result{Class: ClassStarted, Created: day(5)}, []string{
+			`LastTick 05 06:00, LastRun 05 06:00, NextRun 06 06:00, LastRunName "job-29459880", Active [job-29458440 job-29459880], late 0s, again in 1s`,
+			"RunActive true, RunsActive: not finished: job-29458440, job-29459880",
+			"started job-29459880 created 05 06:00",
+			"started job-29458440 created 04 06:00",
+			"warning false, RunStarted, Run: run job-29459880 was started (Schedule) for 2026-01-05T06:00:00Z",
+			"warning false, RunStarted, Run: run job-29458440 was started (Schedule) for 2026-01-04T06:00:00Z",
+		}},
 		"TakenOver": {"the Kubeflow operator's run is no news", func(_ *Desired, r *Record, o *Observation, _ *Env) {
 			*r, o.Runs = Record{LastRun: day(4), State: Scheduled}, []Run{{Name: "a", Created: day(4), Phase: Active}}
 		}, Result{}, []string{
