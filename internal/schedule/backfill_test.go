@@ -62,6 +62,7 @@ func TestFailuresOfABackfill(t *testing.T) {
 		"Sorted":   {"in the order of the names", runOf(1, Failed), []string{"zone"}, []string{"job-29454120", "zone"}},
 		"Known":    {"once", runOf(1, Failed), []string{"job-29454120"}, []string{"job-29454120"}},
 		"RunAgain": {"finding 7: it was run again", runOf(1, Succeeded), []string{"gone", "job-29454120"}, []string{"gone"}},
+		"First":    {"it was run again, and its name is the first", runOf(1, Active), []string{"job-29454120", "zone"}, []string{"zone"}},
 		"Runs":     {"it has not failed", runOf(1, Active), []string{"gone"}, []string{"gone"}},
 		"Last":     {"the last one of the range", runOf(2, Failed), nil, []string{"job-29455560"}},
 		"End":      {"the end of the range is not a part of it", runOf(3, Failed), nil, nil},
