@@ -164,7 +164,7 @@ func TestProblemsOfClusters(t *testing.T) {
 		"ScaledTo0": {reason: "an autoscaler refuses it", spec: size("1", "0", "2"), want: []string{tooSmall("0")}},
 		"Version": {
 			reason: "the labels of pods have it", edit: func(o *v1.SparkCluster) { o.Spec.RuntimeVersions.SparkVersion = "" },
-			want: []string{`spec.runtimeVersions.sparkVersion: is missing; write the version in the image, e.g. "4.1.4"`},
+			want: []string{`FieldValueRequired spec.runtimeVersions.sparkVersion: is missing; write the version in the image, e.g. "4.1.4"`},
 		},
 		"LongestName": {reason: "the Service of the master has the longest label", edit: func(o *v1.SparkCluster) { o.Name = strings.Repeat("n", 52) }},
 		"LongName": {reason: "a label has 63 characters", edit: func(o *v1.SparkCluster) { o.Name = strings.Repeat("n", 53) }, want: []string{
@@ -175,7 +175,7 @@ func TestProblemsOfClusters(t *testing.T) {
 			reason: "one after the other would take a day", spec: size("-1", "0", "2") + "\nmasterSpec: {statefulSetSpec: {revisionHistoryLimit: 101}}",
 			edit: func(o *v1.SparkCluster) { o.Spec.RuntimeVersions.SparkVersion = "" },
 			want: []string{
-				workers + `initWorkers: "-1": is not a number of workers; use 0 or more`, tooSmall("0"), `spec.runtimeVersions.sparkVersion: is missing; write the version in the image, e.g. "4.1.4"`,
+				workers + `initWorkers: "-1": is not a number of workers; use 0 or more`, tooSmall("0"), `FieldValueRequired spec.runtimeVersions.sparkVersion: is missing; write the version in the image, e.g. "4.1.4"`,
 				`spec.masterSpec.statefulSetSpec.revisionHistoryLimit: "101": is more than this operator keeps; use at most 100`,
 			},
 		},
@@ -187,7 +187,7 @@ func TestProblemsOfClusters(t *testing.T) {
 			}
 			var got []string
 			for _, e := range (Clusters{}).Load(o, policy.Set{}.Apply, nil).Objections {
-				got = append(got, e.About(ClusterNames(o).PathOf(e)))
+				got = append(got, strings.TrimSpace(string(e.Type)+" "+e.About(ClusterNames(o).PathOf(e))))
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
