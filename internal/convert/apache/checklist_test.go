@@ -246,9 +246,14 @@ func TestIdsOfAttempts(t *testing.T) {
 		t.Error(diff)
 	}
 	delete(o.Spec.SparkConf, spark.ConfAppID)
-	o.Name = strings.Repeat("n", 200)
-	if all := ids(); all[0] == all[1] || len(all[0]) > maxAppID || !strings.HasPrefix(all[0], "nnnnnnnnn-") {
-		t.Errorf("%v", all)
+	const longest = "nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn" // with its number it has 46 characters
+	o.Name = longest
+	if diff := cmp.Diff([]string{longest + "-0", longest + "-1"}, ids()); diff != "" {
+		t.Error(diff)
+	}
+	o.Name += "n" // a driver that runs is found by its id again: these are those that Apache's operator has
+	if diff := cmp.Diff([]string{"nnnnnnnnn-2x1ffvgih2wamn3pdxmlu088nsxm59va41rp", "nnnnnnnnn-1rekmeqvgxjgsdm9oqbxuzw7k4k3d50c75ns"}, ids()); diff != "" {
+		t.Error(diff)
 	}
 }
 

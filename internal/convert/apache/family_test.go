@@ -110,3 +110,34 @@ func TestPropertiesOfBothKinds(t *testing.T) {
 		}
 	}
 }
+
+// Why a driver that is there does not run is what its condition says.
+func TestWhyADriverWaits(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason     string
+		conditions []metav1.Condition
+		want       string
+	}{
+		"Waits":   {reason: "the condition of the driver", conditions: []metav1.Condition{{Type: "Admitted", Reason: "Admitted"}, {Type: "DriverReady", Reason: "Unschedulable"}}, want: "Unschedulable"},
+		"Nothing": {reason: "there is no driver", conditions: []metav1.Condition{{Type: "Admitted", Reason: "Admitted"}}},
+	} {
+		o := &v1.SparkApplication{Status: v1.SparkApplicationStatus{Conditions: tc.conditions}}
+		if got := (SparkApplications{}).DriverWaits(o); got != tc.want {
+			t.Errorf("%s: %s: %q", name, tc.reason, got)
+		}
+	}
+}
+
+// An application is loaded whole: its model, what is wrong with it, and what a decision needs.
+func TestLoadedApplications(t *testing.T) {
+	o := own(func(s *v1.SparkApplicationSpec) { s.DeploymentMode, s.Suspend = v1.ClientMode, true }).app
+	got := SparkApplications{}.Load(o, lifecycle.Record{})
+	app, problems := Normalize(o)
+	want := lifecycle.Loaded{App: app, Problems: problems, Desired: SparkApplications{}.Desired(o, lifecycle.Record{})}
+	if diff := cmp.Diff(want, got); diff != "" || len(problems) != 1 || !got.Desired.Suspend {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(app, SparkApplications{}.RaiseMemory(app, o, 2)); diff != "" {
+		t.Errorf("the family has no policy that raises memory (-want +got):\n%s", diff)
+	}
+}

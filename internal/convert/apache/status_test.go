@@ -91,8 +91,12 @@ func TestSentinelHasNoStatus(t *testing.T) {
 	} {
 		o := &v1.SparkApplication{}
 		o.Labels = map[string]string{v1.LabelSentinel: tc.label}
-		if _, changed := (SparkApplications{}).ToStatus(o, left, time.Unix(0, 0)); changed != tc.want {
+		next, changed := SparkApplications{}.ToStatus(o, left, time.Unix(0, 0))
+		if changed != tc.want || (next == o) == tc.want {
 			t.Errorf("%s: %s: changed: %v", name, tc.reason, changed)
+		}
+		if again, changed := (SparkApplications{}).ToStatus(next, left, time.Unix(0, 0)); changed || again != next {
+			t.Errorf("%s: the same again is written again", name)
 		}
 	}
 }
