@@ -76,10 +76,10 @@ func reached(s *v1.SparkApplicationStatus, state v1.ApplicationStateSummary) tim
 
 // progressOf reads how far a run has come from its history.
 func progressOf(s *v1.SparkApplicationStatus) lifecycle.Progress {
-	var p lifecycle.Progress
 	if s.CurrentState == nil || !requested(s.CurrentState.CurrentStateSummary) {
-		return p
+		return lifecycle.Progress{}
 	}
+	var p lifecycle.Progress
 	now := s.CurrentState
 	if !before(now.CurrentStateSummary, v1.StateDriverStarted) {
 		p.StartedAt = reached(s, v1.StateDriverStarted)

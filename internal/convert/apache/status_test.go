@@ -101,6 +101,25 @@ func TestSentinelHasNoStatus(t *testing.T) {
 	}
 }
 
+// Conditions and the generation that they are about are where the other kinds have them, and not a second time in the details.
+func TestConditionsOfApplications(t *testing.T) {
+	out := lifecycle.Outcome{
+		Record: lifecycle.Record{State: lifecycle.Queued, Generation: 4, Attempt: 1}, Conditions: []lifecycle.Condition{{Type: lifecycle.ConditionAdmitted, Status: "False", Reason: lifecycle.ReasonManagedByAnother, Message: "why"}},
+	}
+	next, _ := SparkApplications{}.ToStatus(own(nil).app, out, noon)
+	want := []metav1.Condition{{Type: "Admitted", Status: "False", Reason: string(lifecycle.ReasonManagedByAnother), Message: "why", ObservedGeneration: 4, LastTransitionTime: metav1.NewTime(noon.Truncate(time.Second))}}
+	s := next.Status
+	if diff := cmp.Diff(want, s.Conditions); diff != "" || s.ObservedGeneration != 4 || len(s.Details.Conditions) > 0 || s.Details.ObservedGeneration != 0 {
+		t.Errorf("generation %d, details %+v (-want +got):\n%s", s.ObservedGeneration, s.Details, diff)
+	}
+	if again, changed := (SparkApplications{}).ToStatus(next, out, noon.Add(time.Hour)); changed {
+		t.Errorf("the same again is written again: %s", cmp.Diff(next, again))
+	}
+	if got := FromStatus(next).Generation; got != 4 {
+		t.Errorf("generation %d is read back", got)
+	}
+}
+
 // What has a status is run, or was: its end has to be seen.
 func TestSentinelIsWhatHasNoStatus(t *testing.T) {
 	labels := map[string]string{v1.LabelSentinel: "true"}
