@@ -79,6 +79,24 @@ func TestCapacityOfARunIsBounded(t *testing.T) {
 	}
 }
 
+// Only the run that goes on gives up states for the next one: those of a run before it are told as they were.
+func TestOnlyTheLastRunGivesUpCapacities(t *testing.T) {
+	states, want := map[string]v1.ApplicationState{}, map[string]v1.ApplicationState{}
+	for i := range 61 { // ten of a run before, its end, and fifty of this run
+		states[strconv.Itoa(i)] = v1.ApplicationState{CurrentStateSummary: v1.StateRunningHealthy}
+	}
+	states["10"] = v1.ApplicationState{CurrentStateSummary: v1.StateFailed}
+	for key, state := range states {
+		if key != "21" { // behind the first ten of this run
+			want[key] = state
+		}
+	}
+	forgetCapacities(states)
+	if diff := cmp.Diff(want, states); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // A sentinel is no application, so that it has no status: not even the reason why it does not run.
 func TestSentinelHasNoStatus(t *testing.T) {
 	left := lifecycle.Outcome{Conditions: []lifecycle.Condition{{Type: lifecycle.ConditionAdmitted, Reason: lifecycle.ReasonManagedByAnother}}}
@@ -156,6 +174,8 @@ func TestLastOfLeavesOutWhatIsNoNumberOfAState(t *testing.T) {
 		{"the largest counts, and not the last in the alphabet", []string{"9", "10"}, 10, true},
 		{"no state comes before the first", []string{"-1", "3"}, 3, true},
 		{"one more than the largest whole number is negative", []string{"7", "9223372036854775807"}, 7, true},
+		{"a browser reads no larger number", []string{"7", "9007199254740991"}, 9007199254740991, true},
+		{"one more than that is none", []string{"7", "9007199254740992"}, 7, true},
 		{"a number that is too large is none", []string{"7", "99999999999999999999"}, 7, true},
 		{"texts are no numbers", []string{"", "1e3", "four"}, 0, false},
 	} {
