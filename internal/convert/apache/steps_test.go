@@ -123,6 +123,17 @@ func TestStatesOfARun(t *testing.T) {
 	}
 }
 
+// An application that is resumed begins a new attempt, in which submissions are counted anew and restarts are not.
+func TestCountersOfAResumedApplication(t *testing.T) {
+	o := own(nil).app
+	o.Status.CurrentState = new(told(v1.StateSuspended, ""))
+	record := lifecycle.Record{State: lifecycle.Resuming, Attempt: 3, Retries: lifecycle.Retries{Counters: lifecycle.Counters{Restarts: 1, Failures: 2, Submissions: 3}}}
+	next, _ := SparkApplications{}.ToStatus(o, lifecycle.Outcome{Record: record}, noon)
+	if diff := cmp.Diff(&v1.AttemptInfo{ID: 2, RestartCounter: 1, FailureRestartCounter: 2}, attemptOf(next.Status.CurrentAttemptSummary)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // How an attempt ended is told in the words that tools know, with what is known of its driver, and then what becomes of the application.
 func TestStatesOfAnEnd(t *testing.T) {
 	const keeps = "applicationTolerations: {resourceRetainPolicy: Always}"
@@ -148,6 +159,7 @@ func TestStatesOfAnEnd(t *testing.T) {
 		"Succeeded":   {reason: "what is left is deleted first", at: v1.StateRunningHealthy, record: attemptOne(lifecycle.Succeeding), want: list(succeeded)},
 		"Released":    {reason: "it is over", at: v1.StateSucceeded, record: attemptOne(lifecycle.Succeeded, gone), want: list(released)},
 		"AllAtOnce":   {reason: "it came and went between two looks", at: v1.StateSubmitted, record: attemptOne(lifecycle.Succeeded, gone), want: list(requested, succeeded, released)},
+		"AllUnseen":   {reason: "nobody looked before", record: attemptOne(lifecycle.Succeeded, gone), want: list(told(v1.StateSubmitted, "the application is known to the operator"), requested, succeeded, released)},
 		"Over":        {reason: "it is told already", at: v1.StateResourceReleased, record: attemptOne(lifecycle.Succeeded, gone)},
 		"NotDeleted":  {reason: "its driver is about to be deleted", at: v1.StateSucceeded, record: attemptOne(lifecycle.Succeeded)},
 		"Retained":    {reason: "the user wants it so", at: v1.StateSucceeded, spec: keeps, record: attemptOne(lifecycle.Succeeded), want: list(retained)},
