@@ -13,8 +13,7 @@ import (
 
 // mutant is one change of the code, switched on by its number.
 type mutant struct {
-	id   int
-	line int
+	id int
 	// key names the mutant in the list of survivors: file, function, and what becomes of which text, which survive an edit elsewhere.
 	key string
 }
@@ -81,7 +80,7 @@ func (s *source) plain(n ast.Node) string {
 func (s *source) mutated(n ast.Node) (text string, ok bool) {
 	switch n := n.(type) {
 	case *ast.BlockStmt:
-		return s.list(n, n.List), len(n.List) > 0
+		return each(s, n, n.List, s.statement), len(n.List) > 0
 	case *ast.CaseClause:
 		return s.clause(n)
 	case *ast.IfStmt:
@@ -92,7 +91,7 @@ func (s *source) mutated(n ast.Node) (text string, ok bool) {
 		}
 		return s.condition(n, n.Cond), true
 	case *ast.ReturnStmt:
-		return s.values(n, n.Results), len(n.Results) > 0
+		return each(s, n, n.Results, s.value), len(n.Results) > 0
 	case *ast.CompositeLit:
 		return s.literal(n)
 	case *ast.BinaryExpr:
@@ -126,15 +125,16 @@ func (s *source) replace(n ast.Node, parts []ast.Node, with []string) string {
 	return b.String()
 }
 
-// list leaves out each statement of a block.
-func (s *source) list(n ast.Node, statements []ast.Stmt) string {
-	parts, with := make([]ast.Node, len(statements)), make([]string, len(statements))
-	for i, statement := range statements {
-		parts[i], with[i] = statement, s.statement(statement)
+// each is the text of a node whose parts have a text of their own.
+func each[T ast.Node](s *source, n ast.Node, list []T, text func(T) string) string {
+	parts, with := make([]ast.Node, len(list)), make([]string, len(list))
+	for i, part := range list {
+		parts[i], with[i] = part, text(part)
 	}
 	return s.replace(n, parts, with)
 }
 
+// statement is one that is left out.
 func (s *source) statement(n ast.Stmt) string {
 	text := s.all(n)
 	if !removable(n) {
@@ -203,15 +203,6 @@ func (s *source) condition(n ast.Node, cond ast.Expr) string {
 		add(cond, s.boolean(cond))
 		other(n.Post)
 		other(n.Body)
-	}
-	return s.replace(n, parts, with)
-}
-
-// values are expressions that become their opposites, or nothing.
-func (s *source) values(n ast.Node, list []ast.Expr) string {
-	parts, with := make([]ast.Node, len(list)), make([]string, len(list))
-	for i, e := range list {
-		parts[i], with[i] = e, s.value(e)
 	}
 	return s.replace(n, parts, with)
 }
@@ -381,8 +372,7 @@ func (s *source) comparison(n *ast.BinaryExpr) string {
 
 // add registers a mutant; ok is false where none compiles.
 func (s *source) add(n ast.Node, before, after string) (id int, ok bool) {
-	line := s.set.Position(n.Pos()).Line
-	if s.banned[line] || s.function == "" {
+	if s.banned[s.set.Position(n.Pos()).Line] || s.function == "" {
 		return 0, false
 	}
 	key := fmt.Sprintf("%s %s: %s => %s", s.name, s.function, oneLine(before), oneLine(after))
@@ -391,7 +381,7 @@ func (s *source) add(n ast.Node, before, after string) (id int, ok bool) {
 		key += fmt.Sprintf(" (%d)", count)
 	}
 	id = s.next()
-	s.mutants = append(s.mutants, mutant{id: id, line: line, key: key})
+	s.mutants = append(s.mutants, mutant{id: id, key: key})
 	return id, true
 }
 
