@@ -9,6 +9,9 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 patches=()
 for number in "${@:-*}"; do patches+=(hack/mutation/findings/$number.patch); done
+for patch in "${patches[@]}"; do
+  [ -e "$patch" ] || { echo "findings.sh: \"$patch\": no such finding; there are: $(cd hack/mutation/findings && echo *.patch)" >&2; exit 2; }
+done
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 git ls-files -z | tar --null -T - -c | tar -x -C "$copy"

@@ -90,8 +90,11 @@ func (t *trial) build(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(loaded) != 1 || len(loaded[0].Errors) > 0 {
-		return fmt.Errorf("cannot be read: %v", loaded)
+	if len(loaded) != 1 {
+		return fmt.Errorf("it has %d packages; write the folder of one, such as internal/schedule", len(loaded))
+	}
+	if problems := loaded[0].Errors; len(problems) > 0 {
+		return problems[0]
 	}
 	banned := map[string]map[int]bool{}
 	for range 20 {
