@@ -256,7 +256,7 @@ elif [ "$what" = all ] || [ "$what" = integration ] && [ -z "${FOCUS:-}" ]; then
   go_test short -exec "$PWD/hack/timed.sh" -count=1 -p 1 -timeout 60m "${short[@]}" &
   beside=$!
 fi
-go_test suites -exec "$PWD/hack/timed.sh" -count=1 -p 2 -timeout 60m "${packages[@]}" ${FOCUS:+-ginkgo.focus="$FOCUS" -ginkgo.fail-on-empty} || status=$?
+go_test suites -exec "$PWD/hack/timed.sh" -count=1 -p 2 -timeout 90m "${packages[@]}" ${FOCUS:+-ginkgo.focus="$FOCUS" -ginkgo.fail-on-empty} || status=$?
 [ -z "$beside" ] || wait "$beside" || status=$?
 if [ "$status" != 0 ] && [ -z "${PACKAGES:-}${RUN:-}${FOCUS:-}" ] && try_again; then status=0; fi
 finish

@@ -15,6 +15,7 @@ import (
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/firesteel-dev/firesteel/internal/namespaced"
+	"github.com/firesteel-dev/firesteel/internal/observe"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
@@ -36,7 +37,9 @@ type kindCacheOptions struct {
 	Handler func(schema.GroupVersionKind) toolscache.ResourceEventHandler
 	// Listed is called for each list, with the kind and the namespace of its objects.
 	Listed func(kind schema.GroupVersionKind, namespace string)
-	Clock  clock.PassiveClock
+	// Index names the applications of an object, for observe.IndexApp.
+	Index client.IndexerFunc
+	Clock clock.PassiveClock
 }
 
 func newKindCache(o kindCacheOptions) *kindCache {
@@ -56,7 +59,11 @@ func (c *kindCache) watch(ctx context.Context, kind schema.GroupVersionKind, may
 	case may == c.watched[kind]:
 		return false
 	case may:
-		informer, err := c.options.Cache.GetInformer(ctx, objectOfKind(kind), cache.BlockUntilSynced(false))
+		err := c.options.Cache.IndexField(ctx, objectOfKind(kind), observe.IndexApp, c.options.Index)
+		var informer cache.Informer
+		if err == nil {
+			informer, err = c.options.Cache.GetInformer(ctx, objectOfKind(kind), cache.BlockUntilSynced(false))
+		}
 		if err == nil {
 			_, err = informer.AddEventHandler(c.options.Handler(kind))
 		}
@@ -97,6 +104,17 @@ func (c *kindCache) List(ctx context.Context, list client.ObjectList, options ..
 	}
 	c.options.Listed(kind, o.Namespace)
 	return c.reader(kind, o.Namespace).List(ctx, list, options...)
+}
+
+// Owned lists the objects of a kind that observe.IndexByApp finds under a value, from the informer: none of a kind that is not watched.
+func (c *kindCache) Owned(ctx context.Context, kind schema.GroupVersionKind, namespace, value string) ([]unstructured.Unstructured, error) {
+	if !c.options.Cache.Serves(objectOfKind(kind), namespace) {
+		return nil, nil
+	}
+	var list unstructured.UnstructuredList
+	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+	err := c.options.Cache.List(ctx, &list, client.InNamespace(namespace), client.MatchingFields{observe.IndexApp: value}, client.UnsafeDisableDeepCopy)
+	return list.Items, err
 }
 
 func (c *kindCache) reader(kind schema.GroupVersionKind, namespace string) client.Reader {

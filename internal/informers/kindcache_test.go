@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
@@ -17,12 +18,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/firesteel-dev/firesteel/internal/namespaced"
+	"github.com/firesteel-dev/firesteel/internal/observe"
 	"github.com/firesteel-dev/firesteel/internal/testutil/apiserver"
 )
 
 // A kind is read from its informer as long as it is watched, and live before and after.
 func TestKindsAreReadFromInformers(t *testing.T) {
-	server := apiserver.New(t, []schema.GroupVersionKind{queues}, quotaIn("jobs", nil))
+	server := apiserver.New(t, []schema.GroupVersionKind{queues}, quotaIn("jobs", func(o map[string]any) {
+		_ = unstructured.SetNestedField(o, "pi", "metadata", "labels", "app")
+	}))
 	mapper := meta.NewDefaultRESTMapper(nil)
 	mapper.Add(queues, meta.RESTScopeNamespace)
 	mapper.Add(queues.GroupVersion().WithKind(queues.Kind+"List"), meta.RESTScopeNamespace) // as discovery does
@@ -39,6 +43,7 @@ func TestKindsAreReadFromInformers(t *testing.T) {
 	seen := make(chan any, 10)
 	c := newKindCache(kindCacheOptions{
 		Cache: own, Live: fake.NewClientBuilder().WithScheme(apiserver.Scheme()).Build(), // which has nothing
+		Index: observe.IndexByApp("app"),
 		Handler: func(schema.GroupVersionKind) toolscache.ResourceEventHandler {
 			return toolscache.ResourceEventHandlerFuncs{AddFunc: func(o any) { seen <- o }}
 		},
@@ -68,6 +73,9 @@ func TestKindsAreReadFromInformers(t *testing.T) {
 		}
 		if known, _ := cached(t.Context()); known != step.known {
 			t.Errorf("%s: read from the informer: %v", step.reason, known)
+		}
+		if owned, err := c.Owned(t.Context(), queues, "jobs", "app=pi"); err != nil || (len(owned) == 1) != step.known {
+			t.Errorf("%s: objects of an application: %d, %v", step.reason, len(owned), err)
 		}
 	}
 	if n := len(seen); n != 0 {

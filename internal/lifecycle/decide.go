@@ -112,7 +112,7 @@ type Action struct {
 	Version string
 	// Force has DeleteDriver not wait for the node.
 	Force bool
-	// Attempt whose objects DeleteResources and Release mean.
+	// Attempt whose objects DeleteResources and Release mean; 0 for those that Release finds although no attempt has any (Observation.Scheduled).
 	Attempt int32
 }
 

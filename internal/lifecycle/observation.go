@@ -164,6 +164,8 @@ type Observation struct {
 	// Strays are drivers of other attempts that have other names than this one's: an operator that believed to lead was slow to create them.
 	Strays    []Driver
 	Executors []Executor
+	// Scheduled are the objects that schedulers have for an application that is over.
+	Scheduled []scheduler.Ref
 	// Sessions are the driver's, if NeedsSessions asked for them.
 	Sessions Sessions
 	// Scheduler is what the application's scheduler says of a driver that was submitted. Its zero value says nothing.

@@ -4,13 +4,16 @@ package lifecycle
 
 import "time"
 
-// decideFinal deletes the objects of a finished application whose retention has expired.
+// decideFinal deletes the objects of a finished application whose retention has expired, and what an operator that believed to lead was slow to create.
 func decideFinal(p Plan, obs Observation, env Env) Plan {
 	if d := obs.Driver; d.orphan() {
 		p.Actions, p.Requeue = []Action{{Kind: DeleteDriver, UID: d.UID}}, unknownRetry
 		return p
 	}
 	p.Requeue = 0
+	if len(obs.Scheduled) > 0 {
+		p.Actions = []Action{{Kind: Release}}
+	}
 	if p.Record.TerminatedAt.IsZero() {
 		p.Record.TerminatedAt = env.Now // a previous operator did not record it
 	}
@@ -26,7 +29,7 @@ func decideFinal(p Plan, obs Observation, env Env) Plan {
 		return left <= 0
 	}
 	if due(keep.Application) {
-		p.Actions, p.Requeue = []Action{{Kind: DeleteApplication}}, unknownRetry
+		p.Actions, p.Requeue = []Action{{Kind: DeleteApplication}}, unknownRetry // the rest goes with it
 		return p
 	}
 	if !r.Released.Resources && due(keep.Resources) {

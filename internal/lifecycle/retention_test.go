@@ -119,6 +119,30 @@ func TestRetentionOfAnAttemptThatNeverRan(t *testing.T) {
 	}
 }
 
+// What a scheduler has for an application goes when it is over and something came late, also before its other objects are due; the application takes it along.
+func TestLateObjectsOfSchedulersGo(t *testing.T) {
+	limit := 10 * time.Second
+	cases := map[string]struct {
+		reason string
+		keep   TTLs
+		want   []Action
+	}{
+		"NothingElse": {reason: "nothing else is to go", want: []Action{{Kind: Release}}},
+		"Resources":   {reason: "the time of the resources is over, too", keep: TTLs{Resources: &limit}, want: []Action{{Kind: Release}, {Kind: DeleteResources, Attempt: 1}}},
+		"Application": {reason: "it goes as a whole", keep: TTLs{Application: &limit}, want: []Action{{Kind: DeleteApplication}}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			app, rec := testApp(), again(Succeeded)
+			app.Policies.Retention.OnSuccess, rec.TerminatedAt = tc.keep, later.Add(-limit)
+			late := Observation{Driver: absent, Scheduled: []scheduler.Ref{{Namespace: "jobs", Name: "group"}}}
+			if diff := cmp.Diff(tc.want, Decide(app, rec, late, scheduler.Admission{}, Env{Now: later}).Actions); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
 // What an attempt has left goes when the next one gets its driver, also if one without a driver lies between.
 func TestLeftoversOfEarlierAttempts(t *testing.T) {
 	between := func(attempts int32) Record {

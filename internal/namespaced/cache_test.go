@@ -316,6 +316,12 @@ func TestRemoveInformer(t *testing.T) {
 		t.Error("what is removed is still served")
 	}
 	eventually(t, "nothing is left to wait for in b", func() bool { return c.Ready("b") })
+	if err := c.IndexField(t.Context(), &corev1.Pod{}, "app", byApp); err != nil {
+		t.Fatalf("what is watched again is indexed again: %v", err)
+	}
+	if err := c.Set(t.Context(), "a", "c"); err != nil {
+		t.Fatalf("a namespace that comes later has one index: %v", err)
+	}
 }
 
 // What has no namespace is watched beside the namespaces, whatever these are.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -74,7 +75,7 @@ func (c *Cache) informer(ctx context.Context, object client.Object) (*informer, 
 	return i, nil
 }
 
-// RemoveInformer stops watching a kind.
+// RemoveInformer stops watching a kind, and forgets its indexes.
 func (c *Cache) RemoveInformer(ctx context.Context, object client.Object) error {
 	key, err := c.kindOf(object)
 	if err != nil {
@@ -83,6 +84,10 @@ func (c *Cache) RemoveInformer(ctx context.Context, object client.Object) error 
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.kinds, key)
+	c.indexes = slices.DeleteFunc(c.indexes, func(i index) bool {
+		indexed, err := c.kindOf(i.object)
+		return err == nil && indexed == key
+	})
 	var failed []error
 	for _, m := range c.allLocked() {
 		if _, joined := m.informers[key]; joined {

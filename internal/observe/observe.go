@@ -16,6 +16,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -40,6 +41,8 @@ type Reader struct {
 	Kinds client.Reader
 	// Whole reports whether Kinds lists all objects of a kind that there are, not those of some namespaces; nil for always.
 	Whole func(schema.GroupVersionKind) bool
+	// Owned lists the objects of a scheduler's kind that IndexByApp finds under a value, as far as they are watched; nil for none.
+	Owned func(ctx context.Context, kind schema.GroupVersionKind, namespace, value string) ([]unstructured.Unstructured, error)
 	// Auxiliary reads the auxiliary objects of drivers; Live if nil.
 	Auxiliary Auxiliary
 	// Logs returns the last lines of a log; nil if logs are not to be read.

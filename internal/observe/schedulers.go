@@ -13,8 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
@@ -79,6 +81,26 @@ func (r Reader) read(ctx context.Context, read scheduler.Read) (*unstructured.Un
 		return scheduler.NewPartialList(items...), nil
 	}
 	return scheduler.NewList(items...), nil
+}
+
+// Scheduled names the objects of some kinds that schedulers have for an application, as far as the cache knows them.
+func (r Reader) Scheduled(ctx context.Context, app client.Object, kinds []schema.GroupVersionKind) ([]scheduler.Ref, error) {
+	if r.Owned == nil {
+		return nil, nil
+	}
+	var refs []scheduler.Ref
+	for _, kind := range kinds {
+		found, err := r.Owned(ctx, kind, app.GetNamespace(), indexValue(r.Labels.App, app.GetName()))
+		if err != nil {
+			return nil, fmt.Errorf("list %ss of %s/%s: %w", kind.Kind, app.GetNamespace(), app.GetName(), err)
+		}
+		for i := range found {
+			if o := &found[i]; o.GetDeletionTimestamp().IsZero() && r.ownership(o, Target{UID: app.GetUID()}) != lifecycle.NotOwned {
+				refs = append(refs, scheduler.Ref{GroupVersionKind: kind, Namespace: o.GetNamespace(), Name: o.GetName()})
+			}
+		}
+	}
+	return refs, nil
 }
 
 // PodStatuses returns what schedulers want to know of the attempt's cached pods.

@@ -99,7 +99,7 @@ func NewShared(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfigura
 		return nil, err
 	}
 	s.Reader = observe.Reader{
-		Cache: observe.WithStubs(mgr.GetClient(), mgr.GetAPIReader(), func() { s.Metrics.LargeSpecRead() }), Pods: pods, Live: mgr.GetAPIReader(), Kinds: s.SchedulerKinds, Whole: s.SchedulerKinds.Whole, Auxiliary: auxiliary, Logs: logsOf(clientset),
+		Cache: observe.WithStubs(mgr.GetClient(), mgr.GetAPIReader(), func() { s.Metrics.LargeSpecRead() }), Pods: pods, Live: mgr.GetAPIReader(), Kinds: s.SchedulerKinds, Whole: s.SchedulerKinds.Whole, Owned: s.SchedulerKinds.Owned, Auxiliary: auxiliary, Logs: logsOf(clientset),
 		Dial: mgr.GetConfig().Dial, // whoever has a way of its own to the API server has it to pods
 	}
 	if s.Metrics, err = NewMetrics(mgr, c.Metrics); err != nil {

@@ -190,3 +190,21 @@ func (c chain) Release(a Attempt) []Ref {
 	}
 	return refs
 }
+
+// described is a plugin that was asked once what it is.
+type described struct {
+	Plugin
+	descriptor Descriptor
+}
+
+// Describe is what the plugin said.
+func (d described) Describe() Descriptor { return d.descriptor }
+
+// can returns a plugin as one that can do more than every plugin.
+func can[T any](p Plugin) (T, bool) {
+	if d, is := p.(described); is {
+		p = d.Plugin
+	}
+	able, ok := p.(T)
+	return able, ok
+}

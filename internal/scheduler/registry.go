@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/firesteel-dev/firesteel/internal/spark"
@@ -57,6 +58,7 @@ type Registry struct {
 	policy  Policy
 	plugins map[string]compiled
 	plain   string
+	owned   []schema.GroupVersionKind
 }
 
 // compiled is a plugin that is compiled in, enabled or not.
@@ -66,24 +68,6 @@ type compiled struct {
 	own Descriptor
 	// asked is the plugin behind those that are asked first.
 	asked Plugin
-}
-
-// described is a plugin that was asked once what it is.
-type described struct {
-	Plugin
-	descriptor Descriptor
-}
-
-// Describe is what the plugin said.
-func (d described) Describe() Descriptor { return d.descriptor }
-
-// can returns a plugin as one that can do more than every plugin.
-func can[T any](p Plugin) (T, bool) {
-	if d, is := p.(described); is {
-		p = d.Plugin
-	}
-	able, ok := p.(T)
-	return able, ok
 }
 
 // NewRegistry returns a registry in which all plugins are enabled. fallback names the one that applications without a
@@ -107,6 +91,11 @@ func NewRegistryFor(policy Policy, plugins ...Plugin) (*Registry, error) {
 		}
 		all := r.chained(p)
 		r.plugins[d.Name] = compiled{p, d, described{all, all.Describe()}}
+		for _, kind := range r.plugins[d.Name].asked.Describe().Owns {
+			if !slices.Contains(r.owned, kind) {
+				r.owned = append(r.owned, kind)
+			}
+		}
 		if d.NoBatchScheduler {
 			r.plain = d.Name
 		}
@@ -238,6 +227,9 @@ func (r *Registry) Plugins() []Plugin {
 	}
 	return append(plugins, r.policy.Admissions...)
 }
+
+// Owned returns the kinds of the objects that plugins may have made, enabled or not.
+func (r *Registry) Owned() []schema.GroupVersionKind { return r.owned }
 
 // SelectionRequest is the input of the scheduler selection.
 type SelectionRequest struct {

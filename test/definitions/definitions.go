@@ -37,6 +37,7 @@ var (
 	PrometheusOperator = Files{"github.com/prometheus-operator/prometheus-operator", "example/prometheus-operator-crd", []string{
 		"monitoring.coreos.com_podmonitors.yaml", "monitoring.coreos.com_servicemonitors.yaml", "monitoring.coreos.com_prometheusrules.yaml",
 	}}
+	SchedulerPlugins = Files{"sigs.k8s.io/scheduler-plugins", "config/crd/bases", []string{"scheduling.x-k8s.io_podgroups.yaml"}}
 )
 
 // Paths downloads the module unless Go's cache has it, checks it against go.sum, and returns where the files are. The root

@@ -19,6 +19,7 @@ func TestPaths(t *testing.T) {
 		"GatewayAPI":         {"a route beside a driver", GatewayAPI, 2, "HTTPRoute", ""},
 		"CertManager":        {"the webhook's certificate and who issues it", CertManager, 2, "Certificate", ""},
 		"PrometheusOperator": {"what is scraped, and the alerts", PrometheusOperator, 3, "PodMonitor", ""},
+		"SchedulerPlugins":   {"groups that must go with their attempts", SchedulerPlugins, 1, "CustomResourceDefinition", ""},
 		"Kubeflow":           {"what a switch begins with", Kubeflow, 3, "CustomResourceDefinition", ""},
 		"NoFile":             {"a release that has moved its files is no reason to test nothing", Files{GatewayAPI.module, "config", []string{"none.yaml"}}, 0, "", "none.yaml"},
 		"NoModule":           {"only what go.sum knows is taken", Files{"example.invalid/none", "", nil}, 0, "", "download example.invalid/none"},

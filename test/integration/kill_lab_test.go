@@ -28,7 +28,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/firesteel-dev/firesteel/internal/controller"
+	"github.com/firesteel-dev/firesteel/internal/scheduler/coscheduling"
 	"github.com/firesteel-dev/firesteel/internal/testutil/testrun"
+	"github.com/firesteel-dev/firesteel/test/definitions"
 )
 
 // The operator as a process: what is proven here needs a real binary that really crashes.
@@ -36,6 +38,7 @@ var _ = Describe("The operator as a process", Ordered, func() {
 	l := &lab{}
 	BeforeAll(func(ctx SpecContext) { l.start(ctx) })
 	killed(l)
+	cutOff(l)
 	serving(l)
 	leading(l)
 })
@@ -64,7 +67,9 @@ func (l *lab) start(ctx context.Context) {
 		l.binary, err = testrun.Program(ctx, filepath.Join("..", ".."), dir, testrun.Operator)
 		built <- err
 	}()
-	env := &envtest.Environment{CRDDirectoryPaths: []string{filepath.Join("..", "..", "config", "crd", "bases")}, ErrorIfCRDPathMissing: true}
+	groups, err := definitions.SchedulerPlugins.Paths(ctx, filepath.Join("..", ".."))
+	Expect(err).NotTo(HaveOccurred())
+	env := &envtest.Environment{CRDDirectoryPaths: append(groups, filepath.Join("..", "..", "config", "crd", "bases")), ErrorIfCRDPathMissing: true}
 	env.ControlPlane.GetAPIServer().Configure().Append("audit-log-path", l.audit).Append("audit-policy-file", policy)
 	cfg, err := env.Start()
 	Expect(err).NotTo(HaveOccurred())
@@ -100,10 +105,14 @@ func (l *lab) permit(ctx context.Context) {
 		Expect(yaml.UnmarshalStrict(text, role)).To(Succeed())
 		Expect(l.client.Create(ctx, role)).To(Succeed())
 	}
-	Expect(l.client.Create(ctx, &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: "operator"}, Subjects: who,
-		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: cluster.Name},
-	})).To(Succeed())
+	groups := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "groups"}, Rules: coscheduling.New("").Describe().Rules}
+	Expect(l.client.Create(ctx, groups)).To(Succeed())
+	for _, role := range []string{cluster.Name, groups.Name} {
+		Expect(l.client.Create(ctx, &rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: role}, Subjects: who,
+			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
+		})).To(Succeed())
+	}
 	Expect(l.client.Create(ctx, &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: leaseNamespace, Name: "operator"}, Subjects: who,
 		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: own.Name},
@@ -145,8 +154,10 @@ func (l *lab) requests() map[string]int {
 type operator struct {
 	lab    *lab
 	config string
-	cmd    *exec.Cmd
-	log    *journal
+	// kubeconfig is the lab's, or one that leads through a network.
+	kubeconfig string
+	cmd        *exec.Cmd
+	log        *journal
 }
 
 // operator writes a configuration for the namespace; the process is not started.
@@ -156,13 +167,13 @@ func (l *lab) operator(namespace, settings string) *operator {
 	text := "apiVersion: config.firesteel.dev/v1alpha1\nkind: OperatorConfiguration\nmetrics: {bindAddress: \"0\"}\nhealth: {bindAddress: \"0\"}\n" +
 		"namespaces: [" + namespace + "]\n" + settings + "\n"
 	Expect(os.WriteFile(path, []byte(text), 0o600)).To(Succeed())
-	return &operator{lab: l, config: path}
+	return &operator{lab: l, config: path, kubeconfig: l.kubeconfig}
 }
 
 func (o *operator) start() error {
 	o.log = &journal{}
 	o.cmd = exec.CommandContext(context.Background(), o.lab.binary, "--config="+o.config)
-	o.cmd.Env = append(os.Environ(), "KUBECONFIG="+o.lab.kubeconfig)
+	o.cmd.Env = append(os.Environ(), "KUBECONFIG="+o.kubeconfig)
 	o.cmd.Stdout, o.cmd.Stderr = o.log, o.log
 	if err := o.cmd.Start(); err != nil {
 		return fmt.Errorf("start operator: %w", err)

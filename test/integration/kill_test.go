@@ -20,6 +20,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/scheduler/coscheduling"
 	"github.com/firesteel-dev/firesteel/internal/testutil/testrun"
 )
 
@@ -44,6 +45,8 @@ const mostDelays = 12
 // siege is a number of applications under operators that are killed all the time.
 type siege struct {
 	operators, kills, applications int
+	// cutOff elects a leader among the operators, and lets each lose its way to the API server now and then, or stand still.
+	cutOff bool
 
 	lab       *lab
 	namespace string
@@ -56,6 +59,9 @@ type siege struct {
 	// orphans are the submissions whose driver was found without a record of it.
 	orphans sync.Map
 	took    time.Duration
+	// ways are those of the operators to the API server; cuts and standstills count what the operators went through.
+	ways              []*way
+	cuts, standstills atomic.Int64
 	// pace is how long an operator needs from its start to its first driver: deaths follow about as fast.
 	pace time.Duration
 }
@@ -74,12 +80,21 @@ func (l *lab) besiege(ctx SpecContext, s *siege) *siege {
 	GinkgoWriter.Printf("seed %d\n", s.seed)
 	r := rand.New(rand.NewPCG(s.seed, uint64(s.operators)))
 	for i := range s.applications {
-		s.plots = append(s.plots, newPlot(s.namespace, i, r))
+		p := newPlot(s.namespace, i, r)
+		if s.cutOff {
+			p.app.Spec.BatchScheduler = new(coscheduling.Name)
+		}
+		s.plots = append(s.plots, p)
 	}
 	node := &nodeAgent{client: l.client, ctx: ctx, script: s.script, goes: 60 * time.Millisecond}
 	s.history = l.watchDrivers(ctx, s.namespace, node.follow)
 	ops := make([]*operator, s.operators)
 	for i := range ops {
+		if s.cutOff {
+			ops[i] = l.operator(s.namespace, elected+"\nbatchScheduler: {default: "+coscheduling.Name+"}")
+			s.ways = append(s.ways, ops[i].through(ctx))
+			continue
+		}
 		ops[i] = l.operator(s.namespace, "leaderElection: {enabled: false}")
 	}
 	began := time.Now()
@@ -92,11 +107,16 @@ func (l *lab) besiege(ctx SpecContext, s *siege) *siege {
 		s.absent.Go(func() { dead <- s.fight(fighting, op, rand.New(rand.NewPCG(s.seed, uint64(100+i)))) })
 	}
 	DeferCleanup(func() { retreat(); s.absent.Wait() })
+	stormy, calm := context.WithCancel(fighting)
+	for i, w := range s.ways {
+		s.absent.Go(func() { s.storms(stormy, w, rand.New(rand.NewPCG(s.seed, uint64(200+i)))) })
+	}
 	for len(s.people) < s.applications {
 		s.reach(ctx, int64(len(s.people)*s.kills*9/10/s.applications))
 		s.enter(ctx)
 	}
 	s.reach(ctx, int64(s.kills))
+	calm()
 	Eventually(ctx, s.unfinished, 2*time.Minute, 200*time.Millisecond).Should(BeEmpty())
 	s.took = time.Since(began)
 	retreat()
@@ -144,7 +164,11 @@ func (s *siege) fight(ctx context.Context, op *operator, r *rand.Rand) error {
 		if err := op.start(); err != nil {
 			return err
 		}
-		s.moment(ctx, r)
+		if s.cutOff {
+			s.standstill(ctx, op, r)
+		} else {
+			s.moment(ctx, r)
+		}
 		if err := op.end(syscall.SIGKILL); err != nil {
 			return err
 		}
@@ -189,12 +213,20 @@ func (s *siege) moment(ctx context.Context, r *rand.Rand) {
 	}
 }
 
+// patience is how long the next kills may take.
+func (s *siege) patience() time.Duration {
+	if s.cutOff {
+		return 10 * time.Minute
+	}
+	return 3 * time.Minute
+}
+
 // reach waits for a number of kills.
 func (s *siege) reach(ctx context.Context, kills int64) {
 	GinkgoHelper()
 	Eventually(ctx, func(g Gomega) {
 		g.Expect(s.count.Load()).To(BeNumerically(">=", kills))
-	}, 3*time.Minute, 20*time.Millisecond).Should(Succeed())
+	}, s.patience(), 20*time.Millisecond).Should(Succeed())
 	Expect(s.history.violations()).To(BeEmpty())
 }
 

@@ -113,8 +113,11 @@ func (e *Engine[T]) facts(ctx context.Context, s *scope[T]) (scheduler.PodStatus
 	return facts, err
 }
 
-// release names the scheduler's objects of an attempt, and drops its reservation.
+// release names the scheduler's objects of an attempt, and drops its reservation; for 0 those that are left of any.
 func (e *Engine[T]) release(ctx context.Context, s *scope[T], number int32) []scheduler.Ref {
+	if number == 0 {
+		return s.observed.Scheduled
+	}
 	identity := e.Kind.Identity(s.obj, number, s.env.Now)
 	id := admission.AttemptID(identity, number)
 	e.Schedulers.Release(id)

@@ -228,7 +228,11 @@ func (e *Engine[T]) observe(ctx context.Context, s *scope[T]) (err error) {
 	}
 	s.admission = admission.Result{}
 	e.observeSessions(ctx, s)
-	s.observed.Scheduler, err = e.observeScheduler(ctx, s)
+	if s.Record.State.Final() {
+		s.observed.Scheduled, err = e.Reader.Scheduled(ctx, s.obj, e.Registry.Owned())
+	} else {
+		s.observed.Scheduler, err = e.observeScheduler(ctx, s)
+	}
 	s.observed.At = e.Clock.Now()
 	return err
 }

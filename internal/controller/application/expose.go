@@ -124,7 +124,7 @@ func minNonZero(a, b time.Duration) time.Duration {
 	return min(a, b)
 }
 
-// leftovers reports whether something of an application that is over must still be deleted: a driver, or its auxiliary objects.
+// leftovers reports whether something of an application that is over must still be deleted: a driver, its auxiliary objects, or those of its scheduler.
 func (e *Engine[T]) leftovers(ctx context.Context, o client.Object, r lifecycle.Record) (bool, error) {
 	if len(r.Exposure.Objects) > 0 {
 		return true, nil
@@ -132,6 +132,9 @@ func (e *Engine[T]) leftovers(ctx context.Context, o client.Object, r lifecycle.
 	orphans, err := e.Reader.Orphans(ctx, o)
 	if orphans || err != nil {
 		return orphans, err
+	}
+	if scheduled, err := e.Reader.Scheduled(ctx, o, e.Registry.Owned()); len(scheduled) > 0 || err != nil {
+		return true, err
 	}
 	return e.Reader.HasAuxiliary(ctx, o)
 }

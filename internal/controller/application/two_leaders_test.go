@@ -3,10 +3,16 @@
 package application
 
 import (
+	"context"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
@@ -83,5 +89,50 @@ func TestPausedLeaderLeavesTheSchedulersObjectsAlone(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// owning is permit that says which kind of objects it makes.
+type owning struct{ permit }
+
+func (owning) Describe() scheduler.Descriptor {
+	return scheduler.Descriptor{Name: "gang", Owns: []schema.GroupVersionKind{ticketKind}}
+}
+
+// A request that was late, of a leader that stood still or behind a network that does, makes a scheduler's object after the end of the application,
+// which nothing else would look at again.
+func TestLateObjectsOfSchedulersGo(t *testing.T) {
+	w := newHarness(t, testutil.Pi(func(o *v1beta2.SparkApplication) { o.Spec.BatchScheduler = new("gang") }))
+	w.others = []scheduler.Plugin{owning{}}
+	w.restart()
+	w.engine.Reader.Owned = func(ctx context.Context, kind schema.GroupVersionKind, namespace, value string) ([]unstructured.Unstructured, error) {
+		label, app, _ := strings.Cut(value, "=")
+		var list unstructured.UnstructuredList
+		list.SetGroupVersionKind(kind)
+		err := w.c.List(ctx, &list, client.InNamespace(namespace), client.MatchingLabels{label: app})
+		return list.Items, err
+	}
+	w.settle()
+	made := w.tickets()
+	var late corev1.ConfigMap
+	if err := w.c.Get(t.Context(), client.ObjectKey{Namespace: key.Namespace, Name: made[0]}, &late); err != nil {
+		t.Fatal(err)
+	}
+	w.kubelet(corev1.PodSucceeded, exited(0, "Completed"))
+	w.settle()
+	if left := w.tickets(); len(left) > 0 {
+		t.Fatalf("the application is over, and %v is left", left)
+	}
+	late.ResourceVersion = ""
+	foreign := late.DeepCopy()
+	foreign.Name, foreign.OwnerReferences = "of-somebody-else", []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: "x", UID: "x", Controller: new(true)}}
+	for _, o := range []*corev1.ConfigMap{&late, foreign} {
+		if err := w.c.Create(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.settle()
+	if diff := cmp.Diff([]string{foreign.Name}, w.tickets()); diff != "" {
+		t.Errorf("what belongs to the application goes, and nothing else (-want +got):\n%s", diff)
 	}
 }

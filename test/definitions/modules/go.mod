@@ -8,4 +8,5 @@ require (
 	github.com/kubeflow/spark-operator/v2 v2.5.2
 	github.com/prometheus-operator/prometheus-operator v0.85.0
 	sigs.k8s.io/gateway-api v1.6.3
+	sigs.k8s.io/scheduler-plugins v0.34.7
 )
