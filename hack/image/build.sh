@@ -5,7 +5,7 @@
 # Builds container images as OCI archives, without a container engine, and prints the archive's path.
 #
 #   build.sh pause                 firesteel.local/pause:1, the first process of every pod of the local cluster
-#   build.sh spark [VERSION]       firesteel.local/spark:VERSION (4.1.4), a whole Spark with Java and Python
+#   build.sh spark [VERSION]       apache/spark:VERSION (4.1.4), a whole Spark with Java and Python
 #   build.sh spark-home [VERSION]  prints the SPARK_HOME of the same Spark, for a spark-submit on this machine
 #   build.sh base-sums             prints what base.sha256 is to hold: the packages of Debian's signed index as they are today
 #   build.sh operator [TAR [ARCH...]]   firesteel.local/spark-operator:dev for linux/amd64 and linux/arm64, at dist/

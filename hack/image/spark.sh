@@ -42,14 +42,14 @@ build_spark() {
   layer_tar -C "$work/own" -cf "$work/own.tar" opt
   local platform
   platform=linux/$(go env GOARCH)
-  oci -out "$archive" -name "firesteel.local/spark:$version" -user 185 -workdir /opt/spark/work-dir \
+  oci -out "$archive" -name "docker.io/apache/spark:$version" -user 185 -workdir /opt/spark/work-dir \
     -entrypoint /opt/entrypoint.sh \
     -env PATH=/opt/spark/bin:/usr/bin:/usr/sbin:/bin -env LANG=C.UTF-8 \
     -env SPARK_HOME=/opt/spark -env JAVA_HOME=/usr/lib/jvm/java \
     -layer "$platform=$base" -layer "$platform=$work/spark.tar" -layer "$platform=$work/own.tar"
   rm -rf "$work"
   keep_only "$archive" "spark-$version-*.tar"
-  say "built firesteel.local/spark:$version, $(($(stat -c %s "$archive") >> 20)) MiB"
+  say "built apache/spark:$version, $(($(stat -c %s "$archive") >> 20)) MiB"
 }
 
 # add_own_files JARS ROOT puts the entrypoint and the compiled example applications into ROOT.

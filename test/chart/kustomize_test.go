@@ -81,7 +81,6 @@ func TestChartAndKustomizeAgree(t *testing.T) {
 
 // alike are names in the kustomize trees, and those in the chart.
 var alike = map[string]string{
-	"spark":       "spark-operator-spark", // the drivers' service account
 	"opendatahub": namespace, "spark-operator": namespace,
 }
 

@@ -302,7 +302,7 @@ func (r *reader) look(ctx context.Context) {
 	Expect(r.start(ctx, "docs/kubectl-spark.md", "logs")).To(And(ContainSubstring("sum 45"), MatchRegexp(`(?m)^\[?2\]? `)))
 	r.start(ctx, "docs/ui.md", "Look at it now")
 	Expect(r.start(ctx, "README.md", "kubectl spark")).To(And(ContainSubstring("with 3 of 3 executors"), ContainSubstring("errors: 0"), ContainSubstring("kind: Pod")))
-	Expect(r.run(ctx, "README.md", "Two commands")).To(ContainSubstring("spark-pi-driver"))
+	Expect(r.run(ctx, "README.md", "Try it without a cluster")).To(ContainSubstring("spark-pi-driver"))
 	r.run(ctx, "docs/quick-start.md", "From nothing")
 
 	Expect(r.run(ctx, "docs/troubleshooting.md", "Troubleshooting")).To(ContainSubstring("with 3 of 3 executors"))

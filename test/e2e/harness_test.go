@@ -27,8 +27,16 @@ import (
 // newNamespace makes a namespace in which Spark jobs may run: with the rights that the samples give their drivers.
 func newNamespace(ctx context.Context, name string) string {
 	GinkgoHelper()
-	return labelledNamespace(ctx, name, nil)
+	namespace := labelledNamespace(ctx, name, nil)
+	Expect(admin.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: chartAccount}})).To(Succeed())
+	return namespace
 }
+
+const (
+	// driverAccount is as whom the drivers of these tests run, chartAccount as whom those of pages and samples do: the chart makes it.
+	driverAccount = "spark"
+	chartAccount  = "spark-operator-spark"
+)
 
 // ownNamespace makes one for an operator that the spec installs: that of the suite leaves it alone.
 func ownNamespace(ctx context.Context, name string) string {
@@ -41,8 +49,7 @@ func labelledNamespace(ctx context.Context, name string, labels map[string]strin
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: name + "-", Labels: labels}}
 	Expect(admin.Create(ctx, ns)).To(Succeed())
 	DeferCleanup(func() { Expect(client.IgnoreNotFound(admin.Delete(context.Background(), ns))).To(Succeed()) })
-	Expect(admin.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: "spark"}})).To(Succeed())
-
+	Expect(admin.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: driverAccount}})).To(Succeed())
 	bindDrivers(ctx, ns.Name, "spark-driver")
 	return ns.Name
 }
@@ -59,14 +66,16 @@ func bindDrivers(ctx context.Context, namespace, folder string) {
 	Expect(admin.Create(ctx, &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: role.Name},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name},
-		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: "spark"}},
+		Subjects: []rbacv1.Subject{
+			{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: driverAccount}, {Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: chartAccount},
+		},
 	})).To(Succeed())
 }
 
 func sparkPi(namespace, name string, arguments ...string) *v1beta2.SparkApplication {
 	role := v1beta2.SparkPodSpec{Cores: ptr.To[int32](1), Memory: ptr.To("512m")}
 	driver, executor := role, role
-	driver.ServiceAccount = ptr.To("spark")
+	driver.ServiceAccount = ptr.To(driverAccount)
 	return &v1beta2.SparkApplication{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
 		Spec: v1beta2.SparkApplicationSpec{

@@ -21,7 +21,7 @@ import (
 )
 
 // otherSparkImage has the oldest Spark that the jobs run on: the image is pulled by name, so it must match hack/test.sh.
-const otherSparkImage = "firesteel.local/spark:3.5.9"
+const otherSparkImage = "apache/spark:3.5.9"
 
 var (
 	onSpark4 = Entry("Spark 4.1", "4.1.4", sparkImage)

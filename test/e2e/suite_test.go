@@ -38,7 +38,7 @@ const (
 
 	operatorNamespace = "spark-operator"
 	operatorName      = "spark-operator-controller"
-	sparkImage        = "firesteel.local/spark:4.1.4"
+	sparkImage        = "apache/spark:4.1.4"
 
 	// Java options for a quick start: no better compiler, and no proof of byte code that is Spark's own.
 	quickStart = "-XX:TieredStopAtLevel=1 -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"

@@ -120,7 +120,7 @@ func (b bound) executor(name string) *corev1.Pod {
 	return pod
 }
 
-const driverAccount = "spark"
+const driverAccount = "spark-operator-spark"
 
 // bindExecutors installs the policy, with variables as an administrator would set them, and starts a driver.
 func bindExecutors(ctx context.Context, variables map[string]string) bound {
