@@ -11,12 +11,12 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// advice is what a user can do about a reason. NAME, NAMESPACE and POD stand for the application's, LABEL for
-// the label that names it, and fields are named in braces (spark.Fields). A reason without
+// advice is what a user can do about a reason. NAME, NAMESPACE and POD stand for the application's, TYPED for the
+// name with the type, LABEL for the label that names it, and fields are named in braces (spark.Fields). A reason without
 // an entry needs no action, or its message already says what to do.
 var advice = map[lifecycle.Reason]string{
 	lifecycle.ReasonSchedulerObjects:  "ask an administrator: the API server refuses the objects that the batch scheduler needs",
-	lifecycle.ReasonSuspended:         `resume it: kubectl patch sparkapp NAME -n NAMESPACE --type merge -p '{"spec":{"suspend":false}}'`,
+	lifecycle.ReasonSuspended:         "resume it: kubectl spark resume TYPED -n NAMESPACE",
 	lifecycle.ReasonNameConflict:      "check its owner, and delete or rename it; a pod: kubectl get pod POD -n NAMESPACE -o yaml, or set {driver.podName}",
 	lifecycle.ReasonPreviousDriver:    "if the pod is not deleted, check its node: kubectl get pod POD -n NAMESPACE -o wide",
 	lifecycle.ReasonAwaitingAdoption:  "mark the driver: kubectl spark adopt POD -n NAMESPACE; if it does not run any more, delete the application",
@@ -33,7 +33,7 @@ var advice = map[lifecycle.Reason]string{
 	lifecycle.ReasonVolume:            "create the ConfigMap, Secret or claim that the message names: the pod continues automatically then",
 	lifecycle.ReasonContainerStart:    "check the container's events: kubectl describe pod POD -n NAMESPACE",
 	lifecycle.ReasonIdle:              "connect to it, which starts it again: kubectl spark connect NAME -n NAMESPACE",
-	lifecycle.ReasonDraining:          "close its sessions, or replace it at once: kubectl spark rerun sparkapp/NAME -n NAMESPACE",
+	lifecycle.ReasonDraining:          "close its sessions, or replace it at once: kubectl spark rerun TYPED -n NAMESPACE",
 	lifecycle.ReasonDriverNotReady:    "if it lasts, read the log: kubectl spark logs NAME -n NAMESPACE",
 	lifecycle.ReasonDriverFailed:      "read the end of the log: kubectl spark logs NAME -n NAMESPACE",
 	lifecycle.ReasonDriverRestarted:   "remove restartPolicy and restartPolicyRules from Spark's container of {driver}: retries are those of {restartPolicy}",
@@ -80,6 +80,9 @@ var queueing = map[scheduler.Reason]string{
 	scheduler.ReasonCapturedByOther:          "find out what changes the scheduler's name on pods of this namespace: kubectl get pod POD -n NAMESPACE -o yaml",
 }
 
+// missingAccount is what the API server says of a pod whose service account does not exist. Kubernetes: admission plugin ServiceAccount.
+const missingAccount = "error looking up service account"
+
 // whenBehind is about a status that is older than the spec.
 const whenBehind = "if the status does not follow within seconds, check that the operator is running and watches this namespace: kubectl get pods -A -l app.kubernetes.io/name=spark-operator"
 
@@ -98,7 +101,9 @@ func (v view) advice() []string {
 		all = append(all, whenBehind)
 	}
 	reason := v.mainReason()
-	if text, ok := advice[reason]; ok {
+	if reason == lifecycle.ReasonAdmissionRefused && strings.Contains(v.cause().Message, missingAccount) {
+		all = append(all, "create the service account with the rights of a driver (docs/troubleshooting.md), or name another one in {driver}: kubectl get serviceaccounts -n NAMESPACE")
+	} else if text, ok := advice[reason]; ok {
 		all = append(all, text)
 	} else if text, ok := queueing[reason]; ok {
 		all = append(all, text)
@@ -121,9 +126,9 @@ func (v view) advice() []string {
 		flag = "--queue " + queue
 	}
 	fields := v.Scope.Family.Fields
-	words := []string{"LABEL", v.Scope.Family.Labels.App, "NAMESPACE", v.Object.GetNamespace(), "NAME", v.Object.GetName(), "POD", v.Observed.Driver.Name, " QUEUE", strings.TrimRight(" "+flag, " ")}
+	words := []string{"LABEL", v.Scope.Family.Labels.App, "TYPED", v.Typed, "NAMESPACE", v.Object.GetNamespace(), "NAME", v.Object.GetName(), "POD", v.Observed.Driver.Name, " QUEUE", strings.TrimRight(" "+flag, " ")}
 	if v.Scope.Desired.Endures {
-		words = append([]string{"sparkapp", "sparkconn", "kubectl spark logs NAME", "kubectl logs " + v.Observed.Driver.Name}, words...)
+		words = append([]string{"kubectl spark logs NAME", "kubectl logs " + v.Observed.Driver.Name}, words...)
 	}
 	fill := strings.NewReplacer(words...)
 	for i := range all {
@@ -137,7 +142,7 @@ func again(annotation string) string {
 	if annotation == "" {
 		return "run it again: change the spec, or delete and create the application"
 	}
-	return "run it again: kubectl annotate sparkapp NAME -n NAMESPACE --overwrite " + annotation + `="$(date -u +%FT%TZ)"; or change the spec`
+	return "run it again: kubectl spark rerun TYPED -n NAMESPACE; or change the spec"
 }
 
 // mainReason is the reason that a user may act on.

@@ -18,7 +18,9 @@ import (
 
 // Input is what was read of one application.
 type Input struct {
-	Object     metav1.Object
+	Object metav1.Object
+	// Typed is its name with its type, as kubectl spark takes it.
+	Typed      string
 	Conditions []metav1.Condition
 	Scope      resolve.Application
 	Observed   lifecycle.Observation

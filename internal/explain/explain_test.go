@@ -52,6 +52,11 @@ func situations() map[string]func(*harness) Report {
 				}}})
 			})
 		},
+		"no-service-account": func(w *harness) Report {
+			w.sees(absent(), lifecycle.Result{Class: lifecycle.ClassPolicy, Message: `pods "pi-driver" is forbidden: error looking up service account jobs/spark: serviceaccount "spark" not found`})
+			w.pass(time.Minute)
+			return w.explain(absent())
+		},
 		"queued-by-unknown-scheduler": func(w *harness) Report {
 			w.o.Spec.BatchScheduler = ptr.To("volcanoo")
 			w.sees(absent())

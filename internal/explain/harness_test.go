@@ -92,7 +92,7 @@ func (w *harness) explain(obs lifecycle.Observation, change ...func(*Input)) Rep
 	w.t.Helper()
 	s := w.scope()
 	in := Input{
-		Object: w.o, Conditions: w.o.Status.Conditions,
+		Object: w.o, Typed: "sparkapp/" + w.o.Name, Conditions: w.o.Status.Conditions,
 		Scope: s, Observed: obs, Admission: w.admission(s, obs.Driver), Now: w.now,
 	}
 	for _, c := range change {

@@ -61,7 +61,7 @@ func (w *serverHarness) explain(after time.Duration, obs lifecycle.Observation) 
 	w.now = w.now.Add(after)
 	s := w.scope()
 	return Explain(Input{
-		Object: w.o, Conditions: w.o.Status.Conditions, State: string(w.o.Status.State), Scope: s, Observed: obs, Now: w.now, Admission: w.admission(s, obs.Driver),
+		Object: w.o, Typed: "sparkconn/" + w.o.Name, Conditions: w.o.Status.Conditions, State: string(w.o.Status.State), Scope: s, Observed: obs, Now: w.now, Admission: w.admission(s, obs.Driver),
 	})
 }
 

@@ -37,7 +37,7 @@ func (c *Cluster) Explain(ctx context.Context, name string, operators Installati
 	if err != nil {
 		return nil, err
 	}
-	in := explain.Input{Object: o, Now: now}
+	in := explain.Input{Object: o, Typed: o.Typed(o.GetName()), Now: now}
 	if unread != "" {
 		in.Unreadable = append(in.Unreadable, unread)
 	}
