@@ -4,7 +4,8 @@
 //
 //	mutation [-match REGEXP] FOLDER[,FOLDER]...      such as internal/schedule
 //
-// The package in a folder is changed, and those that follow after a comma test it, too.
+// The package in a folder is changed, and those that follow after a comma test it, too. With -match, only the mutants whose name in the list of
+// survivors matches are tried, and only the lines of the list that match are compared: '^(ledger|line)\.go ' are two files of a package.
 //
 // All mutants of a package are in one program, which a variable of the environment switches on, one in each process: a program is built once, and
 // what runs are the tests that reach the mutant, the quickest first. A survivor needs a line with its reason in hack/mutation/survivors/. Exit code 1:
@@ -30,7 +31,7 @@ import (
 const enough = 95
 
 func main() {
-	match := flag.String("match", "", "only mutants whose name matches, without the list of survivors")
+	match := flag.String("match", "", "only mutants whose name in the list of survivors matches, such as '^ledger\\.go '")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -57,11 +58,7 @@ func run(ctx context.Context, folders []string, match string) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", folder, err)
 		}
-		if match != "" {
-			for _, m := range r.survivors {
-				fmt.Println("no test finds", m.key)
-			}
-		} else if err := r.compare(filepath.Join("hack", "mutation", "survivors", strings.ReplaceAll(folder, "/", "-")+".txt")); err != nil {
+		if err := r.compare(filepath.Join("hack", "mutation", "survivors", strings.ReplaceAll(folder, "/", "-")+".txt"), only); err != nil {
 			wrong = append(wrong, fmt.Errorf("%s: %w", folder, err))
 		}
 		lines = append(lines, r.String())
@@ -84,8 +81,9 @@ func (o *outcome) String() string {
 	return fmt.Sprintf("mutation of %s: %d of %d found: %.1f %%", o.folder, len(o.mutants)-len(o.survivors), len(o.mutants), o.share())
 }
 
-// compare holds the survivors against the list, whose lines are a mutant and, behind " -- ", the reason why no test needs to find it.
-func (o *outcome) compare(list string) error {
+// compare holds the survivors against the list, whose lines are a mutant and, behind " -- ", the reason why no test needs to find it. Lines that do not
+// match are of mutants that were not tried.
+func (o *outcome) compare(list string, only *regexp.Regexp) error {
 	text, err := os.ReadFile(list) //nolint:gosec // a file of the tree
 	if err != nil && !os.IsNotExist(err) {
 		return err
@@ -93,7 +91,9 @@ func (o *outcome) compare(list string) error {
 	reasons := map[string]string{}
 	for line := range strings.Lines(string(text)) {
 		name, reason, _ := strings.Cut(strings.TrimSpace(line), " --")
-		reasons[name] = strings.TrimSpace(reason)
+		if only.MatchString(name) {
+			reasons[name] = strings.TrimSpace(reason)
+		}
 	}
 	var wrong []string
 	for _, m := range o.survivors {

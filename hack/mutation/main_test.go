@@ -53,6 +53,7 @@ func TestCompare(t *testing.T) {
 	cases := map[string]struct {
 		reason    string
 		list      string
+		only      string
 		mutants   int
 		survivors []mutant
 		says      string
@@ -61,6 +62,8 @@ func TestCompare(t *testing.T) {
 		"None":    {reason: "a list is needed for survivors only", mutants: 100},
 		"Unknown": {reason: "a test is missing", list: list, mutants: 100, survivors: survives("a.go F: x => nothing", "b.go F: y => zero", "c.go F: z => zero"), says: "no test finds c.go F: z => zero"},
 		"Stale":   {reason: "a test has come since", list: list, mutants: 100, survivors: survives("a.go F: x => nothing"), says: "does not survive any more: b.go F: y => zero"},
+		"Only":    {reason: "the other was not tried", list: list, only: `^a\.go `, mutants: 100, survivors: survives("a.go F: x => nothing")},
+		"Found":   {reason: "this was tried, and a test has come", list: list, only: `^b\.go `, mutants: 100, says: "does not survive any more: b.go F: y => zero"},
 		"Reason":  {reason: "a name alone says nothing", list: "a.go F: x => nothing -- \n", mutants: 100, survivors: survives("a.go F: x => nothing"), says: "no test finds a.go F: x => nothing"},
 		"TooMany": {reason: "reasons do not make tests good", list: list, mutants: 10, survivors: survives("a.go F: x => nothing", "b.go F: y => zero"), says: "80.0 % of the mutants are found; needed are 95"},
 	}
@@ -70,7 +73,7 @@ func TestCompare(t *testing.T) {
 			if err := os.WriteFile(path, []byte(tc.list), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			err := (&outcome{mutants: make([]mutant, tc.mutants), survivors: tc.survivors}).compare(path)
+			err := (&outcome{mutants: make([]mutant, tc.mutants), survivors: tc.survivors}).compare(path, regexp.MustCompile(tc.only))
 			switch {
 			case tc.says == "" && err != nil:
 				t.Errorf("%s: %v", tc.reason, err)

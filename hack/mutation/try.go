@@ -28,16 +28,18 @@ import (
 var helpers string
 
 const (
-	// quick is how long a test may take that runs in one process with others.
+	// instant is the CPU time of a test that runs before all that take longer: these find most mutants.
+	instant = 200 * time.Millisecond
+	// quick is the CPU time that a test may take that runs in one process with others.
 	quick = time.Second
 	// slow is how long one may take at all.
 	slow = 30 * time.Second
 )
 
-// test is one with the mutants that it reaches.
+// test is one with the mutants that it reaches. How long it took depends on what else runs, its CPU time does not.
 type test struct {
 	folder, name string
-	took         time.Duration
+	took, cpu    time.Duration
 	reach        map[int]bool
 }
 
@@ -65,7 +67,7 @@ func try(ctx context.Context, folders []string, only *regexp.Regexp) (*outcome, 
 			return nil, err
 		}
 	}
-	slices.SortFunc(t.tests, func(a, b test) int { return cmp.Compare(a.took, b.took) })
+	slices.SortFunc(t.tests, func(a, b test) int { return cmp.Compare(a.cpu, b.cpu) })
 	t.mutants = slices.DeleteFunc(t.mutants, func(m mutant) bool { return !only.MatchString(m.key) })
 	o := &outcome{folder: t.folder, mutants: t.mutants}
 	found, err := t.all(ctx)
@@ -212,6 +214,7 @@ func (t *trial) reach(ctx context.Context, one *test) (said []byte, err error) {
 	if said, err := command.CombinedOutput(); err != nil {
 		return said, err
 	}
+	one.cpu = command.ProcessState.UserTime() + command.ProcessState.SystemTime()
 	text, err := os.ReadFile(path) //nolint:gosec // of our own
 	if err != nil && !os.IsNotExist(err) {
 		return nil, err
@@ -234,7 +237,7 @@ func (t *trial) command(ctx context.Context, folder string, args ...string) *exe
 	return command
 }
 
-// all reports of each mutant whether a test finds it.
+// all reports of each mutant whether a test finds it. Survivors are said at once, so that a run that is cut has told them.
 func (t *trial) all(ctx context.Context) ([]bool, error) {
 	found := make([]bool, len(t.mutants))
 	work := make(chan int)
@@ -248,6 +251,7 @@ func (t *trial) all(ctx context.Context) ([]bool, error) {
 				mu.Lock()
 				if !found[i] {
 					left++
+					fmt.Fprintln(os.Stderr, "no test finds", t.mutants[i].key)
 				}
 				if done++; done%100 == 0 {
 					fmt.Fprintf(os.Stderr, "%s: %d of %d mutants, %d are not found\n", t.folder, done, len(t.mutants), left)
@@ -266,19 +270,24 @@ func (t *trial) all(ctx context.Context) ([]bool, error) {
 
 // finds runs the tests that reach a mutant until one fails, or does not end.
 func (t *trial) finds(ctx context.Context, m mutant) bool {
-	for _, folder := range t.folders {
+	if t.together(ctx, m, 0, instant) || t.together(ctx, m, instant, quick) {
+		return true
+	}
+	return slices.ContainsFunc(t.tests, func(one test) bool {
+		return one.reach[m.id] && one.cpu >= quick && t.fails(ctx, m, 5*one.took+10*time.Second, one.folder, one.name)
+	})
+}
+
+// together runs those whose CPU time is in between, in one process for each folder.
+func (t *trial) together(ctx context.Context, m mutant, from, to time.Duration) bool {
+	return slices.ContainsFunc(t.folders, func(folder string) bool {
 		var names []string
 		for _, one := range t.tests {
-			if one.folder == folder && one.reach[m.id] && one.took < quick {
+			if one.folder == folder && one.reach[m.id] && one.cpu >= from && one.cpu < to {
 				names = append(names, one.name)
 			}
 		}
-		if len(names) > 0 && t.fails(ctx, m, time.Minute, folder, names...) {
-			return true
-		}
-	}
-	return slices.ContainsFunc(t.tests, func(one test) bool {
-		return one.reach[m.id] && one.took >= quick && t.fails(ctx, m, 5*one.took+10*time.Second, one.folder, one.name)
+		return len(names) > 0 && t.fails(ctx, m, time.Minute, folder, names...)
 	})
 }
 
