@@ -76,6 +76,7 @@ mutation: ## What is broken on purpose must be found: operators by the simulatio
 	go test -count=1 -v -tags mutation -run '^TestMutations.*AreFound$$' ./test/simulation/...
 	hack/mutation/findings.sh
 	go run ./hack/mutation internal/standalone internal/schedule
+	go run ./hack/mutation -match '^(ledger|line)\.go ' internal/scheduler
 
 .PHONY: test-integration
 test-integration: ## A real kube-apiserver and etcd

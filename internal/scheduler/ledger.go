@@ -216,9 +216,7 @@ func (l *Ledger) Outstanding(a Attempt, now time.Time) Outstanding {
 		}
 	}
 	slices.SortFunc(others, func(x, y *entry) int { return cmp.Compare(x.ID, y.ID) })
-	if len(others) > 0 {
-		o.Others = make([]Reservation, 0, len(others))
-	}
+	o.Others = slices.Grow(o.Others, len(others))
 	for _, r := range others {
 		o.Others = append(o.Others, r.Reservation)
 	}

@@ -141,6 +141,7 @@ func TestLedgerWaitsForReports(t *testing.T) {
 		"Almost":    {reason: "the controller's report has not", seen: map[time.Duration]Progress{0: all}, at: 2999 * ms, want: &created, recheck: ms},
 		"Reported":  {reason: "both have come", seen: map[time.Duration]Progress{0: all}, at: 3000 * ms},
 		"Parts":     {reason: "each part counts from when it was seen", seen: map[time.Duration]Progress{0: driver, 2000 * ms: all}, at: 3000 * ms, want: &Progress{DriverCreated: true, DriverRunning: true, ExecutorsCreated: 2}, recheck: 2000 * ms},
+		"Oldest":    {reason: "what was seen first is reported first", seen: map[time.Duration]Progress{0: driver, 1000 * ms: all}, at: 2000 * ms, want: &Progress{DriverCreated: true, ExecutorsCreated: 2}, recheck: 1000 * ms},
 		"Same":      {reason: "the same again is no progress", seen: map[time.Duration]Progress{0: all, 2500 * ms: all}, at: 3000 * ms},
 		"Shrunk":    {reason: "nor is less", seen: map[time.Duration]Progress{0: all, 2500 * ms: driver}, at: 3000 * ms},
 		"Forgotten": {reason: "long after", seen: map[time.Duration]Progress{0: driver, 1000 * ms: all}, at: time.Hour},

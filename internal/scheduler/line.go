@@ -45,16 +45,11 @@ func OrderNamed(name string, agingBound time.Duration) Order {
 // Compare says which of two attempts comes first in a line, but for the shares of their namespaces: a negative number for the first.
 func (o Order) Compare(x, y Attempt, now time.Time) int {
 	old := func(a Attempt) bool { return !a.QueuedAt.After(now.Add(-o.AgingBound)) }
-	switch one, other := waiterOf(x, nil).seat, waiterOf(y, nil).seat; {
-	case old(x) && old(y):
+	one, other := waiterOf(x, nil).seat, waiterOf(y, nil).seat
+	if old(x) || old(y) { // whoever has not waited for so long is younger
 		return byAge(one, other)
-	case old(x):
-		return -1
-	case old(y):
-		return 1
-	default:
-		return byPriority(one, other)
 	}
+	return byPriority(one, other)
 }
 
 // Ahead is what one line says of an attempt.
@@ -293,9 +288,6 @@ func (l *Ledger) leave(id string) {
 	for _, p := range q.places {
 		lines := l.lines[p.Namespace]
 		line := lines[p.Line]
-		if line == nil {
-			continue
-		}
 		if line.remove(q.in(p)); line.empty() {
 			delete(lines, p.Line)
 		}

@@ -112,7 +112,7 @@ func many(n int) []applicant {
 // Attempts are compared as a line has them.
 func TestOrderCompares(t *testing.T) {
 	all := []applicant{
-		{id: "new", minute: 19}, {id: "old", minute: 11}, {id: "b-twin", minute: 19}, {id: "high", minute: 19, priority: 9}, {id: "aged", minute: 0}, {id: "aged-high", minute: 10, priority: 9},
+		{id: "new", minute: 19}, {id: "old", minute: 11}, {id: "b-twin", minute: 19}, {id: "high", minute: 19, priority: 9}, {id: "aged-high", minute: 10, priority: 9}, {id: "aged", minute: 0},
 	}
 	slices.SortFunc(all, func(x, y applicant) int { return usual.Compare(x.attempt(), y.attempt(), nine.Add(20*time.Minute)) })
 	var got []string
@@ -132,6 +132,7 @@ func TestAheadBlocks(t *testing.T) {
 	}{
 		"None":  {reason: "none is ahead", leads: true},
 		"Large": {reason: "there is no room for those ahead", ahead: Ahead{Count: 2, Least: cores(6)}, leads: true},
+		"Exact": {reason: "there is just room for one of those ahead", ahead: Ahead{Count: 2, Least: cores(5)}, blocks: true, leads: true},
 		"Fits":  {reason: "there is room for one of those ahead", ahead: Ahead{Count: 2, Least: cores(4)}, blocks: true, leads: true},
 		"Same":  {reason: "where there is room for it, there is for one of those ahead", ahead: Ahead{Count: 2, Least: cores(3)}, blocks: true},
 		"Fixed": {reason: "it may not pass", ahead: Ahead{Count: 2, Fixed: 1, Least: cores(6)}, blocks: true},
