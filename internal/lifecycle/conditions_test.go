@@ -144,6 +144,7 @@ func TestExecutorsReady(t *testing.T) {
 		reason string
 		wanted int32
 		counts ExecutorCounts
+		waits  Reason
 		want   string
 	}{
 		"None":       {reason: "none are wanted", want: "True NoExecutors"},
@@ -153,13 +154,18 @@ func TestExecutorsReady(t *testing.T) {
 		"More":       {reason: "dynamic allocation asked for more", wanted: 2, counts: ExecutorCounts{Running: 5, Pending: 3, Total: 8}, want: "True ExecutorsRunning"},
 		"Replaced":   {reason: "the failed ones were replaced", wanted: 2, counts: ExecutorCounts{Running: 2, Failed: 3, Total: 5}, want: "True ExecutorsRunning"},
 		"ScaledDown": {reason: "dynamic allocation gave some back", wanted: 2, counts: ExecutorCounts{Running: 1, Total: 2}, want: "False ExecutorsPending"},
+		"Gang":       {reason: "the batch scheduler knows more", wanted: 2, counts: ExecutorCounts{Pending: 1, Total: 1}, waits: "WaitingForGang", want: "False WaitingForGang"},
 		"Unasked":    {reason: "it starts with none and has asked for some since", counts: ExecutorCounts{Running: 1, Total: 1}, want: "True ExecutorsRunning"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			rec := ran(Running)
 			rec.Counts = tc.counts
-			c := condition(t, Plan{App: with(func(a *Application) { a.Executors = tc.wanted }), Record: rec, Driver: driver(Current, DriverRunning)}, ConditionExecutorsReady)
+			p := Plan{App: with(func(a *Application) { a.Executors = tc.wanted }), Record: rec, Driver: driver(Current, DriverRunning)}
+			if tc.waits != "" {
+				p.Scheduler = scheduler.Observation{Stage: scheduler.StageQueued, Reason: tc.waits}
+			}
+			c := condition(t, p, ConditionExecutorsReady)
 			if got := fmt.Sprintf("%s %s", c.Status, c.Reason); got != tc.want {
 				t.Errorf("%s: %s, want %s", tc.reason, got, tc.want)
 			}
@@ -172,6 +178,18 @@ func TestNotesAreShown(t *testing.T) {
 	c := condition(t, Plan{App: app, Record: ran(Running), Driver: driver(Current, DriverRunning)}, ConditionAdmitted)
 	if !strings.HasSuffix(c.Message, "; note: spec.driver.lifecycle is ignored") {
 		t.Errorf("what is accepted and ignored is said where people look: %q", c.Message)
+	}
+}
+
+// An edit that cannot reach the driver is a note as long as there is a driver.
+func TestEditThatHoldsLaterIsShown(t *testing.T) {
+	const want = "; note: an edit of where spec.executor runs holds from the next attempt on: no right to it"
+	for state, shows := range map[State]bool{Submitted: true, Running: true, Suspended: false} {
+		rec := ran(state)
+		rec.Placement.Problem = "no right to it"
+		if c := condition(t, Plan{App: testApp(), Record: rec, Driver: driver(Current, DriverRunning)}, ConditionAdmitted); strings.HasSuffix(c.Message, want) != shows {
+			t.Errorf("%s: %q", state, c.Message)
+		}
 	}
 }
 

@@ -33,7 +33,7 @@ type Counters struct {
 // the wait before it; ok is false if there is none.
 func (c *Counted) next(n Counters, class FailureClass, lasted time.Duration) (next Counters, wait time.Duration, ok bool) {
 	if class == "" && !c.Success || class != "" && !slices.Contains(c.After, class) {
-		return n, 0, false
+		return Counters{}, 0, false
 	}
 	fresh := c.ResetAfter != nil && lasted >= *c.ResetAfter
 	if fresh {
@@ -59,7 +59,7 @@ func (c *Counted) next(n Counters, class FailureClass, lasted time.Duration) (ne
 		own = c.SubmissionWait
 	}
 	if n.Restarts > c.Restarts || class != "" && limit != nil && count > *limit {
-		return n, 0, false
+		return Counters{}, 0, false
 	}
 	if wait = c.Wait; class != "" && own != nil {
 		wait = *own

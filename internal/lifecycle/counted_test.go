@@ -37,6 +37,10 @@ func TestCounted(t *testing.T) {
 		"OwnWait":     {reason: "failures have a wait of their own", rule: with(always, func(c *Counted) { c.FailureWait = new(time.Second) }), class: StartTimeout, want: Counters{1, 1, 0}, wait: time.Second},
 		"RefusalWait": {reason: "refused submissions, too", rule: with(always, func(c *Counted) { c.FailureWait, c.SubmissionWait = new(time.Second), new(time.Hour) }), class: Submission, want: Counters{1, 1, 1}, wait: time.Hour},
 		"OwnLimit":    {reason: "failures have a limit of their own", rule: with(always, func(c *Counted) { c.Failures = new(int64(1)) }), before: Counters{1, 1, 0}, class: Infrastructure, nothing: true},
+		"LimitOfRuns": {reason: "the limit of refused submissions is none of runs", rule: with(always, func(c *Counted) { c.Failures, c.Submissions = new(int64(1)), new(int64(5)) }), before: Counters{1, 1, 0}, class: Infrastructure, nothing: true},
+		"SharedLimit": {reason: "refused submissions without a limit have that of all failures", rule: with(always, func(c *Counted) { c.Failures = new(int64(1)) }), before: Counters{1, 1, 0}, class: Submission, nothing: true},
+		"WaitOfRuns":  {reason: "the wait of refused submissions is none of runs", rule: with(always, func(c *Counted) { c.FailureWait, c.SubmissionWait = new(time.Second), new(time.Hour) }), class: Infrastructure, want: Counters{1, 1, 0}, wait: time.Second},
+		"SharedWait":  {reason: "refused submissions without a wait have that of all failures", rule: with(always, func(c *Counted) { c.FailureWait = new(time.Second) }), class: Submission, want: Counters{1, 1, 1}, wait: time.Second},
 		"RefusalLimit": {reason: "that of refused submissions is the only one that is checked for them",
 			rule: with(always, func(c *Counted) { c.Failures, c.Submissions = new(int64(0)), new(int64(2)) }), before: Counters{1, 1, 1}, class: Submission, want: Counters{2, 2, 2}, wait: time.Minute},
 		"Reset":   {reason: "a long attempt gives everything back", rule: with(always, func(c *Counted) { c.ResetAfter = new(time.Hour) }), before: Counters{3, 3, 0}, class: ApplicationExit, lasted: time.Hour, want: Counters{1, 0, 0}, wait: time.Minute},
@@ -49,6 +53,65 @@ func TestCounted(t *testing.T) {
 				t.Errorf("%s: %+v after %s, %t", tc.reason, next, wait, ok)
 			}
 		})
+	}
+}
+
+// What the next attempt counts depends on how the last one ended, and on how long it was at work.
+func TestFollowing(t *testing.T) {
+	rule := &Counted{Success: true, After: []FailureClass{Submission, ApplicationExit}, Restarts: 5, ResetAfter: new(time.Hour)}
+	ended := func(s State, after time.Duration, change ...func(*Record)) Record {
+		r := ran(s)
+		r.Retries.Counters = Counters{2, 1, 1}
+		r.Current().EndedAt = now.Add(after)
+		for _, c := range change {
+			c(&r)
+		}
+		return r
+	}
+	refused := refusedFirst()
+	refused.Retries.Counters = Counters{2, 1, 1}
+	cases := map[string]struct {
+		reason  string
+		rule    *Counted
+		rec     Record
+		want    Counters
+		nothing bool
+	}{
+		"Failure":  {reason: "the class is that of the attempt", rule: rule, rec: ended(Failing, time.Minute), want: Counters{3, 2, 0}},
+		"Success":  {reason: "a success has no class", rule: rule, rec: ended(Succeeding, time.Minute), want: Counters{3, 0, 0}},
+		"Refusal":  {reason: "a refused submission may have no attempt", rule: rule, rec: refused, want: Counters{3, 2, 2}},
+		"Long":     {reason: "it was at work for long", rule: rule, rec: ended(Failing, time.Hour), want: Counters{1, 0, 0}},
+		"NotKnown": {reason: "it is not known since when", rule: rule, rec: ended(Failing, time.Hour, func(r *Record) { r.SubmittedAt = time.Time{} }), want: Counters{3, 2, 0}},
+		"NoEnd":    {reason: "it has no end", rule: rule, rec: ended(Failing, 0, func(r *Record) { r.Current().EndedAt = time.Time{} }), want: Counters{3, 2, 0}},
+		"Running":  {reason: "it has not ended", rule: rule, rec: ran(Running), nothing: true},
+		"Over":     {reason: "none follows the last one", rule: rule, rec: ended(Failed, time.Minute), nothing: true},
+		"NoMore":   {reason: "it has run as often as it may", rule: &Counted{}, rec: ended(Failing, time.Minute), nothing: true},
+		"Budgets":  {reason: "other families have budgets", rec: ended(Failing, time.Minute), nothing: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, ok := following(with(func(a *Application) { a.Policies.Restart.Counted = tc.rule }), tc.rec)
+			if ok == tc.nothing || got != tc.want {
+				t.Errorf("%s: %+v, %t", tc.reason, got, ok)
+			}
+		})
+	}
+}
+
+// Where refused submissions are counted, a suspension does not end one: it is over, or followed. A run is stopped as everywhere.
+func TestSuspendedWhereRefusalsCount(t *testing.T) {
+	app := with(isSuspended, func(a *Application) { a.Policies.Restart = Restart{Type: Never, Counted: &Counted{}} })
+	for name, tc := range map[string]struct {
+		rec    Record
+		driver Driver
+		want   State
+	}{
+		"runs":    {ran(Running), driver(Current, DriverRunning), Suspending},
+		"refused": {again(SubmissionFailed), absent, Failed},
+	} {
+		if got := Decide(app, tc.rec, Observation{Driver: tc.driver}, scheduler.Admission{}, Env{Now: later}).Record.State; got != tc.want {
+			t.Errorf("%s: %s, want %s", name, got, tc.want)
+		}
 	}
 }
 

@@ -311,6 +311,80 @@ func TestCountsUnderChurn(t *testing.T) {
 	}
 }
 
+// What is counted once is not counted again, and what may have been counted before is not.
+func TestEndedExecutorsAreCounted(t *testing.T) {
+	code := int32(3)
+	failed := Executor{Name: "pi-exec-1", State: ExecutorFailed, ExitCode: &code, Reason: "Error"}
+	full := numbered(1001, 1000+maxLiveExecutors, ExecutorRunning)
+	cases := map[string]struct {
+		reason   string
+		recorded executorMap
+		observed []Executor
+		counts   ExecutorCounts
+		failures []ExecutorFailure
+	}{
+		"Succeeded": {reason: "it was not seen before", observed: []Executor{{Name: "pi-exec-1", State: ExecutorSucceeded}}, counts: ExecutorCounts{Succeeded: 1, Total: 1}},
+		"Failed":    {reason: "it was not seen before", observed: []Executor{failed}, counts: ExecutorCounts{Failed: 1, Total: 1}, failures: []ExecutorFailure{{Name: "pi-exec-1", ExitCode: &code, Reason: "Error"}}},
+		"Known":     {reason: "it is recorded", recorded: executorMap{"pi-exec-1": ExecutorFailed}, observed: []Executor{failed}, counts: ExecutorCounts{Total: 1}},
+		"Sampled":   {reason: "its end is new, however many there are", recorded: including(full, "pi-exec-1", ExecutorRunning), observed: append(executorPods(full), failed), counts: ExecutorCounts{Running: maxLiveExecutors, Failed: 1, Total: 1000 + maxLiveExecutors}, failures: []ExecutorFailure{{Name: "pi-exec-1", ExitCode: &code, Reason: "Error"}}},
+		"NoRoom":    {reason: "it may have been counted before it was left out", recorded: full, observed: append(executorPods(full), failed), counts: ExecutorCounts{Running: maxLiveExecutors, Total: 1000 + maxLiveExecutors}},
+		"Unnumbered": {
+			reason: "of names without a number there are as many as are seen", counts: ExecutorCounts{Pending: 1, Running: 2, Succeeded: 1, Failed: 1, Total: 5},
+			observed: []Executor{{Name: "a", State: ExecutorPending}, {Name: "b", State: ExecutorRunning}, {Name: "c", State: ExecutorRunning}, {Name: "d", State: ExecutorSucceeded}, {Name: "e", State: ExecutorFailed}},
+			failures: []ExecutorFailure{{Name: "e"}},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			rec := ran(Running)
+			rec.Executors = tc.recorded
+			got := withExecutors(rec, Observation{Driver: driver(Current, DriverRunning), Executors: tc.observed})
+			if diff := cmp.Diff(tc.counts, got.Counts); diff != "" {
+				t.Errorf("%s: counts (-want +got):\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff(tc.failures, got.Failures); diff != "" {
+				t.Errorf("%s: failures (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func including(all executorMap, name string, state ExecutorState) executorMap {
+	all = maps.Clone(all)
+	all[name] = state
+	return all
+}
+
+// As many ended executors are kept as there is room for.
+func TestRoomOfEndedExecutorsIsUsed(t *testing.T) {
+	all := executorMap{}
+	for i := range 201 {
+		all[fmt.Sprintf("ex-%06d", i)] = ExecutorSucceeded
+	}
+	if want := maxExecutorBytes / weight("ex-000000"); len(bounded(all)) != want || want*weight("ex-000000") != maxExecutorBytes {
+		t.Errorf("%d are kept, want %d", len(bounded(all)), want)
+	}
+}
+
+// Spark replaces an executor that gets no node: that there was one proves nothing.
+func TestExecuted(t *testing.T) {
+	for name, tc := range map[string]struct {
+		rec  Record
+		want bool
+	}{
+		"none":      {Record{}, false},
+		"pending":   {Record{Counts: ExecutorCounts{Pending: 1, Total: 9}, Executors: executorMap{"e-9": ExecutorPending}}, false},
+		"running":   {Record{Counts: ExecutorCounts{Running: 1}}, true},
+		"succeeded": {Record{Counts: ExecutorCounts{Succeeded: 1}}, true},
+		"failed":    {Record{Counts: ExecutorCounts{Failed: 1}}, true},
+		"lost":      {Record{Executors: executorMap{"e-1": ExecutorLost}}, true},
+	} {
+		if got := tc.rec.executed(); got != tc.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
 // Hundreds of lost executors do not push those that run out of the sample.
 func TestLostExecutorsDoNotDisplaceRunningOnes(t *testing.T) {
 	running := numbered(1, 10, ExecutorRunning)

@@ -3,6 +3,7 @@
 package lifecycle
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -19,6 +20,7 @@ func TestTail(t *testing.T) {
 		want         string
 	}{
 		"Short":       {reason: "all of it", text: "a\nb\n", n: 10, want: "a\nb"},
+		"Exact":       {reason: "there is just room for all lines", text: "a\nb\n", n: 3, want: "a\nb"},
 		"WholeLines":  {reason: "half a line is useless", text: "first line\nsecond\nthird\n", n: 14, want: "second\nthird"},
 		"OneLongLine": {reason: "the end of a long line is better than nothing", text: strings.Repeat("x", 20) + "\n", n: 5, want: "xxxxx"},
 		"Runes":       {reason: "a letter is not cut in half", text: "ääää", n: 3, want: "ä"},
@@ -77,6 +79,32 @@ func TestHistoryIsBounded(t *testing.T) {
 		if newest := all[len(all)-1]; name != "noise" && len(newest.LogTail) < maxLog/2 {
 			t.Errorf("%s: of the newest log only %d bytes are kept", name, len(newest.LogTail))
 		}
+	}
+}
+
+// The log of the only attempt is bounded like all others.
+func TestOnlyLogIsBounded(t *testing.T) {
+	if all := boundAttempts([]Attempt{{Number: 1, LogTail: strings.Repeat("x", 2*maxLog)}}); len(all[0].LogTail) != maxLog {
+		t.Errorf("%d bytes are kept, want %d", len(all[0].LogTail), maxLog)
+	}
+}
+
+// What the API server stores of a text is JSON: its size there is what is counted.
+func TestStoredSize(t *testing.T) {
+	for _, r := range "aä€𝄞\"\\\n\r\t\b\f\x00\x1b\x7f<>&\u2028\u2029" {
+		text, err := json.Marshal(string(r))
+		if want := len(text) - len(`""`); err != nil || StoredSize(r) != want {
+			t.Errorf("%q takes %d bytes, want %d: %v", r, StoredSize(r), want, err)
+		}
+	}
+}
+
+// The names in a choice are users'.
+func TestStoredChoice(t *testing.T) {
+	long := strings.Repeat("x", 2*maxName)
+	got := Stored(scheduler.Choice{Scheduler: "a\x1bb", Queue: long})
+	if strings.ContainsRune(got.Scheduler, '\x1b') || !strings.HasPrefix(got.Scheduler, "a") || len(got.Queue) != maxName {
+		t.Errorf("scheduler %q, queue with %d bytes", got.Scheduler, len(got.Queue))
 	}
 }
 

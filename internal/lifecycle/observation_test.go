@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestDriverIsOverdue(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		driver Driver
+		want   bool
+	}{
+		"Late":    {reason: "it should have gone", driver: Driver{Presence: Present, Deleting: true, GoneAt: later.Add(-lostGrace - 1)}, want: true},
+		"Grace":   {reason: "a kubelet needs a few seconds", driver: Driver{Presence: Present, Deleting: true, GoneAt: later.Add(-lostGrace)}},
+		"Stays":   {reason: "nobody deletes it", driver: Driver{Presence: Present, GoneAt: now.Add(-time.Hour)}},
+		"NoTime":  {reason: "nothing says by when", driver: Driver{Presence: Present, Deleting: true}},
+		"Unknown": {reason: "it may be gone", driver: Driver{Presence: Unknown, Deleting: true, GoneAt: now.Add(-time.Hour)}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := tc.driver.overdue(later); got != tc.want {
+				t.Errorf("%s: %t", tc.reason, got)
+			}
+		})
+	}
+}
+
+func TestDriverIsUnclaimed(t *testing.T) {
+	pending := func(change func(*Driver)) Driver {
+		d := driver(Current, DriverPending)
+		d.CreatedAt = later.Add(-claimGrace)
+		change(&d)
+		return d
+	}
+	cases := map[string]struct {
+		reason string
+		driver Driver
+		want   bool
+	}{
+		"Waits":     {reason: "no scheduler has said anything in its time", driver: pending(func(*Driver) {}), want: true},
+		"New":       {reason: "a scheduler may still come", driver: pending(func(d *Driver) { d.CreatedAt = d.CreatedAt.Add(1) })},
+		"Explained": {reason: "a scheduler has said why", driver: pending(func(d *Driver) { d.Waiting.Reason = ReasonUnschedulable })},
+		"Scheduled": {reason: "it has a node", driver: pending(func(d *Driver) { d.ScheduledAt = now })},
+		"Runs":      {reason: "it runs", driver: pending(func(d *Driver) { d.Phase = DriverRunning })},
+		"Unknown":   {reason: "nothing is known of it", driver: pending(func(d *Driver) { d.Presence = Unknown })},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := tc.driver.unclaimed(later); got != tc.want {
+				t.Errorf("%s: %t", tc.reason, got)
+			}
+		})
+	}
+}
+
+// The sentence about an end begins as that of Kubeflow's operator does, also with exit code 0; one that was started again says what was before.
+func TestExitSentences(t *testing.T) {
+	const again = "the driver container was started again in its pod, where a program runs once"
+	cases := map[string]struct {
+		reason      string
+		exit        Exit
+		ended, next string
+	}{
+		"Zero":    {reason: "a pod may fail although its container did not", exit: Exit{Reason: "Completed"}, ended: "driver container failed with ExitCode: 0, Reason: Completed", next: again + "; it had ended with ExitCode: 0: Completed"},
+		"Message": {reason: "a termination message says more", exit: Exit{Code: 1, Reason: "Error", Message: "no"}, ended: "driver container failed with ExitCode: 1, Reason: Error, Message: no", next: again + "; it had ended with ExitCode: 1: Error: no"},
+		"Missing": {reason: "no container has reported", exit: Exit{Code: -1, Reason: "NodeShutdown", Message: "bye"}, ended: "driver container status missing: NodeShutdown: bye", next: again + "; its first end is not known"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := tc.exit.String(); got != tc.ended {
+				t.Errorf("%s: %q, want %q", tc.reason, got, tc.ended)
+			}
+			if _, c := failureOf(testApp(), restarted(driver(Current, DriverRunning), tc.exit)); c.Message != tc.next {
+				t.Errorf("%s: started again %q, want %q", tc.reason, c.Message, tc.next)
+			}
+		})
+	}
+}
+
+// Details follow what identifies a wait; without any there is nothing to separate.
+func TestWaitIsDetailed(t *testing.T) {
+	of := func(message, details string) string {
+		return Wait{Cause{ReasonImagePull, message}, details}.Detailed().Message
+	}
+	want := []string{"container x: Back-off", "container x", "Back-off", ""}
+	if diff := cmp.Diff(want, []string{of("container x", "Back-off"), of("container x", ""), of("", "Back-off"), of("", "")}); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
