@@ -123,14 +123,22 @@ func TestStatesOfARun(t *testing.T) {
 	}
 }
 
-// An application that is resumed begins a new attempt, in which submissions are counted anew and restarts are not.
-func TestCountersOfAResumedApplication(t *testing.T) {
-	o := own(nil).app
-	o.Status.CurrentState = new(told(v1.StateSuspended, ""))
-	record := lifecycle.Record{State: lifecycle.Resuming, Attempt: 3, Retries: lifecycle.Retries{Counters: lifecycle.Counters{Restarts: 1, Failures: 2, Submissions: 3}}}
-	next, _ := SparkApplications{}.ToStatus(o, lifecycle.Outcome{Record: record}, noon)
-	if diff := cmp.Diff(&v1.AttemptInfo{ID: 2, RestartCounter: 1, FailureRestartCounter: 2}, attemptOf(next.Status.CurrentAttemptSummary)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+// An application that runs again begins a new attempt, whose number is counted from 0. If it is resumed, submissions are counted anew, and restarts are not.
+func TestCountersOfTheNextAttempt(t *testing.T) {
+	for state, tc := range map[lifecycle.State]struct {
+		at   v1.ApplicationStateSummary
+		want v1.AttemptInfo
+	}{
+		lifecycle.Resuming:  {v1.StateSuspended, v1.AttemptInfo{ID: 2, RestartCounter: 1, FailureRestartCounter: 2}},
+		lifecycle.Rerunning: {v1.StateFailed, v1.AttemptInfo{ID: 2, RestartCounter: 1, FailureRestartCounter: 2, SchedulingFailureRestartCounter: 3}},
+	} {
+		o := own(nil).app
+		o.Status.CurrentState = new(told(tc.at, ""))
+		record := lifecycle.Record{State: state, Attempt: 3, Retries: lifecycle.Retries{Counters: lifecycle.Counters{Restarts: 1, Failures: 2, Submissions: 3}}}
+		next, _ := SparkApplications{}.ToStatus(o, lifecycle.Outcome{Record: record}, noon)
+		if diff := cmp.Diff(&tc.want, attemptOf(next.Status.CurrentAttemptSummary)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", state, diff)
+		}
 	}
 }
 

@@ -121,7 +121,7 @@ func thresholdWarnings(s *v1.SparkApplicationSpec, instances int32) []*spark.Con
 		return warn("initExecutors", c.InitExecutors, "minExecutors and maxExecutors have no effect without initExecutors; write how many executors must be ready at the start")
 	case instances > 0 && !elastic && c.InitExecutors > instances:
 		return warn("initExecutors", c.InitExecutors, fmt.Sprintf("is more than the %d executors that the application asks for (spark.executor.instances): it would never have them", instances))
-	case c.InitExecutors > 0 && c.MaxExecutors > 0 && c.MinExecutors > c.MaxExecutors:
+	case c.MaxExecutors > 0 && c.MinExecutors > c.MaxExecutors:
 		return warn("minExecutors", c.MinExecutors, fmt.Sprintf("is more than maxExecutors %d", c.MaxExecutors))
 	}
 	return nil
