@@ -58,27 +58,17 @@ func TestDriverIsUnclaimed(t *testing.T) {
 	}
 }
 
-// The sentence about an end begins as that of Kubeflow's operator does, also with exit code 0; one that was started again says what was before.
-func TestExitSentences(t *testing.T) {
+// A driver that was started again is told with its first end.
+func TestRestartSentences(t *testing.T) {
 	const again = "the driver container was started again in its pod, where a program runs once"
-	cases := map[string]struct {
-		reason      string
-		exit        Exit
-		ended, next string
-	}{
-		"Zero":    {reason: "a pod may fail although its container did not", exit: Exit{Reason: "Completed"}, ended: "driver container failed with ExitCode: 0, Reason: Completed", next: again + "; it had ended with ExitCode: 0: Completed"},
-		"Message": {reason: "a termination message says more", exit: Exit{Code: 1, Reason: "Error", Message: "no"}, ended: "driver container failed with ExitCode: 1, Reason: Error, Message: no", next: again + "; it had ended with ExitCode: 1: Error: no"},
-		"Missing": {reason: "no container has reported", exit: Exit{Code: -1, Reason: "NodeShutdown", Message: "bye"}, ended: "driver container status missing: NodeShutdown: bye", next: again + "; its first end is not known"},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			if got := tc.exit.String(); got != tc.ended {
-				t.Errorf("%s: %q, want %q", tc.reason, got, tc.ended)
-			}
-			if _, c := failureOf(testApp(), restarted(driver(Current, DriverRunning), tc.exit)); c.Message != tc.next {
-				t.Errorf("%s: started again %q, want %q", tc.reason, c.Message, tc.next)
-			}
-		})
+	for want, exit := range map[string]Exit{
+		again + "; it had ended with ExitCode: 0: Completed": {Reason: "Completed"},
+		again + "; it had ended with ExitCode: 1: Error: no": {Code: 1, Reason: "Error", Message: "no"},
+		again + "; its first end is not known":               {Code: -1, Reason: "NodeShutdown", Message: "bye"},
+	} {
+		if _, c := failureOf(testApp(), restarted(driver(Current, DriverRunning), exit)); c.Message != want {
+			t.Errorf("%+v: %q, want %q", exit, c.Message, want)
+		}
 	}
 }
 

@@ -3,10 +3,13 @@
 package lifecycle
 
 import (
+	"maps"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
@@ -51,6 +54,105 @@ func TestOwner(t *testing.T) {
 	}
 }
 
+// What is created for an attempt has the application as its owner, by all that Kubernetes asks for.
+func TestOwnerReference(t *testing.T) {
+	app := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "pi", UID: "app"}}
+	want := Owner{
+		Reference:    metav1.OwnerReference{APIVersion: "example.org/v1", Kind: "Job", Name: "pi", UID: "app", Controller: new(true), BlockOwnerDeletion: new(true)},
+		SubmissionID: "s-1", Labels: family.Labels,
+	}
+	if diff := cmp.Diff(want, family.Owner(app, "s-1")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	other := family
+	other.DriverOwns, other.Labels.PlainOwner = true, true
+	want.DriverOwns, want.Labels.PlainOwner, want.Reference.Controller = true, true, nil
+	if diff := cmp.Diff(want, other.Owner(app, "s-1")); diff != "" {
+		t.Errorf("of a family whose applications are no controllers (-want +got):\n%s", diff)
+	}
+	want.Reference = metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: "pi-driver", UID: "uid-1"}
+	if diff := cmp.Diff(want, other.Owner(app, "s-1").Driver(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "pi-driver", UID: "uid-1"}})); diff != "" {
+		t.Errorf("the driver's, which blocks no deletion (-want +got):\n%s", diff)
+	}
+}
+
+// What is created is marked, so that it is found again. What outlives attempts has no attempt's mark.
+func TestOwnerMarks(t *testing.T) {
+	created, submission := family.Labels.CreatedBy, family.Labels.Submission
+	cases := map[string]struct {
+		reason       string
+		attempt      string
+		labels, want map[string]string
+	}{
+		"Plain":    {reason: "it had no labels", attempt: "s-1", want: map[string]string{created: "true", submission: "s-1"}},
+		"Labeled":  {reason: "a user's own labels stay", attempt: "s-1", labels: map[string]string{"a": "b"}, want: map[string]string{"a": "b", created: "true", submission: "s-1"}},
+		"Outlives": {reason: "it is not deleted with an attempt", labels: map[string]string{submission: "s-1"}, want: map[string]string{created: "true"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			owner, object := family.Owner(&corev1.Pod{}, tc.attempt), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Labels: tc.labels}}
+			before := maps.Clone(tc.labels)
+			owner.Own(object)
+			owner.Mark(object)
+			if diff := cmp.Diff(tc.want, object.Labels); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff([]metav1.OwnerReference{owner.Reference}, object.OwnerReferences); diff != "" {
+				t.Errorf("%s: owners (-want +got):\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff(before, tc.labels); diff != "" {
+				t.Errorf("%s: the labels may be shared, and were changed (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// The same is not applied again, unless somebody took its labels away.
+func TestSameApplied(t *testing.T) {
+	of := func(data string, change func(*unstructured.Unstructured)) *unstructured.Unstructured {
+		o := &unstructured.Unstructured{Object: map[string]any{"data": data, "metadata": map[string]any{"labels": map[string]any{"a": "b"}}}}
+		if err := family.Labels.MarkApplied(o); err != nil {
+			t.Fatal(err)
+		}
+		change(o)
+		return o
+	}
+	unchanged := func(*unstructured.Unstructured) {}
+	annotated := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"annotations": map[string]any{"x": "y"}}}}
+	if err := family.Labels.MarkApplied(annotated); err != nil || annotated.GetAnnotations()["x"] != "y" || len(annotated.GetAnnotations()) != 2 {
+		t.Errorf("annotations are %v: %v", annotated.GetAnnotations(), err)
+	}
+	if err := family.Labels.MarkApplied(&unstructured.Unstructured{Object: map[string]any{"data": func() {}}}); err == nil {
+		t.Error("what is no JSON has a hash")
+	}
+	wanted := of("x", unchanged)
+	for name, tc := range map[string]struct {
+		found *unstructured.Unstructured
+		want  bool
+	}{
+		"same":      {of("x", unchanged), true},
+		"other":     {of("y", unchanged), false},
+		"unlabeled": {of("x", func(o *unstructured.Unstructured) { o.SetLabels(nil) }), false},
+		"relabeled": {of("x", func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{"a": "c"}) }), false},
+		"more":      {of("x", func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{"a": "b", "c": "d"}) }), true},
+	} {
+		if got := family.Labels.SameApplied(tc.found, wanted); got != tc.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
+// All labels of a family are read, and fields are named as its users write them.
+func TestFamilyKeys(t *testing.T) {
+	f := Family{Labels: Labels{App: "a", LaunchedBy: "b", CreatedBy: "c", SpecHash: "d", Submission: "e", Exposes: "f"}, Fields: spark.Fields{"": "spec"}}
+	if diff := cmp.Diff([]string{"a", "b", "c", "d", "e", "f"}, f.Labels.Keys()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := f.Field("driver.pod"); got != "spec.driver.pod" {
+		t.Errorf("the field is %q", got)
+	}
+}
+
 func TestStatesAreClosed(t *testing.T) {
 	final := map[State]bool{Succeeded: true, Failed: true}
 	seen := map[State]bool{}
@@ -89,6 +191,7 @@ func TestExitString(t *testing.T) {
 		want   string
 	}{
 		"Code":    {reason: "the Kubeflow operator's words, which tools look for", exit: Exit{Code: 1, Reason: "Error"}, want: "driver container failed with ExitCode: 1, Reason: Error"},
+		"Zero":    {reason: "a pod may fail although its container did not", exit: Exit{Reason: "Completed"}, want: "driver container failed with ExitCode: 0, Reason: Completed"},
 		"OOM":     {reason: "the kubelet's reason", exit: Exit{Code: 137, Reason: "OOMKilled"}, want: "driver container failed with ExitCode: 137, Reason: OOMKilled"},
 		"Message": {reason: "a termination message is worth reading", exit: Exit{Code: 2, Reason: "Error", Message: "no such class"}, want: "driver container failed with ExitCode: 2, Reason: Error, Message: no such class"},
 		"Missing": {reason: "the pod failed and no container reported why", exit: Exit{Code: -1}, want: "driver container status missing"},
