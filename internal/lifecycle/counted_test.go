@@ -134,6 +134,7 @@ func TestCapacity(t *testing.T) {
 		"Lost":           {reason: "too few of a run that has started", rule: Tracking{Initial: 2, Min: 2, Max: 2}, before: CapacityFull, ready: 1, want: CapacityBelowMin},
 		"AllLost":        {reason: "none of a run that has started", rule: Tracking{Initial: 2, Min: 1, Max: 2}, before: CapacityPartial, want: CapacityBelowMin},
 		"Back":           {reason: "back again", rule: Tracking{Initial: 2, Min: 2, Max: 2}, before: CapacityBelowMin, ready: 2, want: CapacityFull},
+		"NoneAgain":      {reason: "what is lost before the start is no step back", rule: Tracking{Initial: 2, Max: 2}, before: CapacityBelowInitial, want: CapacityBelowInitial},
 		"NoMin":          {reason: "a run that has started needs none", rule: Tracking{Initial: 2, Max: 2}, before: CapacityPartial, want: CapacityFull},
 	}
 	for name, tc := range cases {
@@ -174,12 +175,33 @@ func TestFollowedStages(t *testing.T) {
 	check(ReasonNotReadyTimeout, 2*time.Second)
 	see(3*time.Second, Driver{Phase: DriverRunning, SparkReady: true, Ready: true}, 0)
 	check(ReasonExecutorsTimeout, 3*time.Second)
+	see(3500*time.Millisecond, Driver{Phase: DriverRunning, SparkReady: true, Ready: true}, 0)
+	check(ReasonExecutorsTimeout, 3*time.Second) // it was ready before
 	see(4*time.Second, Driver{Phase: DriverRunning, SparkReady: true, Ready: true}, 1)
 	check(ReasonExecutorsTimeout, 4*time.Second) // a step forward
 	see(5*time.Second, Driver{Phase: DriverRunning, SparkReady: true, Ready: true}, 2)
 	check("", 0)
 	see(6*time.Second, Driver{Phase: DriverRunning, SparkReady: true, Ready: true}, 0)
 	check("", 0) // what is lost later times out nothing
+}
+
+// Executors that are ready and run make the capacity.
+func TestReadyExecutors(t *testing.T) {
+	obs := Observation{Executors: []Executor{{State: ExecutorRunning, Ready: true}, {State: ExecutorRunning}, {State: ExecutorLost, Ready: true}, {State: ExecutorPending}}}
+	if got := readyExecutors(obs); got != 1 {
+		t.Errorf("%d are ready, want the one that runs", got)
+	}
+}
+
+// A run that is followed and does not start in its time has failed, in other words than a pod that does not run.
+func TestFollowedRunTimesOut(t *testing.T) {
+	app := with(func(a *Application) { a.Tracking = &Tracking{Start: time.Minute} })
+	for after, want := range map[time.Duration]State{59 * time.Second: Running, time.Minute: Failing} {
+		p := Decide(app, ran(Running), Observation{Driver: driver(Current, DriverRunning)}, scheduler.Admission{}, Env{Now: now.Add(after)})
+		if p.Record.State != want || want == Failing && (p.Record.Cause.Reason != ReasonStartTimeout || p.Record.Current().Class != StartTimeout) {
+			t.Errorf("after %s: %s, %+v", after, p.Record.State, p.Record.Cause)
+		}
+	}
 }
 
 // Where each try is an attempt, the driver of a refused one is not to run: it was created before the rest was refused, and is deleted. A cache

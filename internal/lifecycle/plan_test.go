@@ -76,6 +76,9 @@ func TestManagedByAnother(t *testing.T) {
 			if diff := cmp.Diff(tc.rec, p.Before); diff != "" || p.App.ManagedBy != tc.app.ManagedBy {
 				t.Errorf("%s: it was decided for %q from (-want +got):\n%s", tc.reason, p.App.ManagedBy, diff)
 			}
+			if o := Settle(p, nil, Env{Now: later}); tc.does == nil && (o.Record.DriverName != "pi-driver" || o.Record.State != tc.want.State || o.Reservation != ReservationDropped || len(o.Conditions) != 1 || o.Conditions[0].Type != ConditionAdmitted) {
+				t.Errorf("%s: settled as %+v", tc.reason, o)
+			}
 			if NeedsAdmission(tc.app, tc.rec, absent, Env{Now: later}) {
 				t.Errorf("%s: a scheduler is asked", tc.reason)
 			}

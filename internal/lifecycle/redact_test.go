@@ -10,6 +10,7 @@ import (
 
 func TestRedact(t *testing.T) {
 	const hidden = redacted
+	longest := strings.Repeat("a", maxPattern)
 	cases := map[string]struct {
 		reason     string
 		tails      LogTails
@@ -30,7 +31,10 @@ func TestRedact(t *testing.T) {
 		"OwnTexts":    {"whatever it matches", LogTails{Texts: `\d{4}-\d{4}`}, "card 1234-5678 of ann", "card " + hidden + " of ann"},
 		"Java":        {"an expression that only Java knows is the default", LogTails{Keys: "(?<!x)pin", Texts: "(?=a)"}, "pin=1 password=2", "pin=1 password=" + hidden},
 		"Everything":  {"an expression that matches nothing at all", LogTails{Keys: "", Texts: "x*"}, "abc", "abc"},
-		"Long":        {"an expression that is too long", LogTails{Texts: strings.Repeat("a", maxPattern+1)}, "aaa", "aaa"},
+		"Long":        {"an expression that is too long", LogTails{Texts: strings.Repeat("a", maxPattern+1)}, longest + "a", longest + "a"},
+		"Longest":     {"the longest expression", LogTails{Texts: longest}, longest + "a", hidden + "a"},
+		"Twice":       {"what is hidden is not hidden again", LogTails{}, "password=token=abc", "password=" + hidden},
+		"List":        {"a comma makes a pair in brackets only", LogTails{}, "user,password,abc", "user,password,abc"},
 		"Cut":         {"a value without an end", LogTails{}, `"secret": "abc`, `"secret": ` + hidden},
 		"Hidden":      {"nothing at all", LogTails{Hidden: true}, "abc", ""},
 	}
@@ -40,6 +44,18 @@ func TestRedact(t *testing.T) {
 				t.Errorf("%s: got\n%s\nwant\n%s", tc.reason, got, tc.want)
 			}
 		})
+	}
+}
+
+// What was stored before logs were hidden is taken back, in the record that is stored next.
+func TestHiddenLogsAreTakenBack(t *testing.T) {
+	stored := []Attempt{{Number: 1, LogTail: "abc"}, {Number: 2, LogTail: "def"}}
+	shown, hidden := LogTails{}.of(stored), LogTails{Hidden: true}.of(stored)
+	if len(shown) != 2 || shown[0].LogTail != "abc" || stored[0].LogTail != "abc" {
+		t.Errorf("shown are %+v of %+v", shown, stored)
+	}
+	if len(hidden) != 2 || hidden[0].LogTail+hidden[1].LogTail != "" || hidden[1].Number != 2 {
+		t.Errorf("hidden are %+v", hidden)
 	}
 }
 

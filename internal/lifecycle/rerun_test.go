@@ -27,6 +27,7 @@ func TestWithRerun(t *testing.T) {
 		"Earlier":    {reason: "somebody applies an older manifest", request: at(-1), rec: Rerun{At: later}, want: Rerun{At: later}},
 		"Removed":    {reason: "what was done is remembered", rec: Rerun{At: later, Ignored: "soon"}, want: Rerun{At: later}},
 		"Zone":       {reason: "the same moment elsewhere", request: later.In(time.FixedZone("", 3600)).Format(time.RFC3339), rec: Rerun{At: later}, want: Rerun{At: later}},
+		"Fraction":   {reason: "whole seconds are stored: the same request is no later one", request: later.Add(time.Second / 2).Format(time.RFC3339Nano), rec: Rerun{At: later}, want: Rerun{At: later}},
 		"Skew":       {reason: "clocks differ", request: at(5), want: Rerun{At: later.Add(rerunSkew)}, renews: true},
 		"Future":     {reason: "it is told, and not acted on", request: at(6), want: Rerun{Ignored: at(6)}},
 		"FutureCame": {reason: "what was ignored stays ignored", request: at(-6), rec: Rerun{Ignored: at(-6)}, want: Rerun{Ignored: at(-6)}},

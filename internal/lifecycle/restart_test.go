@@ -43,6 +43,8 @@ func TestRetry(t *testing.T) {
 		"OthersShareStill":  {reason: "and the others do not pay for it", restart: own, class: ApplicationExit, used: used{OutOfMemory: 1, Infrastructure: 2}, again: true, wait: 3 * time.Second},
 		"Always":            {reason: "has no end", restart: with(func(r *Restart) { r.Type = Always }), class: ApplicationExit, used: used{ApplicationExit: 99}, again: true, wait: time.Minute},
 		"AlwaysOwnBudget":   {reason: "except for a class that the user has bounded", restart: Restart{Type: Always, Failures: three, Classes: own.Classes}, class: OutOfMemory, used: used{OutOfMemory: 1}},
+		"EvictedUsedUp":     {reason: "nor is an eviction without end", restart: Restart{Type: Always, Failures: three, Evictions: one}, class: Evicted, used: used{Evicted: 1}},
+		"Evicted":           {reason: "which has a budget with any policy", restart: Restart{Type: Never, Evictions: one}, class: Evicted, again: true, wait: 5 * time.Second},
 		"Deadline":          {reason: "what took too long would again", restart: with(func(r *Restart) { r.Type = Always }), class: Deadline},
 		"Nothing":           {reason: "what a user ended is not a failure", restart: plain, class: ""},
 		"FailsAtOnce":       {reason: "an exit code that is never worth it", restart: with(func(r *Restart) { r.FailExitCodes = []int32{2} }), class: ApplicationExit, exit: code(2)},
@@ -84,6 +86,73 @@ func TestExponentialBackoff(t *testing.T) {
 	}
 	if len(spread) < 30 {
 		t.Errorf("45 waits have only %d values: applications that failed together come back together", len(spread))
+	}
+}
+
+// A linear wait grows by itself up to its bound, and is never shorter than the user says. An exponential one keeps to its bound.
+func TestBoundsOfWaits(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		rule   RetryPolicy
+		n      int32
+		want   time.Duration
+	}{
+		"Grows":       {reason: "below its bound", rule: RetryPolicy{Initial: 7 * time.Second, Max: time.Minute, Linear: true}, n: 8, want: 56 * time.Second},
+		"Bound":       {reason: "no longer than that", rule: RetryPolicy{Initial: 7 * time.Second, Max: time.Minute, Linear: true}, n: 9, want: time.Minute},
+		"Longer":      {reason: "the user's own interval goes before the bound", rule: RetryPolicy{Initial: 2 * time.Hour, Max: time.Hour, Linear: true}, n: 1, want: 2 * time.Hour},
+		"LongerAgain": {reason: "and does not grow", rule: RetryPolicy{Initial: 2 * time.Hour, Max: time.Hour, Linear: true}, n: 2, want: 2 * time.Hour},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := tc.rule.wait(tc.n, "app"); got != tc.want {
+				t.Errorf("%s: %s, want %s", tc.reason, got, tc.want)
+			}
+		})
+	}
+	if got := (RetryPolicy{Initial: 2 * time.Hour, Max: time.Hour}).wait(1, "app"); got > time.Hour {
+		t.Errorf("an exponential wait of %s is longer than its bound", got)
+	}
+}
+
+// Where nothing follows, no number of retries within an hour is what is waited for.
+func TestNothingFollows(t *testing.T) {
+	unknown, evicted := ran(Failing), ran(Failing)
+	unknown.Attempts, evicted.Attempts[0].Class = nil, Evicted
+	counted := restarting(Restart{Type: Never, Counted: &Counted{}})
+	for name, tc := range map[string]struct {
+		app Application
+		rec Record
+	}{
+		"unknown": {with(restarting(onFailure)), unknown}, "evicted": {testApp(), evicted}, "failed": {testApp(), ran(Failing)}, "succeeded": {testApp(), ran(Succeeding)},
+		"counted": {with(counted), ran(Failing)}, "counted success": {with(counted), ran(Succeeding)}, "runs": {with(restarting(always)), ran(Running)},
+	} {
+		if at, limited, ok := nextAt(tc.app, tc.rec); ok || limited || !at.IsZero() {
+			t.Errorf("%s: at %s, limited %t, again %t", name, at, limited, ok)
+		}
+	}
+}
+
+// Counters are in place of all budgets but that of evictions, whose retries they do not count.
+func TestCountersAndEvictions(t *testing.T) {
+	rule := &Counted{Success: true, After: []FailureClass{ApplicationExit, Evicted}, Restarts: 3, Wait: 30 * time.Second}
+	app := with(restarting(Restart{Type: Never, RestartsEvicted: true, Counted: rule, Evictions: RetryPolicy{Retries: 1, Initial: 5 * time.Second, Max: time.Hour, Linear: true}}))
+	evicted := ran(Failing)
+	evicted.Attempts[0].Class = Evicted
+	for name, tc := range map[string]struct {
+		rec      Record
+		at       time.Time
+		counters Counters
+	}{
+		"failure": {ran(Failing), now.Add(30 * time.Second), Counters{Restarts: 1, Failures: 1}}, "success": {ran(Succeeding), now.Add(30 * time.Second), Counters{Restarts: 1}},
+		"eviction": {evicted, now.Add(5 * time.Second), Counters{}},
+	} {
+		if at, limited, ok := nextAt(app, tc.rec); !ok || limited || !at.Equal(tc.at) {
+			t.Errorf("%s: at %s, limited %t, again %t; want %s", name, at, limited, ok, tc.at)
+		}
+		got := Decide(app, tc.rec, Observation{Driver: absent}, scheduler.Admission{}, Env{Now: later}).Record
+		if got.State != Rerunning || got.Retries.Counters != tc.counters {
+			t.Errorf("%s: %s, counted %+v, want %+v", name, got.State, got.Retries.Counters, tc.counters)
+		}
 	}
 }
 

@@ -314,6 +314,34 @@ func TestSettleRefusedDeletionIsRepeated(t *testing.T) {
 	}
 }
 
+// What a policy keeps of an attempt is told and deleted later; the driver that follows is not held up.
+func TestSettleKeptResources(t *testing.T) {
+	p := Plan{App: testApp(), Before: ran(Failed), Record: ran(Failed), Driver: absent, Actions: []Action{{Kind: DeleteResources, Attempt: 1}}}
+	p.Record.Released.Resources = true
+	for _, class := range []Class{ClassPolicy, ClassRefused} {
+		o := Settle(p, []Result{{Kind: DeleteResources, Class: class, Message: "no"}}, Env{Now: later})
+		var kept *ActionError
+		if !errors.As(o.Err, &kept) || *kept != (ActionError{Action: DeleteResources, Message: "no"}) || o.Record.Released.Resources {
+			t.Errorf("%s: error %v, released %t", class, o.Err, o.Record.Released.Resources)
+		}
+	}
+}
+
+// An application that was deleted is gone; one whose deletion failed, or that did anything else, is not.
+func TestSettleGone(t *testing.T) {
+	p := Plan{App: testApp(), Before: ran(Failed), Record: ran(Failed), Driver: absent}
+	for result, want := range map[Result]bool{
+		{Kind: DeleteApplication, Class: ClassDone}: true, {Kind: DeleteApplication, Class: ClassTransient}: false, {Kind: DeleteDriver, Class: ClassDone}: false,
+	} {
+		if got := Settle(p, []Result{result}, Env{Now: later}).Gone; got != want {
+			t.Errorf("%s %s: %t", result.Kind, result.Class, got)
+		}
+	}
+	if Settle(p, nil, Env{Now: later}).Gone {
+		t.Error("nothing was done, and it is gone")
+	}
+}
+
 // A step that waits for nothing is followed by another at once; one that has acted, or waits, is not.
 func TestAgain(t *testing.T) {
 	edited := testApp()
