@@ -204,6 +204,21 @@ func TestFollowedRunTimesOut(t *testing.T) {
 	}
 }
 
+// How far a followed run has come is recorded, and nothing of others.
+func TestProgressIsRecorded(t *testing.T) {
+	d := driver(Current, DriverRunning)
+	d.SparkReady = true
+	for _, rule := range []*Tracking{nil, {}} {
+		want := Progress{}
+		if rule != nil {
+			want.StartedAt = later
+		}
+		if got := Decide(with(func(a *Application) { a.Tracking = rule }), ran(Running), Observation{Driver: d}, scheduler.Admission{}, Env{Now: later}).Record.Progress; got != want {
+			t.Errorf("followed %t: %+v, want %+v", rule != nil, got, want)
+		}
+	}
+}
+
 // Where each try is an attempt, the driver of a refused one is not to run: it was created before the rest was refused, and is deleted. A cache
 // that is behind may still have it.
 func TestDriverOfARefusedAttempt(t *testing.T) {

@@ -27,6 +27,7 @@ func TestRetention(t *testing.T) {
 		"Everything":    {reason: "what is not named is kept", driver: driver(Current, DriverFailed)},
 		"NotYet":        {reason: "it is looked at again at the first time", keep: TTLs{DriverPod: hour, Application: d(2 * time.Hour)}, driver: driver(Current, DriverFailed), requeue: 59 * time.Minute},
 		"Resources":     {reason: "they are deleted, and that is appendAttempt", keep: TTLs{Resources: minute}, driver: driver(Current, DriverFailed), actions: []Action{resources}, is: Released{Resources: true}},
+		"OneByOne":      {reason: "what goes now does not hide what goes later", keep: TTLs{Resources: minute, Application: hour}, driver: driver(Current, DriverFailed), actions: []Action{resources}, is: Released{Resources: true}, requeue: 59 * time.Minute},
 		"Once":          {reason: "what was deleted is not looked for again", keep: TTLs{Resources: minute}, was: Released{Resources: true}, driver: driver(Current, DriverFailed), is: Released{Resources: true}},
 		"Driver":        {reason: "by its UID; it is appendAttempt when it has gone", keep: TTLs{DriverPod: minute}, driver: driver(Current, DriverFailed), actions: stop, requeue: unknownRetry},
 		"DriverGoing":   {reason: "once", keep: TTLs{DriverPod: minute}, driver: deleting(driver(Current, DriverFailed)), requeue: unknownRetry},

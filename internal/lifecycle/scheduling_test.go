@@ -333,6 +333,9 @@ func TestMaintained(t *testing.T) {
 		"Adopted":   {"it lives on what others have made", with(func(a *Application) { a.Adopts = "pi" }), ran(Submitted), lacking, scheduler.Observation{}, nil},
 		"Suspended": {"it is on its way out", with(isSuspended), ran(Submitted), lacking, wants, nil},
 		"Runs":      {"a user has deleted the group", testApp(), holding(Running), driver(Current, DriverRunning), wants, []ActionKind{Adjust}},
+		"FellBack":  {"it has run, so that all was there", testApp(), ran(Running), lacking, scheduler.Observation{}, nil},
+		"Swaps":     {"the group has another name now", testApp(), holding(Running), driver(Current, DriverRunning), scheduler.Observation{Apply: wants.Apply, Delete: []scheduler.Ref{{}}}, []ActionKind{Adjust}},
+		"RanUnseen": {"its end is shown next", testApp(), ran(Submitted), driver(Current, DriverSucceeded), wants, nil},
 		"Ended":     {"nothing is left to be scheduled", testApp(), holding(Running), driver(Current, DriverSucceeded), wants, []ActionKind{Release}},
 	}
 	for name, tc := range cases {

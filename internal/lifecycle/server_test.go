@@ -50,7 +50,7 @@ func TestWithWake(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			app := with(isServer).WithWake(tc.request, later)
-			if !app.WakeAt.Equal(tc.want) || app.WakeIgnored != tc.ignored {
+			if !app.WakeAt.Equal(tc.want) || app.WakeIgnored != tc.ignored || app.UID != testApp().UID {
 				t.Errorf("%s: %s, %q", tc.reason, app.WakeAt, app.WakeIgnored)
 			}
 			p := Decide(app, rec, Observation{Driver: absent}, scheduler.Admission{}, Env{Now: later})
@@ -164,6 +164,7 @@ func TestIdle(t *testing.T) {
 		"Unsure":      {reason: "finding 2: a streaming query may run", rec: func(r *Record) { r.Idle.Streaming = true }, sessions: unsure, requeue: 3 * time.Minute, since: ago(time.Hour)},
 		"Unknown":     {reason: "it may work", sessions: Sessions{At: later, Problem: "it does not answer"}, requeue: 3 * time.Minute, since: ago(time.Hour)},
 		"Asked just":  {reason: "an answer is used for a while", sessions: Sessions{At: ago(2 * time.Minute), Known: true, LastExecution: ago(3 * time.Minute)}, requeue: time.Minute, since: ago(3 * time.Minute)},
+		"Asked once":  {reason: "an answer that is used up is followed by the next", sessions: Sessions{At: ago(3 * time.Minute), Known: true, LastExecution: ago(4 * time.Minute)}, requeue: 3 * time.Minute, since: ago(4 * time.Minute)},
 		"New":         {reason: "it has just become ready", rec: func(r *Record) { r.Idle.Since = time.Time{} }, sessions: known(0, time.Time{}), requeue: 3 * time.Minute, since: later},
 		"Woken":       {reason: "a request counts as use", app: func(a *Application) { a.WakeAt = ago(time.Minute) }, sessions: known(0, time.Time{}), requeue: 3 * time.Minute, since: ago(time.Minute)},
 		"Future":      {reason: "its clock is not believed", sessions: known(0, later.Add(time.Hour)), requeue: 3 * time.Minute, since: later},
@@ -227,6 +228,7 @@ func TestFreshSessions(t *testing.T) {
 	}{
 		"Never":          {"nobody has asked", with(isServer), busy, false},
 		"Young":          {"a tenth of the timeout", with(isServer), at(busy, time.Minute), true},
+		"Now":            {"it was asked in this very reconcile", with(isServer), at(busy, 0), true},
 		"Old":            {"older than that", with(isServer), at(busy, 3*time.Minute), false},
 		"Idle":           {"somebody may have begun since", with(isServer), at(Sessions{Known: true, Open: 1}, time.Second), false},
 		"Unknown":        {"it is not asked more often for that", with(isServer), at(Sessions{Problem: "no answer"}, time.Minute), true},
@@ -239,6 +241,47 @@ func TestFreshSessions(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			if got := tc.s.Fresh(tc.app, usedServer(), readyDriver(), Env{Now: later}); got != tc.want {
+				t.Errorf("%s: %t", tc.reason, got)
+			}
+		})
+	}
+}
+
+// A driver is asked for its sessions only if something is decided by them.
+func TestNeedsSessions(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		app    func(*Application)
+		rec    func(*Record)
+		driver func(*Driver)
+		want   bool
+	}{
+		"Idle":      {reason: "it is stopped when it is idle", want: true},
+		"NoHash":    {reason: "its family has no hash of the spec", rec: func(r *Record) { r.SpecHash = "" }, want: true},
+		"NoTimeout": {reason: "it is not stopped", app: func(a *Application) { a.IdleTimeout = 0 }},
+		"Drains":    {reason: "an edit waits for their end", app: func(a *Application) { edited(a); a.IdleTimeout = 0 }, want: true},
+		"Edited":    {reason: "an edit does not wait, and it is not stopped for being idle", app: func(a *Application) { edited(a); a.Drain = 0 }},
+		"Suspended": {reason: "it is stopped in any case", app: isSuspended},
+		"Deleted":   {reason: "it goes", app: isDeleted},
+		"Over":      {reason: "it has ended", rec: func(r *Record) { r.State = Failing }},
+		"Unready":   {reason: "it takes no clients", driver: func(d *Driver) { d.Ready = false }},
+		"Pending":   {reason: "it does not run", driver: func(d *Driver) { d.Phase = DriverPending }},
+		"Goes":      {reason: "somebody deletes it", driver: func(d *Driver) { d.Deleting = true }},
+		"Foreign":   {reason: "it is another owner's", driver: func(d *Driver) { d.Ownership = NotOwned }},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			app, rec, d := with(isServer), usedServer(), readyDriver()
+			if tc.app != nil {
+				tc.app(&app)
+			}
+			if tc.rec != nil {
+				tc.rec(&rec)
+			}
+			if tc.driver != nil {
+				tc.driver(&d)
+			}
+			if got := NeedsSessions(app, rec, d, Env{Now: later}); got != tc.want {
 				t.Errorf("%s: %t", tc.reason, got)
 			}
 		})

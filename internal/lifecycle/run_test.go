@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+)
+
+// An attempt of a previous operator gets its history as soon as its driver is seen.
+func TestAttemptWithoutHistoryGetsOne(t *testing.T) {
+	rec := ran(Running)
+	rec.Attempt, rec.SubmissionID = 3, "s-1"
+	got := Decide(testApp(), rec, Observation{Driver: driver(Current, DriverRunning)}, scheduler.Admission{}, Env{Now: later}).Record.Attempts
+	if diff := cmp.Diff(append(ran(Running).Attempts, Attempt{Number: 3, SubmissionID: "s-1", StartedAt: now}), got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Who submitted an application, and what may be stored of its logs, is as the application says now.
+func TestSubmitterAndLogsAreRecorded(t *testing.T) {
+	alice := Submitter{User: "alice", Groups: []string{"staff"}, Source: SubmitterFromPolicy}
+	rec := ran(Failed)
+	rec.Attempts[0].LogTail = "abc"
+	p := Plan{App: with(func(a *Application) { a.Submitter, a.LogTails.Hidden = alice, true }), Before: rec, Record: rec, Driver: absent}
+	got := Settle(p, nil, Env{Now: later}).Record
+	if diff := cmp.Diff(alice, got.Submitter); diff != "" || got.Attempts[0].LogTail != "" {
+		t.Errorf("log %q, submitter (-want +got):\n%s", got.Attempts[0].LogTail, diff)
+	}
+}
+
+// The address of the driver is known as long as there is one of ours.
+func TestAddressOfTheDriver(t *testing.T) {
+	foreign := readyDriver()
+	foreign.Ownership = NotOwned
+	for name, tc := range map[string]struct {
+		state  State
+		driver Driver
+		want   string
+	}{"runs": {Running, readyDriver(), "10.0.0.1"}, "foreign": {Running, foreign, ""}, "ended": {Failing, readyDriver(), ""}} {
+		rec := ran(tc.state)
+		if got := Settle(Plan{App: testApp(), Before: rec, Record: rec, Driver: tc.driver}, nil, Env{Now: later}).PodIP; got != tc.want {
+			t.Errorf("%s: %q, want %q", name, got, tc.want)
+		}
+	}
+}
+
+// Nothing is kept for a driver that has to go.
+func TestDriverThatGoesIsNotMaintained(t *testing.T) {
+	obs := Observation{Driver: driver(Current, DriverRunning), Scheduler: scheduler.Observation{Apply: []*unstructured.Unstructured{{}}}}
+	if diff := cmp.Diff(stop, Decide(testApp(), ran(Failing), obs, scheduler.Admission{}, Env{Now: later}).Actions); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// The end of a log is in the history of its attempt, as much of it as there is room for.
+func TestLogIsInTheHistory(t *testing.T) {
+	for log, want := range map[string]int{"": 0, "abc": 3, strings.Repeat("x", 2*maxLog): maxLog} {
+		d := failedDriver(1)
+		d.LogTail = log
+		if got := Decide(testApp(), ran(Running), Observation{Driver: d}, scheduler.Admission{}, Env{Now: later}).Record.Current().LogTail; len(got) != want || !strings.HasPrefix(log, got) {
+			t.Errorf("of %d bytes %d are kept, want %d", len(log), len(got), want)
+		}
+	}
+}
+
+// What the next attempt counts is told when the driver of the last one has stopped, and the driver as it was seen always is.
+func TestFollowingIsTold(t *testing.T) {
+	foreign := driver(NotOwned, DriverRunning)
+	counted := restarting(Restart{Type: Never, Counted: &Counted{After: []FailureClass{ApplicationExit}, Restarts: 1}})
+	next := &Counters{Restarts: 1, Failures: 1}
+	for name, tc := range map[string]struct {
+		app    Application
+		state  State
+		driver Driver
+		want   *Counters
+	}{
+		"gone":    {with(counted), Failing, absent, next},
+		"ended":   {with(counted), Failing, failedDriver(1), next},
+		"foreign": {with(counted), Failing, foreign, next},
+		"stops":   {with(counted), Failing, driver(Current, DriverRunning), nil},
+		"runs":    {with(counted), Running, absent, nil},
+		"over":    {testApp(), Failing, absent, nil},
+	} {
+		rec := ran(tc.state)
+		o := Settle(Plan{App: tc.app, Before: rec, Record: rec, Driver: tc.driver}, nil, Env{Now: later})
+		if diff := cmp.Diff(tc.want, o.Following); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		if diff := cmp.Diff(tc.driver, o.Driver); diff != "" {
+			t.Errorf("%s: driver (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// A step that did anything, failed, changed nothing or is of an application that goes is followed by none at once.
+func TestGoesOnAtOnce(t *testing.T) {
+	cases := map[string]struct {
+		reason  string
+		from    State
+		to      State
+		actions []Action
+		err     error
+		app     Application
+		driver  Driver
+		want    bool
+	}{
+		"Fails":     {reason: "it waits for nothing", from: Running, to: Failing, want: true},
+		"Acts":      {reason: "what it did has to be seen", from: Running, to: Failing, actions: stop},
+		"Error":     {reason: "it is tried again later", from: Running, to: Failing, err: &ActionError{}},
+		"Same":      {reason: "nothing was stored", from: Failing, to: Failing},
+		"Deleted":   {reason: "it goes", from: Running, to: Failing, app: with(isDeleted)},
+		"Suspends":  {reason: "the driver is stopped next", from: Running, to: Suspending, want: true},
+		"Resumes":   {reason: "the next attempt starts", from: Suspended, to: Resuming, want: true},
+		"Concludes": {reason: "it is over", from: Failing, to: Failed},
+		"Runs":      {reason: "its driver has to end", from: Submitted, to: Running, driver: driver(Current, DriverRunning)},
+		"RanUnseen": {reason: "its end is shown next", from: Submitted, to: Running, driver: failedDriver(1), want: true},
+		"OfAnother": {reason: "another owner's pod is no driver", from: Submitted, to: Running, driver: driver(NotOwned, DriverFailed)},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := Plan{App: tc.app, Before: ran(tc.from), Actions: tc.actions, Driver: tc.driver}
+			if got := goesOn(p, Outcome{Record: ran(tc.to), Err: tc.err}); got != tc.want {
+				t.Errorf("%s: %t", tc.reason, got)
+			}
+		})
+	}
+}
+
+// Of a driver that cannot be seen, a failure is looked at again soon. A repetition begins at its very time.
+func TestNextLookAfterAnEnd(t *testing.T) {
+	if p := Decide(testApp(), ran(Failing), Observation{Driver: unknownDriver()}, scheduler.Admission{}, Env{Now: later}); p.Record.State != Failing || p.Requeue != unknownRetry {
+		t.Errorf("%s, looked at again after %s", p.Record.State, p.Requeue)
+	}
+	app := with(restarting(always))
+	for left, want := range map[time.Duration]State{time.Second: Succeeding, 0: Rerunning} {
+		at := now.Add(twice.Initial - left)
+		if p := Decide(app, ran(Succeeding), Observation{Driver: absent}, scheduler.Admission{}, Env{Now: at}); p.Record.State != want || want == Succeeding && p.Requeue != left {
+			t.Errorf("%s before its time: %s, looked at again after %s", left, p.Record.State, p.Requeue)
+		}
+	}
+}
