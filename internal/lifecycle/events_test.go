@@ -77,6 +77,8 @@ func TestEvents(t *testing.T) {
 		"PlacedLater":     {reason: "it cannot reach the driver", from: outdated, to: late, want: placed("from the next attempt on: no right to it")},
 		"PlacedLaterAlso": {reason: "it was reported", from: late, to: late},
 		"RerunIgnored":    {reason: "who asked for a run learns that there is none", from: ran(Running), to: asked, want: one(true, "SparkApplicationRerunIgnored", "Rerun", `SparkApplication pi does not run again at "soon": that is not a present time in RFC 3339`)},
+		"RerunStill":      {reason: "it was reported", from: asked, to: asked},
+		"RerunTakenBack":  {reason: "nothing is asked for any more", from: asked, to: ran(Running)},
 		"FailedOfUser":    {reason: "whoever looks for refusals finds out whose they were", from: ran(Failing), to: whose, want: one(true, "SparkApplicationFailed", "Complete", "SparkApplication pi of user alice failed: "+failure.Message)},
 		"SameFailure":     {reason: "an outcome is reported once", from: ran(Failed), to: ran(Failed)},
 	}

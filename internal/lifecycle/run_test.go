@@ -146,3 +146,40 @@ func TestNextLookAfterAnEnd(t *testing.T) {
 		}
 	}
 }
+
+// What the auxiliary objects are for decides whether they are made, go or stay.
+func TestAuxiliaryObjects(t *testing.T) {
+	exposed := func(s State, service string, objects ...string) Record {
+		r := ran(s)
+		r.Exposure.Service, r.Exposure.Objects = service, objects
+		return r
+	}
+	cases := map[string]struct {
+		reason        string
+		before, after Record
+		want          Auxiliary
+	}{
+		"Runs":    {reason: "the driver lives", before: ran(Submitted), after: ran(Running), want: AuxiliaryApplied},
+		"Ends":    {reason: "there is no driver", before: exposed(Running, "ui"), after: ran(Failing), want: AuxiliaryDeleted},
+		"Over":    {reason: "what was made goes", before: exposed(Failed, "ui", "Service/ui"), after: ran(Failed), want: AuxiliaryDeleted},
+		"Former":  {reason: "a previous operator has left no more than a name", before: exposed(Failed, "ui"), after: ran(Failed), want: AuxiliaryKept},
+		"Nothing": {reason: "nothing is known of any", before: ran(Failed), after: ran(Failed), want: AuxiliaryDeleted},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := Settle(Plan{App: testApp(), Before: tc.before, Record: tc.after, Driver: absent}, nil, Env{Now: later}).Auxiliary; got != tc.want {
+				t.Errorf("%s: %q, want %q", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
+// A refusal in the very moment in which the deadline is over is followed by another look.
+func TestRefusalAtTheDeadline(t *testing.T) {
+	rec := queued()
+	rec.QueuedAt = later.Add(-testApp().Policies.Deadlines.Queued)
+	p := Plan{App: testApp(), Before: rec, Record: rec, Driver: absent, Admission: admit, Actions: submit}
+	if o := Settle(p, []Result{{Kind: Submit, Class: ClassQuota, Message: words}}, Env{Now: later}); o.Requeue != conflictRetry {
+		t.Errorf("it is looked at again after %s, want %s", o.Requeue, conflictRetry)
+	}
+}

@@ -247,6 +247,56 @@ func TestFreshSessions(t *testing.T) {
 	}
 }
 
+// Why it is unknown what a driver executes is shown as long as that matters, and no longer.
+func TestProblemOfSessions(t *testing.T) {
+	asked := Sessions{At: later, Known: true, Open: 1, Executing: 1, Problem: "there is no page of them"}
+	silent := Sessions{At: later, Problem: "it does not answer"}
+	cases := map[string]struct {
+		reason   string
+		app      func(*Application)
+		sessions Sessions
+		want     string
+	}{
+		"Asked":       {reason: "it is stopped when it is idle", app: func(*Application) {}, sessions: asked, want: asked.Problem},
+		"NotAsked":    {reason: "an answer that is used again says nothing new", app: func(*Application) {}, sessions: Sessions{At: later.Add(-time.Minute), Known: true}, want: "as before"},
+		"NoTimeout":   {reason: "it is not stopped", app: func(a *Application) { a.IdleTimeout = 0 }},
+		"Drains":      {reason: "its sessions are known, which is all that is asked", app: edited, sessions: asked},
+		"DrainsBlind": {reason: "they are not known", app: edited, sessions: silent, want: silent.Problem},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			app, rec := with(isServer, tc.app), usedServer()
+			rec.Idle.Problem = "as before"
+			if got := Decide(app, rec, Observation{Driver: readyDriver(), Sessions: tc.sessions}, scheduler.Admission{}, Env{Now: later}).Record.Idle.Problem; got != tc.want {
+				t.Errorf("%s: %q, want %q", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
+// A driver that drains is looked at when the drain is over, if that is before it is asked again.
+func TestDrainHasItsEnd(t *testing.T) {
+	for left, want := range map[time.Duration]time.Duration{5 * time.Minute: drainCheck, 4 * time.Second: 4 * time.Second, time.Millisecond: time.Second} {
+		app, rec := with(isServer, edited), usedServer()
+		rec.DrainSince = later.Add(left - app.Drain)
+		p := Decide(app, rec, Observation{Driver: readyDriver(), Sessions: Sessions{At: later, Known: true, Open: 1}}, scheduler.Admission{}, Env{Now: later})
+		if p.Requeue != want {
+			t.Errorf("%s before the end it is looked at again after %s, want %s", left, p.Requeue, want)
+		}
+	}
+}
+
+// Clients may still use a server that is being deleted, as long as it is ready.
+func TestStoppingServerIsReady(t *testing.T) {
+	for ready, want := range map[bool]Status{true: True, false: False} {
+		d := deleting(readyDriver())
+		d.Ready = ready
+		if c := condition(t, Plan{App: with(isServer), Record: usedServer(), Driver: d}, ConditionDriverReady); c.Status != want || c.Reason != ReasonDriverStopping {
+			t.Errorf("ready %t: %s %s, want %s", ready, c.Status, c.Reason, want)
+		}
+	}
+}
+
 // A driver is asked for its sessions only if something is decided by them.
 func TestNeedsSessions(t *testing.T) {
 	cases := map[string]struct {

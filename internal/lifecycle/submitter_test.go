@@ -3,9 +3,11 @@
 package lifecycle
 
 import (
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -40,5 +42,40 @@ func TestSubmitterOfOlderObjects(t *testing.T) {
 				t.Errorf("%s: %q, want %q", tc.reason, got.User, tc.want)
 			}
 		})
+	}
+}
+
+// A name that is too long is no name, and of the groups the first are kept: cut off, either would be another's.
+func TestSubmitterIsBounded(t *testing.T) {
+	const source = SubmitterFromWebhook
+	keys := SubmitterKeys{User: "user", Groups: "groups"}
+	longest := strings.Repeat("x", maxSubmitter)
+	group := strings.Repeat("g", maxGroups/2-len(`"",`))
+	cases := map[string]struct {
+		reason       string
+		keys         SubmitterKeys
+		user, groups string
+		want         Submitter
+	}{
+		"Plain":    {reason: "one group on each line", keys: keys, user: "ann", groups: "a\nb", want: Submitter{User: "ann", Groups: []string{"a", "b"}, Source: source}},
+		"Empty":    {reason: "an empty line is no group", keys: keys, user: "ann", groups: "\na\n\n", want: Submitter{User: "ann", Groups: []string{"a"}, Source: source}},
+		"Longest":  {reason: "there is just room", keys: keys, user: longest, want: Submitter{User: longest, Source: source}},
+		"TooLong":  {reason: "cut off, it would be another user", keys: keys, user: longest + "x"},
+		"Escaped":  {reason: "what is stored counts", keys: keys, user: strings.Repeat("<", maxSubmitter/6+1)},
+		"Room":     {reason: "there is just room for two", keys: keys, user: "ann", groups: group + "\n" + group + "\na", want: Submitter{User: "ann", Groups: []string{group, group}, Source: source}},
+		"NoRoom":   {reason: "none is left out before one that is kept", keys: keys, user: "ann", groups: "a\n" + strings.Repeat("g", maxGroups) + "\nb", want: Submitter{User: "ann", Groups: []string{"a"}, Source: source}},
+		"Nobody":   {reason: "groups alone are nobody", keys: keys, groups: "a"},
+		"NoFamily": {reason: "the family has no such annotation", user: "ann"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			o := &metav1.ObjectMeta{Annotations: map[string]string{"user": tc.user, "groups": tc.groups, "": "ann"}}
+			if diff := cmp.Diff(tc.want, Submitters{Source: source}.Of(o, tc.keys)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+	if got := (Submitter{}).String() + " " + (Submitter{User: "ann"}).String(); got != "unknown ann" {
+		t.Errorf("in messages: %s", got)
 	}
 }

@@ -125,6 +125,24 @@ func TestSuspensionIsNoWaiting(t *testing.T) {
 	}
 }
 
+// An attempt that has had no driver is the one that is resumed. A previous operator counts drivers without a history of them: another one follows.
+func TestAttemptThatIsResumed(t *testing.T) {
+	for name, tc := range map[string]struct {
+		rec  Record
+		want int32
+	}{
+		"had its driver": {Record{State: Suspended, Attempt: 2, Executions: 2, Attempts: []Attempt{{Number: 2}}}, 3},
+		"had none yet":   {Record{State: Suspended, Attempt: 2, Executions: 1, Attempts: []Attempt{{Number: 1}}}, 2},
+		"never ran":      {Record{State: Suspended, Attempt: 1}, 1},
+		"no history":     {Record{State: Suspended, Attempt: 2, Executions: 2}, 3},
+	} {
+		tc.rec.SpecHash = testApp().SpecHash
+		if got := Decide(testApp(), tc.rec, Observation{Driver: absent}, scheduler.Admission{}, Env{Now: later}).Record; got.State != Resuming || got.Attempt != tc.want {
+			t.Errorf("%s: %s, attempt %d, want %d", name, got.State, got.Attempt, tc.want)
+		}
+	}
+}
+
 // The attempt's driver was created by a reconcile that crashed before it wrote the status, and then came the suspension.
 func TestSuspendingRecordsTheDriverThatItFinds(t *testing.T) {
 	rec := nextAttempt(ran(Failing), Suspending, Cause{ReasonSuspended, "spec.suspend is true"})

@@ -62,6 +62,15 @@ func TestBudgets(t *testing.T) {
 	}
 }
 
+// A budget that was made smaller than what is used has nothing left.
+func TestBudgetLeft(t *testing.T) {
+	for b, want := range map[[2]int32]int32{{3, 0}: 3, {3, 2}: 1, {3, 3}: 0, {1, 3}: 0} {
+		if got := (Budget{Retries: b[0], Used: b[1]}).Left(); got != want {
+			t.Errorf("%d of %d used: %d are left, want %d", b[1], b[0], got, want)
+		}
+	}
+}
+
 func TestTimers(t *testing.T) {
 	began := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 	app := Application{Policies: Policies{Deadlines: Deadlines{Queued: time.Hour, DriverScheduled: time.Minute, Run: 2 * time.Hour, FirstExecutors: time.Minute}}}
@@ -80,6 +89,8 @@ func TestTimers(t *testing.T) {
 		"suspended":    {"suspension does not count", Application{Suspend: true, Policies: app.Policies}, Record{State: Queued, QueuedAt: began}, Driver{}, nil, ""},
 		"pending":      {"the wait for a node", app, Record{State: Submitted}, with(DriverPending), []Reason{ReasonSchedulingTimeout}, ""},
 		"running":      {"two at once", app, Record{State: Running}, with(DriverRunning), []Reason{ReasonExecutorsTimeout, ReasonRunTimeout}, ""},
+		"foreign":      {"nothing is known of its driver", app, Record{State: Running}, Driver{Presence: Present, Ownership: NotOwned, Phase: DriverRunning, CreatedAt: began, StartedAt: began}, nil, ""},
+		"stopping":     {"none while it is stopped", app, Record{State: Suspending}, with(DriverRunning), nil, ""},
 		"ended":        {"none after the end", app, Record{State: Running}, with(DriverFailed), nil, ""},
 		"deleting":     {"none while it goes", Application{Deleting: true, Policies: app.Policies}, Record{State: Running}, with(DriverRunning), nil, ""},
 		"unbounded":    {"none is set, and a run is no wait", Application{}, Record{State: Running}, with(DriverRunning), nil, ""},
@@ -109,20 +120,21 @@ func TestTimers(t *testing.T) {
 // What is shown of retention is what Decide deletes, and when.
 func TestExpirations(t *testing.T) {
 	ended := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
-	app := Application{Policies: Policies{Retention: Retention{OnSuccess: TTLs{DriverPod: new(time.Minute), Application: new(time.Hour)}}}}
+	app := Application{Policies: Policies{Retention: Retention{OnSuccess: TTLs{DriverPod: new(time.Minute), Resources: new(2 * time.Minute), Application: new(time.Hour)}}}}
 	rec := Record{State: Succeeded, Attempt: 1, TerminatedAt: ended}
-	want := []Expiration{{DeleteDriver, ended.Add(time.Minute)}, {DeleteApplication, ended.Add(time.Hour)}}
+	want := []Expiration{{DeleteDriver, ended.Add(time.Minute)}, {DeleteResources, ended.Add(2 * time.Minute)}, {DeleteApplication, ended.Add(time.Hour)}}
 	if diff := cmp.Diff(want, Expirations(app, rec)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	for _, k := range want {
+	for i, k := range want {
+		rec.Released = Released{DriverPod: i > 0, Resources: i > 1}
 		seen := Observation{Driver: Driver{Presence: Present, Ownership: Current, UID: "u"}}
 		plan := Decide(app, rec, seen, scheduler.Admission{}, Env{Now: k.Until})
 		if len(plan.Actions) == 0 || plan.Actions[0].Kind != k.What {
 			t.Errorf("at %s: %+v, want %s", k.Until, plan.Actions, k.What)
 		}
 	}
-	rec.Released.DriverPod = true
+	rec.Released = Released{DriverPod: true, Resources: true}
 	if got := Expirations(app, rec); len(got) != 1 {
 		t.Errorf("what was deleted is not kept: %+v", got)
 	}
