@@ -75,7 +75,7 @@ test-simulation: ## Histories in a simulated cluster: 17,000 of them, most with 
 mutation: ## What is broken on purpose must be found: operators by the simulations, each line of the pure core by its tests; not part of make test
 	go test -count=1 -v -tags mutation -run '^TestMutations.*AreFound$$' ./test/simulation/...
 	hack/mutation/findings.sh
-	go run ./hack/mutation internal/standalone internal/schedule internal/convert/apache
+	go run ./hack/mutation internal/standalone internal/schedule internal/convert/apache internal/lifecycle
 	go run ./hack/mutation -match '^(ledger|line)\.go ' internal/scheduler
 
 .PHONY: test-integration

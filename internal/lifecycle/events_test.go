@@ -74,6 +74,7 @@ func TestEvents(t *testing.T) {
 		"SameWait":        {reason: "other numbers in the sentence are no news", from: at(queued(), quota), to: at(queued(), Cause{ReasonQuotaExceeded, "exceeded quota: team, used: 9"})},
 		"Placed":          {reason: "the driver has it", from: outdated, to: reached, want: placed("for executors that the driver makes from now on")},
 		"PlacedAsBefore":  {reason: "the edit was taken back", from: outdated, to: back},
+		"PlacedUnasked":   {reason: "no edit was made", from: back, to: reached},
 		"PlacedLater":     {reason: "it cannot reach the driver", from: outdated, to: late, want: placed("from the next attempt on: no right to it")},
 		"PlacedLaterAlso": {reason: "it was reported", from: late, to: late},
 		"RerunIgnored":    {reason: "who asked for a run learns that there is none", from: ran(Running), to: asked, want: one(true, "SparkApplicationRerunIgnored", "Rerun", `SparkApplication pi does not run again at "soon": that is not a present time in RFC 3339`)},

@@ -27,6 +27,7 @@ func TestFailureOf(t *testing.T) {
 		cause  Reason
 	}{
 		"Exit":          {reason: "the application's own fault", driver: exited(1, "Error"), class: ApplicationExit, cause: ReasonDriverFailed},
+		"Zero":          {reason: "a pod may fail although its container did not", driver: exited(0, "Completed"), class: ApplicationExit, cause: ReasonDriverFailed},
 		"OOM":           {reason: "more memory may help", driver: exited(137, "OOMKilled"), class: OutOfMemory, cause: ReasonDriverOutOfMemory},
 		"Killed":        {reason: "137 alone is any SIGKILL", driver: exited(137, "Error"), class: ApplicationExit, cause: ReasonDriverFailed},
 		"Evicted":       {reason: "the node's fault, whatever the container said while it was stopped", driver: disrupted(exited(143, "Error"), "TerminationByKubelet"), class: Infrastructure, cause: ReasonDriverEvicted},
@@ -106,7 +107,17 @@ func TestEvictionIsToldOnce(t *testing.T) {
 	d := driver(Current, DriverFailed)
 	d.Exit = Exit{Code: -1, Reason: "Evicted", Message: "low on memory"}
 	d.Disruption = Cause{"Evicted", "low on memory"}
-	if _, c := failureOf(testApp(), d); strings.Count(c.Message, "low on memory") != 1 {
-		t.Errorf("message %q", c.Message)
+	if class, c := failureOf(testApp(), d); strings.Count(c.Message, "low on memory") != 1 || class != Infrastructure {
+		t.Errorf("%s, message %q", class, c.Message)
+	}
+}
+
+// What the memory was made up of is not always told; how much there was is.
+func TestMemoryWithoutAModel(t *testing.T) {
+	d := driver(Current, DriverFailed)
+	d.Exit, d.MemoryLimit = Exit{Code: 137, Reason: "OOMKilled"}, 896<<20
+	const want = "driver container failed with ExitCode: 137, Reason: OOMKilled, Cause: it used more memory than its limit of 896Mi"
+	if _, c := failureOf(testApp(), d); c.Message != want {
+		t.Errorf("%q, want %q", c.Message, want)
 	}
 }

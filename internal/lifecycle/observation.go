@@ -275,7 +275,7 @@ func memoryCause(app Application, d Driver) string {
 	if app.Model == nil {
 		return text
 	}
-	if heap, overhead := spark.DriverMemory(*app.Model); heap > 0 && heap+overhead == d.MemoryLimit {
+	if heap, overhead := spark.DriverMemory(*app.Model); heap+overhead == d.MemoryLimit {
 		text += " (heap " + quantity(heap) + ", overhead " + quantity(overhead) + ")"
 	}
 	return text

@@ -148,6 +148,16 @@ func TestFamilyKeys(t *testing.T) {
 	if diff := cmp.Diff([]string{"a", "b", "c", "d", "e", "f"}, f.Labels.Keys()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+	all := []Family{
+		{Submitter: SubmitterKeys{User: "user", Groups: "groups"}, Labels: Labels{App: "a", Applied: "applied"}, RerunAt: "rerun", WakeAt: "wake", Reads: []string{"read"}},
+		{Submitter: SubmitterKeys{User: "other", Groups: "groups"}, Labels: Labels{App: "a", SpecHash: "hash"}},
+	}
+	if diff := cmp.Diff([]string{"user", "groups", "other", "a", "applied", "rerun", "wake", "read", "hash"}, KeysRead(all)); diff != "" {
+		t.Errorf("each is read once, submitters first (-want +got):\n%s", diff)
+	}
+	if got := family.GroupKind().String() + ", " + family.GroupVersionKind().String(); got != "Job.example.org, example.org/v1, Kind=Job" {
+		t.Errorf("the kinds are %s", got)
+	}
 	if got := f.Field("driver.pod"); got != "spec.driver.pod" {
 		t.Errorf("the field is %q", got)
 	}

@@ -23,7 +23,7 @@ func TestPlaced(t *testing.T) {
 		"Same":      {reason: "the driver has it so", state: Running, stored: Placement{Made: "a"}, app: "a", want: Placement{Made: "a"}},
 		"Edited":    {reason: "the driver makes others", state: Running, stored: Placement{Made: "a"}, app: "b", edited: true, want: Placement{Made: "a", Outdated: true}},
 		"Pending":   {reason: "it makes others when it runs", state: Submitted, stored: Placement{Made: "a"}, app: "b", edited: true, want: Placement{Made: "a", Outdated: true}},
-		"NoDriver":  {reason: "the next one has it from its spec", state: Suspended, stored: Placement{Made: "a", Problem: "no"}, app: "b", edited: true, want: Placement{Made: "a"}},
+		"NoDriver":  {reason: "the next one has it from its spec", state: Suspended, stored: Placement{Made: "a", Outdated: true, Problem: "no"}, app: "b", want: Placement{Made: "a"}},
 		"NotKnown":  {reason: "a previous operator made the driver", state: Running, app: "b", edited: true},
 		"TakenBack": {reason: "the edit may have been done and not recorded", state: Running, stored: Placement{Made: "a", Outdated: true}, app: "a", want: Placement{Made: "a", Outdated: true}},
 		"NeverDone": {reason: "the edit was refused, and is taken back", state: Running, stored: Placement{Made: "a", Outdated: true, Problem: "no"}, app: "a", edited: true, want: Placement{Made: "a"}},
