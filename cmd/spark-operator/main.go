@@ -38,7 +38,7 @@ func main() {
 	}
 }
 
-// process wires one process of the operator. What it returns is worth a line in its log.
+// process wires one process of the operator. The facts that it returns are logged.
 type process func(context.Context, *rest.Config, config.OperatorConfiguration) (mgr ctrl.Manager, facts []any, err error)
 
 // root runs the controller, unless a subcommand says otherwise.

@@ -53,7 +53,7 @@ func (w Writer) Submit(ctx context.Context, owner lifecycle.Owner, s spark.Submi
 		if r, found := w.recognize(ctx, owner, s.Driver); found {
 			return w.abort(ctx, owner, s, r)
 		}
-		return transient(fmt.Sprintf("pod %s existed and was deleted meanwhile", s.Driver.Name))
+		return transient(fmt.Sprintf("pod %s was deleted concurrently; retrying", s.Driver.Name))
 	}
 	if err == nil {
 		return lifecycle.Result{Kind: lifecycle.Submit, Class: lifecycle.ClassDone, DriverUID: string(driver.GetUID())}
@@ -86,7 +86,7 @@ func (w Writer) createResource(ctx context.Context, owner lifecycle.Owner, resou
 	case err != nil:
 		return transient(err.Error())
 	case left == nil:
-		return transient(fmt.Sprintf("%s %s existed and was deleted meanwhile", kindOf(resource), resource.GetName()))
+		return transient(fmt.Sprintf("%s %s was deleted concurrently; retrying", kindOf(resource), resource.GetName()))
 	case owner.Of(left) == lifecycle.NotOwned:
 		return nameTaken(resource)
 	}

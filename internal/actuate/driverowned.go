@@ -31,7 +31,7 @@ func (w Writer) submitDriver(ctx context.Context, owner lifecycle.Owner, s spark
 		if r, found := w.recognize(ctx, owner, s.Driver); found {
 			return r // what it lacks is created when it waits for it
 		}
-		return transient(fmt.Sprintf("pod %s existed and was deleted meanwhile", s.Driver.Name))
+		return transient(fmt.Sprintf("pod %s was deleted concurrently; retrying", s.Driver.Name))
 	}
 	if err != nil {
 		r := resultOf(lifecycle.Submit, err)
@@ -68,7 +68,7 @@ func (w Writer) attach(ctx context.Context, driver lifecycle.Owner, resources []
 		case err != nil:
 			return transient(err.Error())
 		case left == nil:
-			return transient(fmt.Sprintf("%s %s existed and was deleted meanwhile", kindOf(resource), resource.GetName()))
+			return transient(fmt.Sprintf("%s %s was deleted concurrently; retrying", kindOf(resource), resource.GetName()))
 		case !refersTo(left, driver):
 			return nameTaken(resource)
 		}

@@ -33,7 +33,7 @@ func (w Writer) CreateRun(ctx context.Context, run client.Object) (existing clie
 		return nil, err
 	}
 	if found == nil {
-		return nil, fmt.Errorf("run %s existed and was deleted meanwhile", run.GetName())
+		return nil, fmt.Errorf("run %s was deleted concurrently; retrying", run.GetName())
 	}
 	return found, nil
 }

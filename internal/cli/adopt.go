@@ -60,7 +60,7 @@ func newAdopt(streams genericiooptions.IOStreams) *cobra.Command {
 	}
 	clusters = addCluster(command)
 	command.ValidArgsFunction = cobra.NoFileCompletions
-	command.Flags().StringVar(&a.name, "name", "", "name of the application; by default that which the driver has for Spark")
+	command.Flags().StringVar(&a.name, "name", "", "name of the application; default: spark.app.name of the driver")
 	a.out.flags.ShowManagedFields = true
 	a.out.addFormat(command, "", "print the application instead: yaml or json", "yaml", "json")
 	a.dry.addTo(command)

@@ -47,7 +47,7 @@ func newConnect(streams genericiooptions.IOStreams) *cobra.Command {
 			"The port stays the same when the server is replaced: new connections go to the new server pod. A server that is stopped because it is\n" +
 			"idle while this runs is woken by the next connection to the port.\n\n" +
 			"With --exec, the words behind it are a command, which is run with SPARK_REMOTE set to the URL; this ends with the command, and with\n" +
-			"its exit code. Exit codes else: 1 the server is suspended, has failed or does not exist (and any other error); 2 the time is up;\n" +
+			"its exit code. Other exit codes: 1 the server is suspended, has failed or does not exist (and any other error); 2 timeout;\n" +
 			"126 and 127 the command cannot be run, or is not found.",
 		Example: "  kubectl spark connect notebooks\n\n" +
 			"  # at the URL sc://127.0.0.1:15002, or not at all\n" +

@@ -33,8 +33,8 @@ type session struct {
 	streams genericiooptions.IOStreams
 	forward forwarder
 	relay   *relay
-	// recheck is how often a pod is read that is not ready yet: its readiness changes without one of the status.
-	// It is also how long a tunnel lasts at least, so that one that ends at once does not become a loop.
+	// recheck is the interval at which a pod is read until it is ready: its readiness does not change the server's status.
+	// It is also the least time between two tunnels, so that one that ends at once does not become a loop.
 	recheck time.Duration
 
 	// opened is whether there was a tunnel already.

@@ -87,7 +87,7 @@ func (l *logging) addTo(command *cobra.Command) {
 	flags.BoolVarP(&l.follow, "follow", "f", false, "follow until the container ends; wait for it if it does not run yet")
 	flags.BoolVarP(&l.previous, "previous", "p", false, "print what is kept of the log of the attempt before")
 	flags.Int64Var(&l.tail, "tail", -1, "only this many of the last lines")
-	flags.DurationVar(&l.since, "since", 0, "only what is newer than this, such as 10m")
+	flags.DurationVar(&l.since, "since", 0, "only logs newer than a duration, such as 10m")
 	flags.DurationVar(&l.podTimeout, "pod-running-timeout", defaultPodTimeout, "how long --follow waits for the driver to run")
 	command.MarkFlagsMutuallyExclusive("previous", "executor")
 	command.MarkFlagsMutuallyExclusive("previous", "follow")

@@ -48,7 +48,7 @@ func TestLogs(t *testing.T) {
 		"executor":       {"by Spark's number", pods, []string{"--executor", "2"}, 0, "two\nlines", ""},
 		"all executors":  {"by number, with a prefix", pods, []string{"--executor", "all"}, 0, "[1] one\n[2] two\n[2] lines\n[10] ten\n", ""},
 		"no executor":    {"those that there are", pods, []string{"--executor", "3"}, 1, "", "has no executor 3 now; it has 1, 2, 10"},
-		"no executors":   {"and why", []client.Object{ended}, []string{"--executor", "all"}, 1, "", "has no executors now: it is FAILED (DriverFailed"},
+		"no executors":   {"and why", []client.Object{ended}, []string{"--executor", "all"}, 1, "", "has no executors: it is FAILED (DriverFailed"},
 		"previous":       {"what is kept", pods, []string{"-p"}, 0, "one\ntwo\nboom\n", "attempt 1 ended at"},
 		"previous tail":  {"the last of it", pods, []string{"-p", "--tail", "1"}, 0, "boom\n", "DriverFailed"},
 		"no previous":    {"the first attempt", []client.Object{ended}, []string{"-p"}, 1, "", "no attempt before attempt 1"},

@@ -185,7 +185,7 @@ func (l *logging) executors(ctx context.Context, c *connection, o inspect.Applic
 }
 
 func noExecutors(o inspect.Application) error {
-	return fmt.Errorf("%s has no executors now: it is %s (Spark deletes the pods of executors that have ended)", o.Key(), describe(o))
+	return fmt.Errorf("%s has no executors: it is %s (Spark deletes the pods of executors that have ended)", o.Key(), describe(o))
 }
 
 // allExecutors prints the logs one after the other, or, to follow them, line by line as they come. A log that cannot be

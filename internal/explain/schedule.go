@@ -53,7 +53,7 @@ type ScheduleReport struct {
 	Decision ScheduleDecision `json:"decision"`
 	// Next are the next runs, as far as the schedule goes.
 	Next []NextRun `json:"next,omitempty"`
-	// Last is the run that was started last, Runs those that exist, the newest first.
+	// Last is the most recent run, Runs those that exist, the newest first.
 	Last       *Run               `json:"last,omitempty"`
 	Runs       []Run              `json:"runs,omitempty"`
 	Skipped    *Skipped           `json:"skipped,omitempty"`
@@ -236,7 +236,7 @@ func (v scheduleView) runs() []Run {
 	return all
 }
 
-// last is the run that was started last, also when it does not exist any more.
+// last is the most recent run, even if it was deleted.
 func (v scheduleView) last(runs []Run) *Run {
 	name := v.Record.LastRunName
 	if name == "" {
@@ -251,7 +251,7 @@ func (v scheduleView) last(runs []Run) *Run {
 // whySkipped are the reasons in sentences.
 var whySkipped = map[schedule.SkipReason]string{
 	schedule.SkipMissed:   "a later run was due when one could be started (spec.missedRunPolicy)",
-	schedule.SkipActive:   "an earlier run had not finished until the next was due (spec.concurrencyPolicy is Forbid)",
+	schedule.SkipActive:   "the previous run was still active when this one was due (spec.concurrencyPolicy is Forbid)",
 	schedule.SkipDeadline: "it could not be started in time (spec.startingDeadlineSeconds)",
 	schedule.SkipTooMany:  fmt.Sprintf("more runs were missed than are made up for, which is %d", schedule.MaxOutstanding),
 	schedule.SkipChanged:  "the schedule was changed before it was started",

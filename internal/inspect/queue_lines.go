@@ -176,7 +176,7 @@ func (s *standings) contender(o Object) (w contender, ok bool, err error) {
 	return w, true, nil
 }
 
-// candidate is what waits of an object for its start; nil if nothing does.
+// candidate is the attempt of an object that waits to start; nil for none.
 func (s *standings) candidate(o Object) (*admission.Candidate, scheduler.Reason, error) {
 	if o.ReadCluster != nil {
 		return s.cluster(o)

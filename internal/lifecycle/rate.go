@@ -20,8 +20,8 @@ func (r Restart) perHour() int {
 	return max(0, min(int(*r.PerHour), DefaultRetriesPerHour))
 }
 
-// rated returns when an attempt that has ended may be followed by the next, which would wait so long by itself; limited says that the
-// number of retries within an hour is what it waits for. ok is false if there may be none at all.
+// rated returns the earliest start of the next attempt after the back-off wait; limited: the hourly limit sets it, not the back-off. ok is false if
+// no retry is allowed.
 func (r Restart) rated(rec Record, wait time.Duration) (at time.Time, limited, ok bool) {
 	most := r.perHour()
 	if most == 0 {

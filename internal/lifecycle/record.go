@@ -82,7 +82,7 @@ type Idle struct {
 type Placement struct {
 	// Rest is a hash of the spec without these fields: as long as it stays, an edit runs nothing again. "" if it is not known.
 	Rest string
-	// Made is a hash of these fields, of a record those that the driver makes executors with; "" if they are not known.
+	// Made is the hash of these fields; in a record, of those in the driver's executor template. "" if they are not known.
 	Made string
 	// Outdated says that the driver may make executors otherwise than the spec has it now. It is stored before anything is done about it: what
 	// was done and not recorded is then done again, also if the edit was taken back meanwhile.
@@ -168,7 +168,7 @@ type Attempt struct {
 	Withdrawn bool
 }
 
-// withdrawn reports whether an attempt was ended by its scheduler, and its pod, which is seen, has not started.
+// withdrawn reports whether the scheduler ended an attempt, its pod exists, and no container has started.
 func (a *Attempt) withdrawn(d Driver) bool {
 	return a.Class == Evicted && a.StartedAt.IsZero() && d.ours() && d.Unplaced != ""
 }

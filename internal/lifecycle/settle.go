@@ -49,7 +49,7 @@ type Outcome struct {
 }
 
 const (
-	// operatorRetry is how often a call is repeated that the operator's own rights do not allow.
+	// operatorRetry is the retry interval after a 403 for the operator.
 	operatorRetry = 30 * time.Second
 	// policyRetry is how often a driver is tried again that a policy refuses and that has no retries, and policyGrace for how
 	// long: what is applied together, such as a service account, may arrive a little later.

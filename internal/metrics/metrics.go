@@ -31,7 +31,7 @@ type Family struct {
 	Operator bool
 	// Kubeflow says that the Kubeflow Spark operator has a metric of this name and type.
 	Kubeflow bool
-	// Help says what it is, When how it comes to its value.
+	// Help is the help text; When says when the value is updated.
 	Help, When string
 }
 

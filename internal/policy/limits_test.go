@@ -50,7 +50,7 @@ func TestCheck(t *testing.T) {
 				`spec.deps.repositories: "https://evil.example/m2": namespace team-a allows the URLs s3a://team-a/* (operator policy "small")`,
 				`spec.deps.packages: "org.evil:lib:1": namespace team-a allows the URLs s3a://team-a/* (operator policy "small")`,
 				`spec.sparkConf["spark.jars.ivySettings"]: "https://evil.example/c": namespace team-a allows the URLs s3a://team-a/* (operator policy "small")`,
-				`spec.sparkConf["spark.sql.hive.metastore.jars.path"]: "s3a://team-a/${env:X}": has a reference that is not replaced before the driver runs; namespace team-a allows only URLs that can be checked (operator policy "small")`,
+				`spec.sparkConf["spark.sql.hive.metastore.jars.path"]: "s3a://team-a/${env:X}": has a reference that only the driver resolves; namespace team-a allows only URLs that can be checked (operator policy "small")`,
 				`spec.sparkConf["spark.sql.hive.metastore.jars"]: "maven": namespace team-a allows the URLs s3a://team-a/* (operator policy "small")`,
 			},
 		},

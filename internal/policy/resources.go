@@ -66,7 +66,7 @@ func (c *checker) unwritten(s subject, container string, limit Amount, written b
 	}
 }
 
-// raised is the memory of an executor whose container an admission policy gives the limit that an annotation asks for; 0 without one.
+// raised is the executor memory after the limit that an annotation asks of an admission policy; 0 without the annotation.
 func (c *checker) raised() resource.Quantity {
 	sum, err := spark.ParseQuantity(c.built.PodSets.ExecutorAttributes.Annotations[spark.AnnotationMemoryLimit])
 	if err != nil {

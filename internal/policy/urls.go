@@ -69,7 +69,7 @@ func (c *checker) dependency(e *spark.ConfError, uri string) {
 	}
 	switch {
 	case strings.Contains(uri, "${"):
-		e.Problem = "has a reference that is not replaced before the driver runs"
+		e.Problem = "has a reference that only the driver resolves"
 		c.refuse(e, "only URLs that can be checked")
 	case where.inImage():
 	case where.climbs():

@@ -178,7 +178,7 @@ type SkipReason string
 const (
 	// SkipMissed : a later run was due when one could be started.
 	SkipMissed SkipReason = "Missed"
-	// SkipActive : an earlier run had not finished until the next was due.
+	// SkipActive : the previous run was still active when this one was due.
 	SkipActive SkipReason = "RunStillActive"
 	// SkipDeadline : the starting deadline had passed.
 	SkipDeadline SkipReason = "DeadlineExceeded"

@@ -33,7 +33,7 @@ type ConfError struct {
 // Error renders the property or field, the value if there is one, and the problem.
 func (e *ConfError) Error() string { return e.About(cmp.Or(e.Key, string(e.Field))) }
 
-// About renders the error under another name for what is at fault: the field that the user wrote.
+// About renders the error with the path of the field that the user wrote.
 func (e *ConfError) About(subject string) string {
 	if e.Value == "" {
 		return subject + ": " + e.Problem

@@ -273,7 +273,7 @@ func decideRefused(p Plan) Plan {
 // decideOver begins again when the spec is edited: what was refused is not what is wanted now.
 func decideOver(p Plan) Plan {
 	if g := p.Record.Generation; g != 0 && g != p.Cluster.Generation && !p.Cluster.Suspend {
-		return begin(p, lifecycle.Cause{Reason: ReasonEdited, Message: "the spec was edited: the cluster begins again"})
+		return begin(p, lifecycle.Cause{Reason: ReasonEdited, Message: "the spec was edited: the cluster is restarted"})
 	}
 	p.Record.Generation = p.Cluster.Generation
 	if p.Record.State == Released { // what was made a moment before may be seen only now

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package statuscache remembers what was written of an object's status, until the cache has it, and what is not worth a write yet.
+// Package statuscache remembers what was written of an object's status, until the cache has it, and the statuses whose write is deferred.
 package statuscache
 
 import (
@@ -34,8 +34,7 @@ type write struct {
 	uid             types.UID
 	at              time.Time
 	resourceVersion string
-	// held is the status that is not worth a write yet, and heldVersion the version of the object that it is for;
-	// nil if there is none.
+	// held is the status whose write is deferred, nil for none; heldVersion is the object's version for it.
 	held        *lifecycle.Record
 	heldVersion string
 	// pausedUntil is when a refused driver of this generation is worth another try.

@@ -127,7 +127,7 @@ func (e *Engine[T]) release(ctx context.Context, s *scope[T], number int32) []sc
 	}
 	refs, err := scheduler.Release(plugin, admission.AttemptOf(s.Application, id, number))
 	if err != nil {
-		ctrllog.FromContext(ctx).Error(err, "a scheduler plugin cannot name its objects", "attempt", number)
+		ctrllog.FromContext(ctx).Error(err, "a scheduler plugin failed in Release", "attempt", number)
 	}
 	return refs
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// observeSessions asks a driver that takes clients for its sessions if that decides about anything, and not more often than it has to:
-// pods come and go much more often than sessions.
+// observeSessions asks a driver that takes clients for its sessions, only if a decision needs them, and rate limited: pods come and go much more
+// often than sessions.
 func (e *Engine[T]) observeSessions(ctx context.Context, s *scope[T]) {
 	key, d := client.ObjectKeyFromObject(s.obj), s.observed.Driver
 	if !lifecycle.NeedsSessions(s.Desired, s.Record, d, s.env) {

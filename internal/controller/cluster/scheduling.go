@@ -157,7 +157,7 @@ func (e *Engine[T]) release(ctx context.Context, o T, c standalone.Loaded) lifec
 	}
 	refs, err := scheduler.Release(plugin, e.start(o, c).Attempt())
 	if err != nil {
-		ctrllog.FromContext(ctx).Error(err, "a scheduler plugin cannot name its objects")
+		ctrllog.FromContext(ctx).Error(err, "a scheduler plugin failed in Release")
 	}
 	return e.Writer.Release(ctx, e.Kind.Family().Owner(o, ""), refs)
 }

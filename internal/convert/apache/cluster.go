@@ -131,7 +131,7 @@ func daemonScript(script, class, arguments string) string {
 		"else exec /opt/spark/bin/spark-class " + class + arguments + "; fi"
 }
 
-// metadata is that of an object of a role: what the user wants, but the name and the labels by which it is found.
+// metadata is the user's metadata of a role's object; the operator sets its name and selector labels.
 func (c cluster) metadata(wanted *metav1.ObjectMeta, name, roleName string) metav1.ObjectMeta {
 	m := metav1.ObjectMeta{}
 	if wanted != nil {

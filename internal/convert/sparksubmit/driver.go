@@ -64,8 +64,7 @@ func Ended(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return s.Name == name && s.State.Terminated != nil })
 }
 
-// FromDriver returns the application that follows a driver which spark-submit has created: its next driver would be like the one that runs. The
-// findings are about that next driver.
+// FromDriver converts a running driver of spark-submit to an application. The findings are about the application's next driver.
 func FromDriver(d Driver) (v1beta2.SparkApplication, []Finding, error) {
 	command, is := commandOf(d.Pod)
 	if !is {

@@ -26,7 +26,7 @@ func limited(p spark.PodResources) spark.PodResources {
 
 // A scheduler's placeholders exist beside the pods that replace them, and the API server counts both.
 func TestPlaceholders(t *testing.T) {
-	const beside = "ResourceQuota compute of namespace team-a cannot hold the placeholder pods of the scheduler beside those that replace them: requests.cpu asked 13, limit 10; pods are refused until the placeholders are gone"
+	const beside = "ResourceQuota compute of namespace team-a is too small for the placeholder pods of the scheduler together with the pods that replace them: requests.cpu asked 13, limit 10; pods are refused until the placeholders are gone"
 	promised := func(p scheduler.Progress) func(*scheduler.Attempt) {
 		return func(a *scheduler.Attempt) {
 			r := other("team-a", p)

@@ -260,7 +260,7 @@ func compare(a scheduler.Attempt, quota string, d demand, r room) finding {
 	switch never := scheduler.Shortages(d.peak, nil, r.limit); {
 	case len(never) > 0: // it runs all the same, and waiting would not help
 		asked = d.initial
-		found.beside = fmt.Sprintf("%s of %s cannot hold the placeholder pods of the scheduler beside those that replace them: %s; pods are refused until the placeholders are gone", quota, where, scheduler.Exceeding(never))
+		found.beside = fmt.Sprintf("%s of %s is too small for the placeholder pods of the scheduler together with the pods that replace them: %s; pods are refused until the placeholders are gone", quota, where, scheduler.Exceeding(never))
 	case !equality.Semantic.DeepEqual(d.peak, d.initial):
 		source += ", with placeholder pods"
 	}
