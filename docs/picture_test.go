@@ -33,7 +33,7 @@ func TestPicture(t *testing.T) {
 	height := pictureTop + (len(lines)+2)*pictureLine
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" role="img" aria-labelledby="title">`+"\n", pictureWidth, height)
 	fmt.Fprintf(&b, "<title id=\"title\">kubectl spark explain: %s</title>\n", escaped(lines[0]))
-	b.WriteString(`<style>text{font:13.5px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;fill:#d6deeb;white-space:pre}` +
+	b.WriteString(`<style>text{font:13.5px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;fill:#d6deeb;}` +
 		`.c{fill:#7fdbca}.h{fill:#ffd580;font-weight:bold}.s{fill:#fff;font-weight:bold}</style>` + "\n")
 	fmt.Fprintf(&b, `<rect width="%d" height="%d" rx="8" fill="#0f1b2d"/>`+"\n", pictureWidth, height)
 	for i, color := range []string{"#ff5f57", "#febc2e", "#28c840"} {
@@ -49,7 +49,8 @@ func TestPicture(t *testing.T) {
 			class = ` class="h"`
 		}
 		if line != "" {
-			fmt.Fprintf(&b, `<text%s x="20" y="%d">%s</text>`+"\n", class, pictureTop+(i+1)*pictureLine-4, escaped(line))
+			text := strings.TrimLeft(line, " ")
+			fmt.Fprintf(&b, `<text%s x="%d" y="%d">%s</text>`+"\n", class, 20+8*(len(line)-len(text)), pictureTop+(i+1)*pictureLine-4, escaped(text))
 		}
 	}
 	b.WriteString("</svg>\n")
@@ -66,9 +67,9 @@ func wrapped(line string) []string {
 	return append([]string{line[:cut]}, wrapped("    "+line[cut+1:])...)
 }
 
-// escaped is a line as the text of an element. Blanks at its beginning stay.
+// escaped is a line as the text of an element. Blanks in a row stay.
 func escaped(line string) string {
 	var b strings.Builder
 	_ = xml.EscapeText(&b, []byte(line)) // a builder takes everything
-	return strings.ReplaceAll(b.String(), "  ", "\u00a0 ")
+	return strings.ReplaceAll(b.String(), "  ", "\u00a0\u00a0")
 }

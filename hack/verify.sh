@@ -56,6 +56,14 @@ words() {
 }
 stage "verify: words" words
 
+# subjects finds the long ones among the last 50 commits; 6c958b18 landed before the rule.
+subjects() {
+  local long
+  long=$(git log -50 --format='%h %s' | awk '$1 !~ /^6c958b18/ && length($0) - length($1) - 1 > 72')
+  [ -z "$long" ] || { echo "verify: a subject has at most 72 characters, and the reason stands in the body:" >&2; echo "$long" >&2; return 1; }
+}
+stage "verify: subjects" subjects
+
 # render renders what is installed: with kustomize, and with Helm.
 render() {
   local kubectl helm tree values
