@@ -42,11 +42,19 @@ func Decide(c Cluster, r Record, o Observation) Plan {
 	case Running:
 		return decideRunning(p)
 	case Suspended:
-		return decideSuspended(p)
+		return swept(decideSuspended(p))
 	case Refused:
 		return decideRefused(p)
 	case Released, Failed:
-		return decideOver(p)
+		return swept(decideOver(p))
+	}
+	return p
+}
+
+// swept deletes what a scheduler has for a cluster that stays at rest: an operator that believed to lead was slow to create it.
+func swept(p Plan) Plan {
+	if p.Record.State == p.Before.State && len(p.Observation.Scheduled) > 0 {
+		p.Actions = append(p.Actions, Action{Kind: Release})
 	}
 	return p
 }

@@ -154,6 +154,8 @@ type Observation struct {
 	Master, Workers Role
 	// Admission is the answer of the scheduler about a cluster that is to start, and what its objects must be like when it runs.
 	Admission scheduler.Admission
+	// Scheduled are the objects that schedulers have for a cluster that holds none.
+	Scheduled []scheduler.Ref
 	// Placing is what the scheduler says of pods that wait for a node; empty if none do.
 	Placing lifecycle.Cause
 }

@@ -136,8 +136,17 @@ func TestDecide(t *testing.T) {
 		"Mended":       {reason: "what was wrong is right again", cluster: cluster(), record: Record{State: Running, Generation: 2, Cause: problem}, seen: Observation{Found: all()}, want: Record{State: Running, Generation: 2}},
 		"Unbuilt":      {reason: "nothing is made of a spec that cannot be built", cluster: cluster(func(c *Cluster) { c.Problem = problem }), want: Record{State: Refused, Generation: 2, Cause: problem}, requeue: unknownRetry},
 		"StaysAway":    {reason: "there is nothing left to stop", cluster: cluster(func(c *Cluster) { c.Suspend = true }), record: Record{State: Suspended, Generation: 2, Cause: problem}, seen: Observation{Found: map[Ref]Found{service: ours(service)}}, want: Record{State: Suspended, Generation: 2, Cause: held("there are no pods until it is false")}},
-		"StopsScaler":  {reason: "an autoscaler that is not wanted has nothing to scale", cluster: cluster(func(c *Cluster) { c.Suspend = true }), record: Record{State: Suspended}, seen: Observation{Found: with(map[Ref]Found{}, scaler, func(*Found) {})}, want: Record{State: Suspended}, actions: []Action{remove(scaler)}, requeue: unknownRetry},
-		"ScalesOn":     {reason: "one that is wanted stays beside the Services", cluster: cluster(func(c *Cluster) { c.Suspend, c.Parts = true, append(c.Parts, Part{Ref: scaler}) }), record: Record{State: Suspended}, seen: Observation{Found: with(map[Ref]Found{}, scaler, func(*Found) {})}, want: Record{State: Suspended, Cause: held("there are no pods until it is false")}},
+		"LateGroup": {
+			reason: "an operator that stood still was slow to create it", cluster: cluster(func(c *Cluster) { c.Suspend = true }), record: Record{State: Suspended, Cause: problem},
+			seen: Observation{Scheduled: []scheduler.Ref{{Name: "group"}}}, want: Record{State: Suspended, Cause: held("there are no pods until it is false")}, actions: []Action{{Kind: Release}},
+		},
+		"LateGroupOver": {reason: "nothing would look at it again", cluster: cluster(), record: Record{State: Released, Generation: 2}, seen: Observation{Scheduled: []scheduler.Ref{{Name: "group"}}}, want: Record{State: Released, Generation: 2}, actions: []Action{{Kind: Release}}},
+		"LateGroupResumed": {
+			reason: "the next start is stored first", cluster: cluster(), record: Record{State: Suspended}, seen: Observation{Scheduled: []scheduler.Ref{{Name: "group"}}},
+			want: Record{State: Submitted, Cause: lifecycle.Cause{Reason: lifecycle.ReasonResumed, Message: "spec.suspend is false again"}, Scheduling: Scheduling{Start: 2}}, requeue: unknownRetry,
+		},
+		"StopsScaler": {reason: "an autoscaler that is not wanted has nothing to scale", cluster: cluster(func(c *Cluster) { c.Suspend = true }), record: Record{State: Suspended}, seen: Observation{Found: with(map[Ref]Found{}, scaler, func(*Found) {})}, want: Record{State: Suspended}, actions: []Action{remove(scaler)}, requeue: unknownRetry},
+		"ScalesOn":    {reason: "one that is wanted stays beside the Services", cluster: cluster(func(c *Cluster) { c.Suspend, c.Parts = true, append(c.Parts, Part{Ref: scaler}) }), record: Record{State: Suspended}, seen: Observation{Found: with(map[Ref]Found{}, scaler, func(*Found) {})}, want: Record{State: Suspended, Cause: held("there are no pods until it is false")}},
 		"LeavesParts": {
 			reason: "a set that is being deleted has pods, one of others is none of ours", cluster: cluster(func(c *Cluster) { c.Suspend = true }), record: Record{State: Suspended},
 			seen: Observation{Found: with(with(map[Ref]Found{}, workers, deletingNow), service, func(f *Found) { f.Deleting, f.Ours = true, false })},

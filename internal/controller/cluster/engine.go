@@ -138,6 +138,11 @@ func (e *Engine[T]) step(ctx context.Context, obj T) (next T, again bool, result
 		return obj, false, ctrl.Result{}, err
 	}
 	seen.Admission, seen.Placing = asked.Admission, asked.placing
+	if s := c.Record.State; !s.Starts() && s != standalone.Running && c.Record.Scheduling.HeldBy == "" {
+		if seen.Scheduled, err = e.Reader.Scheduled(ctx, obj, e.Operator().Registry.Owned()); err != nil {
+			return obj, false, ctrl.Result{}, err
+		}
+	}
 	plan := standalone.Decide(desired, c.Record, seen)
 	if len(plan.Actions) > 0 {
 		// A stale cache may not know that the cluster was suspended or resumed, or is another one of the name.
@@ -210,7 +215,7 @@ func (e *Engine[T]) act(ctx context.Context, o T, c standalone.Loaded, t observe
 		case standalone.Schedule:
 			r = e.Writer.Schedule(ctx, t.Owner, o.GetName(), plan.Observation.Admission, shown)
 		case standalone.Release:
-			r = e.release(ctx, o, c)
+			r = e.release(ctx, o, c, plan.Observation.Scheduled)
 		case standalone.RemoveFinalizer:
 			r = e.Writer.RemoveFinalizer(ctx, o, e.Kind.Family().Finalizer)
 		}

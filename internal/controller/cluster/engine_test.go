@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -43,7 +44,7 @@ func (p gang) Describe() scheduler.Descriptor {
 	key := func(part scheduler.PodPart, key string) scheduler.PodKey {
 		return scheduler.PodKey{Part: part, Key: key}
 	}
-	return scheduler.Descriptor{Name: p.name, SchedulerName: p.schedulerName, ManagedKeys: []scheduler.PodKey{
+	return scheduler.Descriptor{Name: p.name, SchedulerName: p.schedulerName, Owns: []schema.GroupVersionKind{{Version: "v1", Kind: "ConfigMap"}}, ManagedKeys: []scheduler.PodKey{
 		key(scheduler.PodLabel, "group"), key(scheduler.PodAnnotation, "members"), key(scheduler.PodAnnotation, "user"),
 	}}
 }

@@ -12,8 +12,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -84,5 +86,38 @@ func TestRefusedPartStopsNoOther(t *testing.T) {
 	}
 	if got := meta.FindStatusCondition(o.Status.Conditions, standalone.ConditionApplied); got == nil || got.Message != no.Error() {
 		t.Errorf("condition %+v, want %q", got, no.Error())
+	}
+}
+
+// A group that an operator was slow to create goes although the cluster is over and holds none; that of another owner stays.
+func TestLateGroupGoes(t *testing.T) {
+	o := &v1.SparkCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "lab", UID: "uid", Generation: 1}}
+	o.Spec.RuntimeVersions.SparkVersion = "4.1.4"
+	o.Status.CurrentState = &v1.ClusterState{CurrentStateSummary: v1.ClusterResourceReleased}
+	group := func(name string, owner types.UID) *corev1.ConfigMap {
+		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "jobs", Name: name, Labels: map[string]string{v1.LabelClusterName: "lab", apache.ClusterFamily.Labels.CreatedBy: "true"},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: v1.SchemeGroupVersion.String(), Kind: "SparkCluster", Name: "lab", UID: owner, Controller: new(true)}},
+		}}
+	}
+	scheme := runtime.NewScheme()
+	_, _ = clientgoscheme.AddToScheme(scheme), v1.AddToScheme(scheme)
+	c := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(o).WithObjects(o, group("late", "uid"), group("foreign", "another")).Build()
+	now := clocktesting.NewFakePassiveClock(time.Date(2026, 11, 27, 9, 0, 0, 0, time.UTC))
+	registry := registryOf(t, scheduler.Policy{Default: "other"}, gang{name: "other"})
+	owned := func(ctx context.Context, kind schema.GroupVersionKind, namespace, _ string) ([]unstructured.Unstructured, error) {
+		var list unstructured.UnstructuredList
+		list.SetGroupVersionKind(kind)
+		err := c.List(ctx, &list, client.InNamespace(namespace))
+		return list.Items, err
+	}
+	e := NewEngine(apache.Clusters{}, &v1.SparkClusterList{}, observe.Reader{Cache: c, Live: c, Owned: owned}, c, events.NewFakeRecorder(100), now, reservations.New(now, nil, scheduler.Order{}),
+		func() resolve.Operator { return resolve.Operator{Registry: registry} })
+	if _, err := e.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)}); err != nil {
+		t.Fatal(err)
+	}
+	var left corev1.ConfigMapList
+	if err := c.List(t.Context(), &left); err != nil || len(left.Items) != 1 || left.Items[0].Name != "foreign" {
+		t.Errorf("%d groups are left, want that of another owner: %v, %v", len(left.Items), left.Items, err)
 	}
 }

@@ -149,8 +149,12 @@ func (e *Engine[T]) settle(registry *scheduler.Registry, a scheduler.Attempt, fa
 	e.Schedulers.Settle(a.ID, progress)
 }
 
-// release deletes the scheduler's objects.
-func (e *Engine[T]) release(ctx context.Context, o T, c standalone.Loaded) lifecycle.Result {
+// release deletes the scheduler's objects: those that the cluster holds, or those that are left although it holds none.
+func (e *Engine[T]) release(ctx context.Context, o T, c standalone.Loaded, left []scheduler.Ref) lifecycle.Result {
+	owner := e.Kind.Family().Owner(o, "")
+	if c.Record.Scheduling.HeldBy == "" {
+		return e.Writer.Release(ctx, owner, left)
+	}
 	plugin, known := e.Operator().Registry.Compiled(c.Record.Scheduling.HeldBy) // it may have been disabled since
 	if !known {
 		return lifecycle.Result{Class: lifecycle.ClassDone} // its objects go with the cluster
@@ -159,7 +163,7 @@ func (e *Engine[T]) release(ctx context.Context, o T, c standalone.Loaded) lifec
 	if err != nil {
 		ctrllog.FromContext(ctx).Error(err, "a scheduler plugin failed in Release")
 	}
-	return e.Writer.Release(ctx, e.Kind.Family().Owner(o, ""), refs)
+	return e.Writer.Release(ctx, owner, refs)
 }
 
 // enterRunning enters in the ledger what runs already, so that an operator that was restarted reserves nothing twice, and announces what waits, so
