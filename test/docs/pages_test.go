@@ -68,13 +68,15 @@ func firstApplication(w *harness) {
 	text, err := w.reader.Manifest("README.md", "A first application")
 	must(w.T, err)
 	w.write("app.yaml", text)
-	w.do("kubectl apply -f app.yaml")
+	w.do("kubectl apply -f config/samples/spark-pi.yaml")
 	w.become("default", "spark-pi", v1beta2.ApplicationStateCompleted, condition(lifecycle.ConditionSucceeded, metav1.ConditionTrue, "Succeeded", "the driver has completed"),
 		func(o *v1beta2.SparkApplication) { o.Status.TerminationTime = before(0) })
 	w.run("README.md", "A first application")
+	w.says(w.do("kubectl get spark"), "sparkapplication.sparkoperator.k8s.io/spark-pi")
 	w.says(w.do("kubectl auth can-i create pods --as system:serviceaccount:default:spark-operator-spark"), "yes")
 	questions(w)
 	w.do("kubectl delete sparkapplications.sparkoperator.k8s.io spark-pi")
+	w.do("kubectl delete -k config/rbac/spark-driver") // the chart makes it, too
 }
 
 // questions are what sentences tell the reader to ask a cluster about spark-pi.

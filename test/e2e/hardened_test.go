@@ -80,7 +80,7 @@ var _ = Describe("The hardened chart", longest, func() {
 		kubectl("label", "namespace", jobs, enforceLabel+"=restricted")
 		helm.prepare(ctx)
 		helm.do("install", helm.release, chartPath, "--set", "hardened=true,image.digest="+operatorDigest(ctx),
-			"--set", "spark.jobNamespaces={"+jobs+"},executorAdmissionPolicy.images={firesteel.local/*}", "--wait", "--timeout", "3m")
+			"--set", "spark.jobNamespaces={"+jobs+"},executorAdmissionPolicy.images={apache/spark*}", "--wait", "--timeout", "3m")
 		account := ptr.To(helm.account())
 
 		By("refusing what is not")
@@ -116,7 +116,7 @@ var _ = Describe("The hardened chart", longest, func() {
 		}
 		Expect(program.Create(ctx, executor)).To(MatchError(ContainSubstring("may not reach its node")))
 		executor.Spec.HostNetwork, executor.Spec.Containers[0].Image = false, "elsewhere.example/miner"
-		Expect(program.Create(ctx, executor)).To(MatchError(ContainSubstring("may not have the image elsewhere.example/miner; allowed are firesteel.local/*")))
+		Expect(program.Create(ctx, executor)).To(MatchError(ContainSubstring("may not have the image elsewhere.example/miner; allowed are apache/spark*")))
 		publish := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 			User: "system:serviceaccount:" + jobs + ":" + *account, ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: jobs, Verb: "create", Resource: "services"},
 		}}

@@ -37,7 +37,9 @@ func TestNamesAndColumns(t *testing.T) {
 	for kind, short := range map[string]string{"SparkApplication": "sparkapp", "SparkCluster": "sparkcluster"} {
 		singular := strings.ToLower(kind)
 		d, _ := definition(t, singular+"s")
-		want := apiextensionsv1.CustomResourceDefinitionNames{Kind: kind, ListKind: kind + "List", Plural: singular + "s", Singular: singular, ShortNames: []string{short}}
+		want := apiextensionsv1.CustomResourceDefinitionNames{
+			Kind: kind, ListKind: kind + "List", Plural: singular + "s", Singular: singular, ShortNames: []string{short}, Categories: []string{"spark"},
+		}
 		if diff := cmp.Diff(want, d.Spec.Names); diff != "" {
 			t.Error(diff)
 		}

@@ -16,7 +16,7 @@ import (
 // +kubebuilder:object:root=true
 // +kubebuilder:storageversion
 // +kubebuilder:subresource:status
-// +kubebuilder:resource:scope=Namespaced,shortName=sparkcluster,singular=sparkcluster
+// +kubebuilder:resource:scope=Namespaced,shortName=sparkcluster,singular=sparkcluster,categories=spark
 // +kubebuilder:printcolumn:JSONPath=.metadata.creationTimestamp,name=Age,type=date
 // +kubebuilder:printcolumn:JSONPath=.status.currentState.currentStateSummary,name=Current State,type=string
 type SparkCluster struct {

@@ -13,7 +13,7 @@ import (
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
-// +kubebuilder:resource:scope=Namespaced,shortName=sparkcluster,singular=sparkcluster
+// +kubebuilder:resource:scope=Namespaced,shortName=sparkcluster,singular=sparkcluster,categories=spark
 // +kubebuilder:deprecatedversion:warning="spark.apache.org/v1beta1 SparkCluster is deprecated; use spark.apache.org/v1"
 // +kubebuilder:printcolumn:JSONPath=.status.currentState.currentStateSummary,name=Current State,type=string
 // +kubebuilder:printcolumn:JSONPath=.metadata.creationTimestamp,name=Age,type=date

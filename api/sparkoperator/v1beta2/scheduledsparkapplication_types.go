@@ -68,7 +68,7 @@ const (
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
-// +kubebuilder:resource:scope=Namespaced,shortName=scheduledsparkapp,singular=scheduledsparkapplication
+// +kubebuilder:resource:scope=Namespaced,shortName=scheduledsparkapp,singular=scheduledsparkapplication,categories=spark
 // +kubebuilder:metadata:annotations="api-approved.kubernetes.io=https://github.com/kubeflow/spark-operator/pull/1298"
 // +kubebuilder:printcolumn:JSONPath=.spec.schedule,name=Schedule,type=string
 // +kubebuilder:printcolumn:JSONPath=.spec.timeZone,name=TimeZone,type=string
