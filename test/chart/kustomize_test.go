@@ -55,7 +55,7 @@ func TestChartAndKustomizeAgree(t *testing.T) {
 		"Webhook": {tree: "config/overlays/webhook", values: `{spark: {jobNamespaces: []}, userRoles: {create: true}, crds: {keep: false}, recordSubmitter: {from: None}, executorMemoryLimit: {enable: false}, webhook: {enable: true}}`},
 		"Apache":  {tree: "config/overlays/apache", values: `{apache: {enable: true}, spark: {jobNamespaces: []}, userRoles: {create: true}, crds: {keep: false}, recordSubmitter: {from: None}, executorMemoryLimit: {enable: false}, webhook: {enable: true}}`},
 		"Hardened": {tree: "config/overlays/hardened", values: `{hardened: true, image: {digest: "sha256:0000000000000000000000000000000000000000000000000000000000000000"},
-			spark: {jobNamespaces: [spark-jobs], serviceAccount: {name: spark}}, executorAdmissionPolicy: {images: ["registry.example/spark*"]}, userRoles: {create: true}, crds: {keep: false}}`},
+			spark: {jobNamespaces: [spark-jobs]}, executorAdmissionPolicy: {images: ["registry.example/spark*"]}, userRoles: {create: true}, crds: {keep: false}}`},
 		"OpenShift": {tree: "config/overlays/openshift", values: `{spark: {jobNamespaces: []}, userRoles: {create: true}, crds: {keep: false}, recordSubmitter: {from: None}, executorMemoryLimit: {enable: false}, webhook: {enable: false}, prometheus: {rules: {create: true}}, grafana: {dashboard: {create: true}}}`,
 			only: map[string]string{"ConfigMap ops/spark-operator-parameters": "what Open Data Hub rewrites", "PodMonitor ops/controller": "an option of the chart"}},
 	}
