@@ -138,8 +138,6 @@ func tableRow(cells []string) string {
 	return strings.Join(line, "\t")
 }
 
-const operatorDeployment = "spark-operator/spark-operator-controller"
-
 // configurationFlag is the flag for the operator's configuration file.
 func configurationFlag(c *inspect.Configuration, command *cobra.Command) {
 	c.Plugins = inspect.Plugins{Every: plugins.Every, Configured: plugins.Registry}
@@ -150,6 +148,6 @@ func configurationFlag(c *inspect.Configuration, command *cobra.Command) {
 // operatorFlags are the flags for the operator of a cluster.
 func operatorFlags(i *inspect.Installation, command *cobra.Command) {
 	configurationFlag(&i.Configuration, command)
-	command.Flags().StringVar(&i.Deployment, "operator", operatorDeployment,
-		"namespace/name of the operator's Deployment, whose configuration is read if --config names none")
+	command.Flags().StringVar(&i.Deployment, "operator", "",
+		"namespace/name of the operator's Deployment, whose configuration is read if --config names none; by default it is found by its labels")
 }

@@ -17,7 +17,10 @@ import (
 
 // operatorWith is what an installation has of its configuration: the Deployment, and the ConfigMap that it mounts.
 func operatorWith(text string) (*appsv1.Deployment, *corev1.ConfigMap) {
-	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "spark-operator", Name: "spark-operator-controller"}}
+	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "spark-operator", Name: "spark-operator-controller",
+		Labels: map[string]string{"app.kubernetes.io/name": "spark-operator", "app.kubernetes.io/component": "controller"},
+	}}
 	other := &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "certificates"}}
 	source := &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "settings-5f6b"}}
 	d.Spec.Template.Spec.Volumes = []corev1.Volume{
@@ -69,7 +72,7 @@ func TestExplainConsidersTheConfiguration(t *testing.T) {
 			reason: "a file that was named must be there", args: []string{"--config", "testdata/none.yaml"}, wantCode: 1, errOut: "testdata/none.yaml",
 		},
 		"NotThere": {
-			reason: "installed by another name", says: []string{`deployments.apps "spark-operator-controller" not found`, ignored}, mustNot: refused,
+			reason: "not installed", says: []string{`there is no Deployment with the labels`, ignored}, mustNot: refused,
 		},
 		"Forbidden": {
 			reason: "most users may not", prepare: func(a *apiserver.Server) { a.Put(deployment); a.Put(stored); a.Deny(request("get", "configmaps")) },

@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/firesteel-dev/firesteel/internal/admission"
-	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/explain"
 	"github.com/firesteel-dev/firesteel/internal/kinds"
 	"github.com/firesteel-dev/firesteel/internal/observe"
@@ -106,16 +105,7 @@ func templateErrors(s kinds.ScheduleReading, in explain.ScheduleInput, operator 
 
 // precision is the unit in the names of runs, empty if the operator's configuration cannot be read, which has been said already.
 func (i Installation) precision(ctx context.Context, c *Cluster) schedule.Precision {
-	var found config.OperatorConfiguration
-	var err error
-	if i.File != "" {
-		found, err = config.Load(i.File)
-	} else {
-		var text string
-		if text, err = i.read(ctx, c); err == nil {
-			found, err = config.Parse([]byte(text))
-		}
-	}
+	found, err := i.configuration(ctx, c)
 	if err != nil {
 		return ""
 	}

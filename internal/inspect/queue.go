@@ -48,6 +48,7 @@ type Queued struct {
 // Queue returns what waits in a namespace, or in all, in one queue or in all for "".
 func (c *Cluster) Queue(ctx context.Context, operators Installation, all bool, name string, now time.Time) (Queued, error) {
 	var found Queued
+	operators.everywhere = all
 	items, err := c.ListObjects(ctx, waitingTypes, all, everything)
 	if err != nil {
 		return found, err

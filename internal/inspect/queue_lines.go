@@ -83,7 +83,7 @@ func (c *Cluster) linesOf(ctx context.Context, operators Installation, items []O
 func (c *Cluster) standings(ctx context.Context, operators Installation, now time.Time) (*standings, error) {
 	configuration, err := operators.configuration(ctx, c)
 	if err != nil {
-		return nil, fmt.Errorf("configuration of the operator %s: %w", operators.Deployment, err)
+		return nil, fmt.Errorf("configuration of %s: %w", operators.named(), err)
 	}
 	operator, err := operators.Plugins.operatorOf(configuration)
 	if err != nil {

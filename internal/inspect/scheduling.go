@@ -39,7 +39,7 @@ func (c *Cluster) ask(ctx context.Context, cluster observe.Reader, registry *sch
 	}
 	unanswered := scheduler.Admission{Verdict: scheduler.Wait, Reason: s.Record.Cause.Reason, Message: s.Record.Cause.Message}
 	a := &asking{
-		Asking: attempt.Asking{Registry: registry, Reader: cluster, Reservations: unreserved{}, Kinds: installed{c.RESTMapper()}}, cluster: cluster, scope: s, in: in,
+		Asking: attempt.Asking{Registry: registry, Reader: cluster, Reservations: unreserved{}, Kinds: apis{c.RESTMapper()}}, cluster: cluster, scope: s, in: in,
 	}
 	candidate, answer, err := a.Candidate(ctx, s.App.Namespace, func(annotations map[string]string) (*admission.Candidate, admission.Result) {
 		return admission.NewCandidate(s, registry, annotations)
@@ -143,11 +143,11 @@ func (a *asking) group(ctx context.Context, refs []scheduler.Ref) (bool, error) 
 	return all, nil
 }
 
-// installed are the APIs that there are.
-type installed struct{ mapper meta.RESTMapper }
+// apis are the APIs that there are.
+type apis struct{ mapper meta.RESTMapper }
 
 // Unavailable is the answer of a scheduler whose API is not installed. The operator's rights are not known here.
-func (i installed) Unavailable(d scheduler.Descriptor) (scheduler.Admission, bool) {
+func (i apis) Unavailable(d scheduler.Descriptor) (scheduler.Admission, bool) {
 	served := func(kind schema.GroupVersionKind) bool {
 		_, err := i.mapper.RESTMapping(kind.GroupKind(), kind.Version)
 		return !meta.IsNoMatchError(err)
