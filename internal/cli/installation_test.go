@@ -89,7 +89,10 @@ func TestQueueOfAllNamespacesHasOneOperator(t *testing.T) {
 	_, elsewhere := released("other", "namespaces: [etl]\n")
 	_, here := released("here", "namespaces: [jobs]\n")
 	objects := append(elsewhere, here...)
-	newAPI(t, append(objects, inState("new", v1beta2.ApplicationStateSubmitted, queued, func(o *v1beta2.SparkApplication) { o.Status.Cause.Reason = "WaitingForQuota"; o.Status.Conditions[0].Reason = "WaitingForQuota" }))...)
+	newAPI(t, append(objects, inState("new", v1beta2.ApplicationStateSubmitted, queued, func(o *v1beta2.SparkApplication) {
+		o.Status.Cause.Reason = "WaitingForQuota"
+		o.Status.Conditions[0].Reason = "WaitingForQuota"
+	}))...)
 	for flag, want := range map[string]bool{"-A": true, "-n=jobs": false} {
 		_, errOut, _ := execute(t, "", "queue", flag, "-o", "json")
 		if got := strings.Contains(errOut, "which work in namespaces of their own"); got != want {

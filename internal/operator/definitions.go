@@ -4,7 +4,6 @@ package operator
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -21,6 +20,7 @@ import (
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/firesteel-dev/firesteel/internal/definitions"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
@@ -30,9 +30,9 @@ const definitionsPeriod = 10 * time.Minute
 // definitionsDelay is how long a new leader has for its applications before it compares.
 const definitionsDelay = 10 * time.Second
 
-// definitions reports served definitions that are older than this operator. The API server drops every field that it does not know,
+// comparison reports served definitions that are older than this operator. The API server drops every field that it does not know,
 // without an error: the operator continues, but conditions, history and what it remembers of retries are lost.
-type definitions struct {
+type comparison struct {
 	log      logr.Logger
 	served   openapi.Client
 	scheme   *runtime.Scheme
@@ -50,7 +50,7 @@ func addDefinitions(mgr ctrl.Manager, families []lifecycle.Family, recorder even
 	if err != nil {
 		return fmt.Errorf("create client for schemas: %w", err)
 	}
-	d := &definitions{log: mgr.GetLogger().WithName("definitions"), served: apis.OpenAPIV3(), scheme: mgr.GetScheme(), recorder: recorder, pod: pod, delay: delay}
+	d := &comparison{log: mgr.GetLogger().WithName("definitions"), served: apis.OpenAPIV3(), scheme: mgr.GetScheme(), recorder: recorder, pod: pod, delay: delay}
 	for _, f := range families {
 		if v := (schema.GroupVersion{Group: f.Group, Version: f.Version}); !slices.Contains(d.versions, v) {
 			d.versions = append(d.versions, v)
@@ -63,7 +63,7 @@ func addDefinitions(mgr ctrl.Manager, families []lifecycle.Family, recorder even
 }
 
 // Start compares until the context ends. It implements manager.Runnable; only the leader runs it.
-func (d *definitions) Start(ctx context.Context) error {
+func (d *comparison) Start(ctx context.Context) error {
 	timer := time.NewTimer(d.delay)
 	defer timer.Stop()
 	for {
@@ -78,7 +78,7 @@ func (d *definitions) Start(ctx context.Context) error {
 }
 
 // look compares once, and reports what has changed since the last time.
-func (d *definitions) look() {
+func (d *comparison) look() {
 	var all []string
 	for _, version := range d.versions {
 		lacking, err := d.lacking(version)
@@ -105,7 +105,7 @@ func (d *definitions) look() {
 }
 
 // lacking says for each kind of a group version that is served which fields of its status it lacks.
-func (d *definitions) lacking(version schema.GroupVersion) ([]string, error) {
+func (d *comparison) lacking(version schema.GroupVersion) ([]string, error) {
 	paths, err := d.served.Paths()
 	if err != nil {
 		return nil, fmt.Errorf("list the served schemas: %w", err)
@@ -118,44 +118,22 @@ func (d *definitions) lacking(version schema.GroupVersion) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the schema of %s: %w", version, err)
 	}
-	var served struct {
-		Components struct{ Schemas map[string]servedSchema }
-	}
-	if err := json.Unmarshal(text, &served); err != nil {
+	served, err := definitions.Decode(text)
+	if err != nil {
 		return nil, fmt.Errorf("decode the schema of %s: %w", version, err)
 	}
 	var all []string
-	for _, s := range served.Components.Schemas {
-		for _, kind := range s.Kinds {
-			status, known := statusOf(d.scheme, kind)
-			if !known {
-				continue
-			}
-			if fields := lackingFields(status, s.Properties["status"], "status"); len(fields) > 0 {
-				all = append(all, fmt.Sprintf("%s lacks %s", kind.Kind, some(fields)))
-			}
+	for kind, s := range served {
+		status, known := statusOf(d.scheme, kind)
+		if !known {
+			continue
+		}
+		if fields := definitions.Lacking(status, s.Properties["status"], "status"); len(fields) > 0 {
+			all = append(all, fmt.Sprintf("%s lacks %s", kind.Kind, definitions.Some(fields)))
 		}
 	}
 	slices.Sort(all)
 	return all, nil
-}
-
-// some are the first few of many.
-func some(fields []string) string {
-	const few = 5
-	if len(fields) <= few {
-		return strings.Join(fields, ", ")
-	}
-	return fmt.Sprintf("%s and %d more fields", strings.Join(fields[:few], ", "), len(fields)-few)
-}
-
-// servedSchema is what matters of a schema in OpenAPI v3.
-type servedSchema struct {
-	Properties           map[string]servedSchema
-	Items                *servedSchema
-	AdditionalProperties json.RawMessage           // a schema, or a boolean
-	Preserve             bool                      `json:"x-kubernetes-preserve-unknown-fields"`
-	Kinds                []schema.GroupVersionKind `json:"x-kubernetes-group-version-kind"`
 }
 
 // statusOf returns the type of the status of a kind that this operator knows.
@@ -166,42 +144,4 @@ func statusOf(scheme *runtime.Scheme, kind schema.GroupVersionKind) (reflect.Typ
 	}
 	status, found := t.FieldByName("Status")
 	return status.Type, found && status.Type.Kind() == reflect.Struct
-}
-
-// lackingFields are the fields of a type that a schema lacks. Types with an encoding of their own, such as times, have none.
-func lackingFields(t reflect.Type, served servedSchema, path string) []string {
-	if served.Preserve || reflect.PointerTo(t).Implements(reflect.TypeFor[json.Marshaler]()) {
-		return nil
-	}
-	switch t.Kind() {
-	case reflect.Pointer:
-		return lackingFields(t.Elem(), served, path)
-	case reflect.Slice:
-		if served.Items != nil {
-			return lackingFields(t.Elem(), *served.Items, path+"[]")
-		}
-	case reflect.Map:
-		var values servedSchema
-		if json.Unmarshal(served.AdditionalProperties, &values) == nil {
-			return lackingFields(t.Elem(), values, path+".*")
-		}
-	case reflect.Struct:
-		var all []string
-		for field := range t.Fields() {
-			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-			inner, found := served.Properties[name]
-			switch {
-			case name == "-":
-			case name == "":
-				all = append(all, lackingFields(field.Type, served, path)...)
-			case !found:
-				all = append(all, path+"."+name)
-			default:
-				all = append(all, lackingFields(field.Type, inner, path+"."+name)...)
-			}
-		}
-		return all
-	default:
-	}
-	return nil
 }

@@ -110,7 +110,7 @@ func TestDefinitions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			recorder := events.NewFakeRecorder(5)
 			var logged strings.Builder
-			d := &definitions{
+			d := &comparison{
 				log: funcr.New(func(_, line string) { logged.WriteString(line + "\n") }, funcr.Options{}), served: tc.served, scheme: scheme,
 				versions: []schema.GroupVersion{v1beta2.GroupVersion}, recorder: recorder, pod: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ops", Name: "it"}},
 			}
@@ -146,7 +146,7 @@ func TestDefinitionsUpdated(t *testing.T) {
 		t.Fatal(err)
 	}
 	var logged strings.Builder
-	d := &definitions{log: funcr.New(func(_, line string) { logged.WriteString(line + "\n") }, funcr.Options{}), scheme: scheme, versions: []schema.GroupVersion{v1beta2.GroupVersion}}
+	d := &comparison{log: funcr.New(func(_, line string) { logged.WriteString(line + "\n") }, funcr.Options{}), scheme: scheme, versions: []schema.GroupVersion{v1beta2.GroupVersion}}
 	d.served = servedBy(t, olderRelease("properties", "cause"))
 	d.look()
 	d.served = servedBy(t, func(map[string]any) {})

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package definitions compares the schemas that an API server publishes with Go types: the API server drops every field that a schema
+// lacks, without an error. It is pure, and knows no kind.
+package definitions
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Schema is what matters of a schema in OpenAPI v3.
+type Schema struct {
+	Properties           map[string]Schema
+	Items                *Schema
+	AdditionalProperties json.RawMessage           // a schema, or a boolean
+	Preserve             bool                      `json:"x-kubernetes-preserve-unknown-fields"`
+	Kinds                []schema.GroupVersionKind `json:"x-kubernetes-group-version-kind"`
+}
+
+// Decode reads the document that an API server publishes for a group version, in JSON.
+func Decode(document []byte) (map[schema.GroupVersionKind]Schema, error) {
+	var served struct {
+		Components struct{ Schemas map[string]Schema }
+	}
+	if err := json.Unmarshal(document, &served); err != nil {
+		return nil, err
+	}
+	all := map[schema.GroupVersionKind]Schema{}
+	for _, s := range served.Components.Schemas {
+		for _, kind := range s.Kinds {
+			all[kind] = s
+		}
+	}
+	return all, nil
+}
+
+// Some are the first few of many fields.
+func Some(fields []string) string {
+	const few = 5
+	if len(fields) <= few {
+		return strings.Join(fields, ", ")
+	}
+	return fmt.Sprintf("%s and %d more fields", strings.Join(fields[:few], ", "), len(fields)-few)
+}
+
+// Lacking are the fields of a type that a schema lacks. Types with an encoding of their own, such as times, have none.
+func Lacking(t reflect.Type, served Schema, path string) []string {
+	if served.Preserve || reflect.PointerTo(t).Implements(reflect.TypeFor[json.Marshaler]()) {
+		return nil
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return Lacking(t.Elem(), served, path)
+	case reflect.Slice:
+		if served.Items != nil {
+			return Lacking(t.Elem(), *served.Items, path+"[]")
+		}
+	case reflect.Map:
+		var values Schema
+		if json.Unmarshal(served.AdditionalProperties, &values) == nil {
+			return Lacking(t.Elem(), values, path+".*")
+		}
+	case reflect.Struct:
+		var all []string
+		for field := range t.Fields() {
+			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			inner, found := served.Properties[name]
+			switch {
+			case name == "-":
+			case name == "":
+				all = append(all, Lacking(field.Type, served, path)...)
+			case !found:
+				all = append(all, path+"."+name)
+			default:
+				all = append(all, Lacking(field.Type, inner, path+"."+name)...)
+			}
+		}
+		return all
+	default:
+	}
+	return nil
+}

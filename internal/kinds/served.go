@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kinds
+
+import (
+	"reflect"
+
+	"github.com/firesteel-dev/firesteel/internal/definitions"
+)
+
+// Lacking are the fields of the kind that a served definition lacks: the API server drops them. They are nil for a definition that is as
+// new as this program, or newer.
+func (r *Row) Lacking(served definitions.Schema) []string {
+	var all []string
+	own := reflect.TypeOf(r.Fields()).Elem()
+	for _, part := range []struct{ field, path string }{{"Spec", "spec"}, {"Status", "status"}} {
+		if field, found := own.FieldByName(part.field); found {
+			all = append(all, definitions.Lacking(field.Type, served.Properties[part.path], part.path)...)
+		}
+	}
+	return all
+}
