@@ -10,9 +10,12 @@ import (
 	"path/filepath"
 	"testing"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -59,8 +62,11 @@ func serving(t *testing.T, begin func(*testing.T, []schema.GroupVersionKind, ...
 	kinds := []schema.GroupVersionKind{applicationKind, scheduleKind, serverKind, apacheKind, clusterKind, appsv1.SchemeGroupVersion.WithKind("Deployment"),
 		appsv1.SchemeGroupVersion.WithKind("StatefulSet"), networkingv1.SchemeGroupVersion.WithKind("NetworkPolicy"),
 		autoscalingv2.SchemeGroupVersion.WithKind("HorizontalPodAutoscaler"), policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"),
+		admissionregistrationv1.SchemeGroupVersion.WithKind("MutatingWebhookConfiguration"),
+		admissionregistrationv1.SchemeGroupVersion.WithKind("ValidatingWebhookConfiguration"),
+		authorizationv1.SchemeGroupVersion.WithKind("LocalSubjectAccessReview"), discoveryv1.SchemeGroupVersion.WithKind("EndpointSlice"),
 	}
-	for _, kind := range []string{"Pod", "ResourceQuota", "Event", "ConfigMap", "Secret", "Namespace", "Service"} {
+	for _, kind := range []string{"Pod", "ResourceQuota", "Event", "ConfigMap", "Secret", "Namespace", "Service", "ServiceAccount"} {
 		kinds = append(kinds, corev1.SchemeGroupVersion.WithKind(kind))
 	}
 	a := begin(t, kinds, objects...)

@@ -60,14 +60,14 @@ func newCommand(streams genericiooptions.IOStreams) *cobra.Command {
 		Use:   "kubectl-spark",
 		Short: "Inspect Spark applications the way the operator does",
 		Long: "Inspect Spark applications the way the operator does, with the operator's own code.\n\n" +
-			"convert, render and validate work on manifests and need no cluster. explain, list, logs, queue, ui and wait read the cluster that kubectl\n" +
-			"would use, and change nothing. suspend, resume, rerun, trigger, delete and adopt change what they are named for, with your own rights;\n" +
+			"convert, render and validate work on manifests and need no cluster. check, explain, list, logs, queue, ui and wait read the cluster that\n" +
+			"kubectl would use, and change nothing. suspend, resume, rerun, trigger, delete and adopt change what they are named for, with your own rights;\n" +
 			"connect wakes a Spark Connect server that was stopped because it was idle.",
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl spark"},
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	command.AddCommand(newRender(streams), newValidate(streams), newConvert(streams), newVersion(streams),
+	command.AddCommand(newRender(streams), newValidate(streams), newConvert(streams), newVersion(streams), newCheck(streams),
 		newConnect(streams), newExplain(streams), newList(streams), newLogs(streams), newQueue(streams), newUI(streams), newWait(streams),
 		newSuspend(streams), newResume(streams), newRerun(streams), newTrigger(streams), newDelete(streams), newAdopt(streams))
 	return command

@@ -11,9 +11,13 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -68,6 +72,9 @@ func (c cluster) connect() (*connection, error) {
 	scheme := runtime.NewScheme()
 	utilruntime.Must(corev1.AddToScheme(scheme))
 	utilruntime.Must(appsv1.AddToScheme(scheme))
+	for _, add := range []func(*runtime.Scheme) error{admissionregistrationv1.AddToScheme, authorizationv1.AddToScheme, discoveryv1.AddToScheme} {
+		utilruntime.Must(add(scheme)) // for check
+	}
 	for _, row := range kinds.All() {
 		utilruntime.Must(row.AddToScheme(scheme))
 	}
@@ -80,6 +87,12 @@ func (c cluster) connect() (*connection, error) {
 		return nil, err
 	}
 	connected := &connection{&inspect.Cluster{Reader: all, Pods: core, Namespace: namespace}, all, config}
+	connected.Schema = func(ctx context.Context, version schema.GroupVersion) ([]byte, error) {
+		return core.RESTClient().Get().AbsPath("/openapi/v3/apis", version.Group, version.Version).SetHeader("Accept", "application/json").Do(ctx).Raw()
+	}
+	connected.CreatesPods = func(ctx context.Context, namespace, account string) (bool, error) {
+		return createsPods(ctx, all, namespace, account)
+	}
 	connected.Forward = func(ctx context.Context, pod string, port int32, opened func(string)) error {
 		return tunnel(ctx, connected, pod, port, opened)
 	}

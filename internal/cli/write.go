@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -22,7 +23,8 @@ import (
 )
 
 // This file has all that the program writes to a cluster, with the rights of the user: spec.suspend, the annotations that
-// ask for a run or wake a server, spec.backfill, deletions, and of an adoption the application and the marks of its pods.
+// ask for a run or wake a server, spec.backfill, deletions, and of an adoption the application and the marks of its pods. A question about
+// rights is sent like an object.
 // The linter holds this.
 
 // writer is what writes. Nothing else of a client's is used.
@@ -169,3 +171,17 @@ func (c *connection) remove(ctx context.Context, o inspect.Object, orphan bool, 
 
 // stamp is a time as the annotations have it: whole seconds, as what the operator records of it.
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// createsPods asks the API server whether a service account may create pods. The question is sent as an object, and nothing is stored.
+func createsPods(ctx context.Context, c client.Client, namespace, account string) (bool, error) {
+	asked := &authorizationv1.LocalSubjectAccessReview{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace},
+		Spec: authorizationv1.SubjectAccessReviewSpec{
+			User:               "system:serviceaccount:" + namespace + ":" + account,
+			Groups:             []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace, "system:authenticated"},
+			ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: namespace, Verb: "create", Resource: "pods"},
+		},
+	}
+	err := c.Create(ctx, asked)
+	return asked.Status.Allowed, err
+}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -31,6 +32,10 @@ type Cluster struct {
 	// Pods reads logs, and Forward makes a tunnel to a port of a pod: it calls opened with the local address, and returns when the tunnel ends.
 	Pods    typedcorev1.PodsGetter
 	Forward func(ctx context.Context, pod string, port int32, opened func(address string)) error
+	// Schema reads what the API server publishes of a group version, in OpenAPI v3. CreatesPods asks it whether a service account may create pods
+	// in its namespace.
+	Schema      func(ctx context.Context, version schema.GroupVersion) ([]byte, error)
+	CreatesPods func(ctx context.Context, namespace, account string) (bool, error)
 	// Namespace is that of objects that are named without one.
 	Namespace string
 }

@@ -48,8 +48,6 @@ type installed struct {
 
 func (i installed) String() string { return i.Namespace + "/" + i.Name }
 
-func (i installed) key() client.ObjectKey { return client.ObjectKeyFromObject(&i.Deployment) }
-
 // errNoOperator says that there is none, and not that it cannot be seen.
 var errNoOperator = errors.New("no operator is installed")
 
@@ -222,7 +220,7 @@ func configVolume(d *appsv1.Deployment) string {
 func (c *Cluster) mounted(ctx context.Context, d *appsv1.Deployment) (string, error) {
 	name := configVolume(d)
 	if name == "" {
-		return "", fmt.Errorf("Deployment %s/%s has no volume %q of a ConfigMap", d.Namespace, d.Name, configMount)
+		return "", fmt.Errorf("%s/%s has no volume %q of a ConfigMap", d.Namespace, d.Name, configMount)
 	}
 	var stored corev1.ConfigMap
 	if err := c.Get(ctx, client.ObjectKey{Namespace: d.Namespace, Name: name}, &stored); err != nil {

@@ -89,7 +89,10 @@ func forbidden(err error) error {
 		where, flag = "in namespace "+namespace, "-n "+namespace
 	}
 	role := ""
-	if verb == "patch" || verb == "delete" || verb == "create" {
+	switch {
+	case group == "authorization.k8s.io":
+		role = ", which the cluster role admin has"
+	case verb == "patch" || verb == "delete" || verb == "create":
 		role = ", which the cluster role edit has with the operator's roles for users"
 	}
 	return fmt.Errorf("you may not %s %s %s: an administrator can give you that right%s (kubectl auth can-i %s %s %s)",

@@ -118,12 +118,33 @@ func (w *harness) failedDriver(o *v1beta2.SparkApplication) {
 	must(w.T, w.admin.Status().Update(w.Context(), pod))
 }
 
+// checked has an installation in which all is right, but for its pods.
+func checked(w *harness) {
+	w.Helper()
+	const labels = "app.kubernetes.io/name=spark-operator app.kubernetes.io/component=controller"
+	const configuration = `{apiVersion: config.firesteel.dev/v1alpha1, kind: OperatorConfiguration, policies: [{name: small, namespaces: [jobs], limits: {executors: 100}}]}`
+	w.do("kubectl create namespace spark-operator --dry-run=client -o yaml | kubectl apply -f -")
+	w.do("kubectl create configmap settings -n spark-operator --from-literal=config.yaml='" + configuration + "'")
+	w.do("kubectl create deployment spark-operator-controller -n spark-operator --image=none:dev")
+	w.do("kubectl label deployment spark-operator-controller -n spark-operator " + labels)
+	w.do(`kubectl patch deployment spark-operator-controller -n spark-operator --type=json -p '[{"op": "replace", "path": "/spec/template/spec/containers/0/name", "value": "spark-operator-controller"},
+		{"op": "add", "path": "/spec/template/spec/volumes", "value": [{"name": "config", "configMap": {"name": "settings"}}]}]'`)
+	w.do(`kubectl patch deployment spark-operator-controller -n spark-operator --subresource=status --type=merge -p '{"status": {"replicas": 1, "readyReplicas": 1}}'`)
+	w.do("kubectl kustomize config/rbac/spark-driver | sed 's/namespace: default/namespace: " + jobs + "/' | kubectl apply -f -")
+	w.do("kubectl create quota team -n " + jobs + " --hard=pods=10")
+	w.do("kubectl patch quota team -n " + jobs + ` --subresource=status --type=merge -p '{"status": {"hard": {"pods": "10"}, "used": {"pods": "3"}}}'`)
+	w.run("docs/kubectl-spark.md", "check")
+	w.do("kubectl delete deployment,configmap -n spark-operator spark-operator-controller settings --ignore-not-found")
+	w.do("kubectl delete quota,serviceaccount,role,rolebinding -n " + jobs + " team spark-operator-spark spark-driver --ignore-not-found")
+}
+
 // kubectlSpark has the applications that the page shows.
 func kubectlSpark(w *harness) {
 	w.Helper()
 	const message = "driver container failed with ExitCode: 1, Reason: Error"
 	w.do("kubectl config set-context --current --namespace " + jobs)
 	defer w.do("kubectl config set-context --current --namespace default")
+	checked(w)
 
 	w.create("spark-pi", func(o *v1beta2.SparkApplication) {
 		o.Spec.RestartPolicy = v1beta2.RestartPolicy{Type: v1beta2.RestartPolicyOnFailure, OnFailureRetries: ptr.To[int32](3), OnFailureRetryInterval: ptr.To[int64](30)}

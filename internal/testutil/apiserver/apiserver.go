@@ -45,6 +45,9 @@ type Server struct {
 	asked  []Request
 	writes bool
 	closed bool
+	// documents are served at their paths, and allowed are the users of whom reviews say yes.
+	documents map[string]any
+	allowed   []string
 	// history has every change; the version of an object is the number of its last one.
 	history []change
 	// ended counts how often all watches were ended, begun the watches of each resource, awaited those that AwaitWatch saw.
@@ -112,7 +115,7 @@ func New(t *testing.T, kinds []schema.GroupVersionKind, objects ...client.Object
 
 func newServer(t *testing.T, kinds []schema.GroupVersionKind, objects ...client.Object) *Server {
 	t.Helper()
-	s := &Server{t: t, logs: map[string]string{}, begun: map[string]int{}, awaited: map[string]int{}, updated: make(chan struct{})}
+	s := &Server{t: t, logs: map[string]string{}, documents: map[string]any{}, begun: map[string]int{}, awaited: map[string]int{}, updated: make(chan struct{})}
 	s.Install(kinds...)
 	for _, o := range objects {
 		s.Put(o)

@@ -26,14 +26,17 @@ import (
 const user = `User "eve"`
 
 // withoutNamespace are the kinds that are in no namespace.
-var withoutNamespace = map[string]bool{"Namespace": true, "Node": true}
+var withoutNamespace = map[string]bool{"Namespace": true, "Node": true, "MutatingWebhookConfiguration": true, "ValidatingWebhookConfiguration": true}
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	s.mu.Lock()
-	writes := s.writes
+	writes := s.writes || strings.HasSuffix(r.URL.Path, "/"+reviews)
+	document, published := s.documents[r.URL.Path]
 	s.mu.Unlock()
 	switch {
+	case published:
+		reply(w, http.StatusOK, document)
 	case r.Method != http.MethodGet && !writes:
 		s.t.Errorf("a read-only program writes: %s %s", r.Method, r.URL)
 		w.WriteHeader(http.StatusMethodNotAllowed)

@@ -56,6 +56,10 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, asked Request, st
 
 // create stores a new object, whose UID is made from its name.
 func (s *Server) create(w http.ResponseWriter, r *http.Request, asked Request) {
+	if asked.Resource == reviews {
+		s.review(w, asked)
+		return
+	}
 	o := &unstructured.Unstructured{}
 	if err := json.Unmarshal([]byte(asked.Body), o); err != nil {
 		s.t.Error(err)
