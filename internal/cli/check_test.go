@@ -182,7 +182,7 @@ func TestCheckWithSomeRights(t *testing.T) {
 	}{
 		"Reviews": {
 			reason: "the usual user of a namespace may not ask about others", objects: installation(), deny: []apiserver.Request{request("create", "localsubjectaccessreviews")},
-			want: map[string]string{"account": "unknown: namespace jobs has the service accounts firesteel-spark-operator-spark, default; which of them may create pods is not known: " +
+			want: map[string]string{"account": "unknown: firesteel-spark-operator-spark is for drivers: write it in spec.driver.serviceAccount; whether it may create pods is not known: " +
 				"you may not create localsubjectaccessreviews.authorization.k8s.io in namespace jobs: an administrator can give you that right, which the cluster role admin has " +
 				"(kubectl auth can-i create localsubjectaccessreviews.authorization.k8s.io -n jobs)"},
 		},

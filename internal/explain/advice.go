@@ -84,7 +84,9 @@ var queueing = map[scheduler.Reason]string{
 const missingAccount = "error looking up service account"
 
 // whenBehind is about a status that is older than the spec.
-const whenBehind = "if the status does not follow within seconds, check that the operator is running and watches this namespace: kubectl get pods -A -l app.kubernetes.io/name=spark-operator"
+func whenBehind(namespace string) string {
+	return "if the status does not follow within seconds, check that the operator is running and watches this namespace: kubectl spark check -n " + namespace
+}
 
 // finalizers is about an object that is being deleted and has some.
 func finalizers(o metav1.Object) string {
@@ -98,7 +100,7 @@ func (v view) advice() []string {
 	}
 	var all []string
 	if v.behind() != "" && v.before.DrainSince.IsZero() && !v.Scope.Desired.Deleting {
-		all = append(all, whenBehind)
+		all = append(all, whenBehind(v.Object.GetNamespace()))
 	}
 	reason := v.mainReason()
 	if reason == lifecycle.ReasonAdmissionRefused && strings.Contains(v.cause().Message, missingAccount) {

@@ -46,6 +46,8 @@ func checkAccounts(c Checked) []CheckLine {
 	switch {
 	case len(creating) > 0:
 		lines = append(lines, right(accountCheck, "%s may create pods; write it in spec.driver.serviceAccount", strings.Join(creating, ", ")))
+	case why != "" && a.All[0].Meant:
+		lines = append(lines, unknown(accountCheck, fmt.Sprintf("%s is for drivers: write it in spec.driver.serviceAccount; whether it may create pods is not known: %s", a.All[0].Name, why), "it may create pods"))
 	case why != "":
 		lines = append(lines, unknown(accountCheck, fmt.Sprintf("namespace %s has the service accounts %s; which of them may create pods is not known: %s", c.Namespace, text.Some(names), why), would))
 	case len(lines) == 0 && len(asked) == 0:

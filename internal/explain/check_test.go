@@ -181,8 +181,16 @@ func TestCheck(t *testing.T) {
 			reason: "the account is there, its Role is not", about: "account", change: func(c *Checked) { c.Accounts.All[0].Creates = false },
 			want: []CheckLine{line("account", CheckWrong, "the service account spark is for drivers, and may not create pods: drivers get no executors", account)},
 		},
+		"UnaskedDriver": {
+			reason: "who may not ask sees the name that counts", about: "account", change: func(c *Checked) { c.Accounts.All[0].Unread, c.Accounts.All[1].Unread = "you may not", "you may not" },
+			want: []CheckLine{line("account", CheckUnknown, "spark is for drivers: write it in spec.driver.serviceAccount; whether it may create pods is not known: you may not", "it may create pods")},
+		},
 		"Unasked": {
-			reason: "who may not ask sees the names", about: "account", change: func(c *Checked) { c.Accounts.All[0].Unread, c.Accounts.All[1].Unread = "you may not", "you may not" },
+			reason: "who may not ask sees the names", about: "account",
+			change: func(c *Checked) {
+				c.Accounts.All[0].Meant = false
+				c.Accounts.All[0].Unread, c.Accounts.All[1].Unread = "you may not", "you may not"
+			},
 			want: []CheckLine{line("account", CheckUnknown, "namespace jobs has the service accounts spark, default; which of them may create pods is not known: you may not", mayCreate)},
 		},
 		"UnreadAccounts": {

@@ -286,7 +286,7 @@ var clusterWords = strings.NewReplacer(
 func (v clusterView) advice() []string {
 	var all []string
 	if v.behind() != "" {
-		all = append(all, whenBehind)
+		all = append(all, whenBehind(v.Object.GetNamespace()))
 	}
 	reason, begins := v.cause().Reason, !v.Record.State.Starts() && v.plan.Record.State == standalone.Submitted
 	switch text := clusterAdvice[reason]; {
