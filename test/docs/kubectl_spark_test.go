@@ -118,17 +118,14 @@ func (w *harness) failedDriver(o *v1beta2.SparkApplication) {
 	must(w.T, w.admin.Status().Update(w.Context(), pod))
 }
 
-// checked has an installation in which all is right, but for its pods.
+// checked has an installation in which all is right, but for its pods. The Deployment is the one of the kustomize tree: by its labels it is found.
 func checked(w *harness) {
 	w.Helper()
-	const labels = "app.kubernetes.io/name=spark-operator app.kubernetes.io/component=controller"
 	const configuration = `{apiVersion: config.firesteel.dev/v1alpha1, kind: OperatorConfiguration, policies: [{name: small, namespaces: [jobs], limits: {executors: 100}}]}`
 	w.do("kubectl create namespace spark-operator --dry-run=client -o yaml | kubectl apply -f -")
 	w.do("kubectl create configmap settings -n spark-operator --from-literal=config.yaml='" + configuration + "'")
-	w.do("kubectl create deployment spark-operator-controller -n spark-operator --image=none:dev")
-	w.do("kubectl label deployment spark-operator-controller -n spark-operator " + labels)
-	w.do(`kubectl patch deployment spark-operator-controller -n spark-operator --type=json -p '[{"op": "replace", "path": "/spec/template/spec/containers/0/name", "value": "spark-operator-controller"},
-		{"op": "add", "path": "/spec/template/spec/volumes", "value": [{"name": "config", "configMap": {"name": "settings"}}]}]'`)
+	w.do("kubectl kustomize config/default -o " + w.folder + " && kubectl apply -f " + w.folder + "/apps_v1_deployment_spark-operator-controller.yaml")
+	w.do(`kubectl patch deployment spark-operator-controller -n spark-operator -p '{"spec": {"template": {"spec": {"volumes": [{"name": "config", "configMap": {"name": "settings"}}]}}}}'`)
 	w.do(`kubectl patch deployment spark-operator-controller -n spark-operator --subresource=status --type=merge -p '{"status": {"replicas": 1, "readyReplicas": 1}}'`)
 	w.do("kubectl kustomize config/rbac/spark-driver | sed 's/namespace: default/namespace: " + jobs + "/' | kubectl apply -f -")
 	w.do("kubectl create quota team -n " + jobs + " --hard=pods=10")
