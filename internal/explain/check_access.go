@@ -9,7 +9,10 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/text"
 )
 
-const accountCheck = "account"
+const (
+	accountCheck = "account"
+	noExecutors  = ": drivers get no executors"
+)
 
 // accountAction says how a namespace gets an account for drivers.
 func accountAction(namespace string) string {
@@ -38,7 +41,7 @@ func checkAccounts(c Checked) []CheckLine {
 		case one.Creates:
 			creating = append(creating, one.Name)
 		case one.Meant:
-			lines = append(lines, wrong(accountCheck, fmt.Sprintf("the service account %s is for drivers, and may not create pods: drivers get no executors", one.Name), accountAction(c.Namespace)))
+			lines = append(lines, wrong(accountCheck, "the service account "+one.Name+" is for drivers, and may not create pods"+noExecutors, accountAction(c.Namespace)))
 		default:
 			asked = append(asked, one.Name)
 		}
@@ -47,13 +50,16 @@ func checkAccounts(c Checked) []CheckLine {
 	case len(creating) > 0:
 		lines = append(lines, right(accountCheck, "%s may create pods; write it in spec.driver.serviceAccount", strings.Join(creating, ", ")))
 	case why != "" && a.All[0].Meant:
-		lines = append(lines, unknown(accountCheck, fmt.Sprintf("%s is for drivers: write it in spec.driver.serviceAccount; whether it may create pods is not known: %s", a.All[0].Name, why), "it may create pods"))
+		lines = append(lines, unknown(accountCheck, a.All[0].Name+" is for drivers: write it in spec.driver.serviceAccount; whether it may create pods is not known: "+why,
+			"it may create pods"))
 	case why != "":
-		lines = append(lines, unknown(accountCheck, fmt.Sprintf("namespace %s has the service accounts %s; which of them may create pods is not known: %s", c.Namespace, text.Some(names), why), would))
+		lines = append(lines, unknown(accountCheck, fmt.Sprintf("namespace %s has the service accounts %s; which of them may create pods is not known: %s",
+			c.Namespace, text.Some(names), why), would))
 	case len(lines) == 0 && len(asked) == 0:
 		lines = append(lines, wrong(accountCheck, fmt.Sprintf("namespace %s has no service account", c.Namespace), accountAction(c.Namespace)))
 	case len(lines) == 0:
-		lines = append(lines, wrong(accountCheck, fmt.Sprintf("no service account of namespace %s may create pods (%s): drivers get no executors", c.Namespace, text.Some(asked)), accountAction(c.Namespace)))
+		lines = append(lines, wrong(accountCheck, fmt.Sprintf("no service account of namespace %s may create pods (%s)", c.Namespace, text.Some(asked))+noExecutors,
+			accountAction(c.Namespace)))
 	}
 	return lines
 }
@@ -67,7 +73,7 @@ func defaultAccount(c Checked, one CheckedAccount) CheckLine {
 	case one.Unread != "":
 		return unknown(accountCheck, fmt.Sprintf("%s; whether it may create pods is not known: %s", runs, one.Unread), "it may create pods")
 	case !one.Creates:
-		return wrong(accountCheck, runs+", and it may not create pods: drivers get no executors", accountAction(c.Namespace))
+		return wrong(accountCheck, runs+", and it may not create pods"+noExecutors, accountAction(c.Namespace))
 	}
 	return right(accountCheck, "%s, and it may create pods", runs)
 }

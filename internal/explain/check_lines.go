@@ -50,7 +50,8 @@ func checkOperator(c Checked) []CheckLine {
 		lines = append(lines, right(name, "%s%s: %d of %d replicas are ready", at, version, o.Ready, o.Wanted))
 	}
 	if len(o.Working) > 1 {
-		lines = append(lines, wrong(name, fmt.Sprintf("%d operators work in namespace %s: %s; each of them acts on every application", len(o.Working), c.Namespace, strings.Join(o.Working, " and ")),
+		lines = append(lines, wrong(name, fmt.Sprintf("%d operators work in namespace %s: %s; each of them acts on every application",
+			len(o.Working), c.Namespace, strings.Join(o.Working, " and ")),
 			"an administrator takes the namespace from all but one: spark.jobNamespaces in the values of the chart"))
 	}
 	return lines
@@ -69,18 +70,19 @@ func checkPlugin(c Checked) []CheckLine {
 	theirs := c.Operator.Version
 	mine, mineKnown := minor(c.Plugin)
 	other, otherKnown := minor(theirs)
+	both := fmt.Sprintf("the plugin has version %s and the operator %s", c.Plugin, theirs)
 	switch {
 	case theirs == "":
 		return []CheckLine{unknown(name, fmt.Sprintf("the plugin has version %s, and the operator's version is not known", c.Plugin), would)}
 	case theirs == c.Plugin:
 		return []CheckLine{right(name, "the plugin has the operator's version, %s", theirs)}
 	case !mineKnown || !otherKnown:
-		return []CheckLine{unknown(name, fmt.Sprintf("the plugin has version %s and the operator %s, which cannot be compared", c.Plugin, theirs), would)}
+		return []CheckLine{unknown(name, both+", which cannot be compared", would)}
 	case mine != other:
-		return []CheckLine{wrong(name, fmt.Sprintf("the plugin has version %s and the operator %s: what the plugin says may not be what the operator does", c.Plugin, theirs),
+		return []CheckLine{wrong(name, both+": what the plugin says may not be what the operator does",
 			fmt.Sprintf("you take the plugin of release %s: kubectl-spark_%s_OS_ARCH", theirs, theirs))}
 	}
-	return []CheckLine{right(name, "the plugin has version %s and the operator %s", c.Plugin, theirs)}
+	return []CheckLine{right(name, "%s", both)}
 }
 
 // minor is the major and minor version of a release.
@@ -113,13 +115,14 @@ func checkDefinitions(c Checked) []CheckLine {
 		case d.Unread != "":
 			uncompared, why = append(uncompared, d), d.Unread
 		case d.Lacks != "":
-			lines = append(lines, wrong(name, fmt.Sprintf("%s is older than this plugin: the API server drops the fields that it lacks: %s", kind, d.Lacks), update))
+			lines = append(lines, wrong(name, kind+" is older than this plugin: the API server drops the fields that it lacks: "+d.Lacks, update))
 		default:
 			current = append(current, d)
 		}
 	}
 	if len(uncompared) > 0 {
-		lines = append(lines, unknown(name, fmt.Sprintf("installed are %s; whether they have all fields is not known: %s", kindsOf(uncompared), why), "all fields that this plugin knows"))
+		lines = append(lines, unknown(name, fmt.Sprintf("installed are %s; whether they have all fields is not known: %s", kindsOf(uncompared), why),
+			"all fields that this plugin knows"))
 	}
 	if len(current) > 0 {
 		lines = append(lines, right(name, "installed and current: %s", kindsOf(current)))
@@ -169,11 +172,12 @@ func checkScope(c Checked) []CheckLine {
 	where := strings.Join(places, " and ")
 	switch {
 	case s.Absent:
-		return []CheckLine{wrong(name, fmt.Sprintf("namespace %s does not exist", c.Namespace), "you write another one behind -n, or an administrator creates it")}
+		return []CheckLine{wrong(name, "namespace "+c.Namespace+" does not exist", "you write another one behind -n, or an administrator creates it")}
 	case c.Unconfigured != "":
-		return []CheckLine{unknown(name, c.unconfigured(name, "it is not known where the operator works"), fmt.Sprintf("%s is among its namespaces", c.Namespace))}
+		return []CheckLine{unknown(name, c.unconfigured(name, "it is not known where the operator works"), c.Namespace+" is among its namespaces")}
 	case s.Unread != "":
-		return []CheckLine{unknown(name, fmt.Sprintf("the operator works in %s; the labels of %s are not known: %s", where, c.Namespace, s.Unread), fmt.Sprintf("%s has these labels", c.Namespace))}
+		return []CheckLine{unknown(name, fmt.Sprintf("the operator works in %s; the labels of %s are not known: %s", where, c.Namespace, s.Unread),
+			c.Namespace+" has these labels")}
 	case !s.Works:
 		action := "an administrator adds it: spark.jobNamespaces in the values of the chart, namespaces in the operator's configuration"
 		if s.Selector != "" {
@@ -189,7 +193,8 @@ func checkScope(c Checked) []CheckLine {
 func checkSchedulers(c Checked) []CheckLine {
 	const name = "schedulers"
 	if c.Unconfigured != "" {
-		return []CheckLine{unknown(name, c.unconfigured(name, "it is not known which are enabled"), "the scheduler that your applications name is enabled, and its API is installed")}
+		return []CheckLine{unknown(name, c.unconfigured(name, "it is not known which are enabled"),
+			"the scheduler that your applications name is enabled, and its API is installed")}
 	}
 	var lines []CheckLine
 	var names []string
@@ -202,7 +207,12 @@ func checkSchedulers(c Checked) []CheckLine {
 			names = append(names, named)
 			continue
 		}
-		lines = append(lines, wrong(name, named+" is enabled; "+s.Problem, "an administrator installs it, or takes it from batchScheduler.enabled of the operator's configuration"))
+		enabled := "enabled, but "
+		if s.Default {
+			enabled = "enabled as the default, but "
+		}
+		lines = append(lines, wrong(name, enabled+s.Problem,
+			"an administrator installs it, or takes it from batchScheduler.enabled of the operator's configuration"))
 	}
 	if len(names) > 0 {
 		lines = append(lines, right(name, "enabled and installed: %s", strings.Join(names, ", ")))

@@ -224,7 +224,7 @@ func TestCheck(t *testing.T) {
 		"NoVolcano": {
 			reason: "enabled, and its API is missing", about: "schedulers", change: func(c *Checked) { c.Schedulers[1].Problem = "volcano is not installed" },
 			want: []CheckLine{
-				line("schedulers", CheckWrong, "volcano is enabled; volcano is not installed", "an administrator installs it, or takes it from batchScheduler.enabled of the operator's configuration"),
+				line("schedulers", CheckWrong, "enabled, but volcano is not installed", "an administrator installs it, or takes it from batchScheduler.enabled of the operator's configuration"),
 				line("schedulers", CheckOK, "enabled and installed: kube (default)", ""),
 			},
 		},

@@ -26,7 +26,10 @@ func (c *Cluster) checkWebhooks(ctx context.Context) (found explain.CheckedWebho
 			return found
 		}
 	}
-	add := func(configuration string, asked admissionregistrationv1.WebhookClientConfig, rules []admissionregistrationv1.RuleWithOperations, policy *admissionregistrationv1.FailurePolicyType) {
+	add := func(
+		configuration string, asked admissionregistrationv1.WebhookClientConfig, rules []admissionregistrationv1.RuleWithOperations,
+		policy *admissionregistrationv1.FailurePolicyType,
+	) {
 		if asked.Service == nil || !slices.ContainsFunc(rules, isOwn) {
 			return
 		}
@@ -64,11 +67,12 @@ func isOwn(r admissionregistrationv1.RuleWithOperations) bool {
 
 // hasEndpoints reports whether a service has an endpoint that is ready.
 func (c *Cluster) hasEndpoints(ctx context.Context, namespace, name string) (ready bool, why string) {
-	var slicesOf discoveryv1.EndpointSliceList
-	if err := c.List(ctx, &slicesOf, client.InNamespace(namespace), client.MatchingLabels{discoveryv1.LabelServiceName: name}, client.Limit(chunk)); err != nil {
+	var list discoveryv1.EndpointSliceList
+	of := client.MatchingLabels{discoveryv1.LabelServiceName: name}
+	if err := c.List(ctx, &list, client.InNamespace(namespace), of, client.Limit(chunk)); err != nil {
 		return false, unread(err)
 	}
-	for _, s := range slicesOf.Items {
+	for _, s := range list.Items {
 		if slices.ContainsFunc(s.Endpoints, func(e discoveryv1.Endpoint) bool { return ptr.Deref(e.Conditions.Ready, true) }) {
 			return true, ""
 		}

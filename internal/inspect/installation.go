@@ -96,7 +96,8 @@ func (c *Cluster) labeled(ctx context.Context, namespace string) ([]appsv1.Deplo
 	own := slices.DeleteFunc(slices.Clone(list.Items), func(d appsv1.Deployment) bool { return configVolume(&d) == "" })
 	if len(list.Items) > 0 && len(own) == 0 {
 		other := client.ObjectKeyFromObject(&list.Items[0])
-		return nil, fmt.Errorf("%w: %s is another operator: it has no volume %q of a ConfigMap; if yours has other labels, %s", errNoOperator, other, configMount, nameOne)
+		return nil, fmt.Errorf("%w: %s is another operator: it has no volume %q of a ConfigMap; if yours has other labels, %s",
+			errNoOperator, other, configMount, nameOne)
 	}
 	return own, nil
 }
