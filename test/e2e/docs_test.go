@@ -226,6 +226,10 @@ var _ = Describe("The pages of docs/", longest, func() {
 		Expect(r.run(ctx, "docs/quick-start.md", "A first application")).To(And(ContainSubstring("errors: 0"), ContainSubstring("COMPLETED")))
 		Expect(r.run(ctx, "docs/quick-start.md", "Look at it")).To(And(
 			ContainSubstring("COMPLETED"), ContainSubstring("Pi is roughly 3.1"), ContainSubstring("SparkApplication "+r.jobs+"/spark-pi has completed")))
+		Expect(r.run(ctx, "docs/first-job.md", "May I")).To(And(MatchRegexp(`operator +ok`), MatchRegexp(`account +ok`)))
+		r.run(ctx, "docs/first-job.md", "Run it")
+		Expect(r.run(ctx, "docs/first-job.md", "See it")).To(ContainSubstring("Pi is roughly 3.1"))
+		Expect(r.run(ctx, "docs/first-job.md", "Why it does not run")).To(ContainSubstring("has completed"))
 		r.run(ctx, "docs/quick-start.md", "Take it away")
 		kubectl("get", "crd", crdName)
 	})
