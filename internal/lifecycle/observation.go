@@ -170,6 +170,8 @@ type Observation struct {
 	Sessions Sessions
 	// Scheduler is what the application's scheduler says of a driver that was submitted. Its zero value says nothing.
 	Scheduler scheduler.Observation
+	// Chosen is who schedules a driver that Decide is to adopt, if AdoptsDriver asked for it.
+	Chosen scheduler.Choice
 }
 
 // seenAt is when what is seen was certainly true: it was not before that moment, as far as anybody knows.

@@ -18,7 +18,7 @@ func decideStart(p Plan, obs Observation, env Env) Plan {
 		return clearRefused(p, d, env)
 	case d.Is(Current), d.Is(Previous) && p.Record.unrecorded(d):
 		// Created by a reconcile that crashed before it wrote the status, or by a previous operator.
-		p.Record = adopted(p.Record, p.App, d)
+		p.Record = adopted(p.Record, p.App, d, obs.Chosen)
 		return decideRun(p, obs, env)
 	case d.Is(Previous):
 		return clearPrevious(p, d, env)
@@ -101,8 +101,8 @@ func decideQueue(p Plan, d Driver, env Env) Plan {
 		p.Record.State, p.Record.Cause, p.Requeue = Failed, c, unknownRetry
 		return release(p)
 	case p.Admission.Verdict == scheduler.Reject:
-		if p.Admission.Choice.Scheduler != "" {
-			p.Record.Scheduling.Choice = p.Admission.Choice // which scheduler rejected it
+		if c := p.Admission.Choice; c.Scheduler != "" || !p.Before.SameSpec(p.App) {
+			p.Record.Scheduling.Choice = c // which scheduler rejected it; what was chosen for another spec did not
 		}
 		p.Record = closed(p.Record, "", causeOf(p.Admission), env)
 		p.Record.State, p.Record.Cause, p.Requeue = Failed, causeOf(p.Admission), unknownRetry
@@ -202,8 +202,16 @@ func submitted(r Record, app Application, now time.Time) Record {
 	return created(r, now)
 }
 
-// adopted records a driver that was found.
-func adopted(r Record, app Application, d Driver) Record {
+// AdoptsDriver reports whether Decide records a driver of the present spec that no status tells of. Who schedules it was not stored either, unless its
+// scheduler has objects: it is chosen again (Observation.Chosen).
+func AdoptsDriver(app Application, rec Record, d Driver, env Env) bool {
+	r := applySpecChanges(app, rec, env)
+	present := d.SpecHash == r.SpecHash && (d.SpecHash != "" || rec.Generation == app.Generation || app.Generation == 1)
+	return d.Is(Current) && r.Current() == nil && (r.State.Starting() || r.State == Suspending) && present && r.Scheduling.HeldAttempt != r.Attempt
+}
+
+// adopted records a driver that was found, and the scheduler that was chosen for it, if that is known.
+func adopted(r Record, app Application, d Driver, chosen scheduler.Choice) Record {
 	r.Submissions++
 	r.SubmissionID, r.SparkAppID, r.DriverName = d.SubmissionID, d.SparkAppID, d.Name
 	rest, made := r.Placement.Rest, ""
@@ -214,6 +222,9 @@ func adopted(r Record, app Application, d Driver) Record {
 	default:
 		// The spec has changed since. This generation of it is not observed: what it means is to be read again.
 		r.SpecHash, r.Generation, rest = d.SpecHash, max(0, r.Generation-1), ""
+	}
+	if chosen.Scheduler != "" {
+		r.Scheduling.Choice = chosen
 	}
 	r.Placement = Placement{Rest: rest, Made: made}
 	return created(r, d.CreatedAt)

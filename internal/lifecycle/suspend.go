@@ -41,7 +41,7 @@ func decideSuspending(p Plan, obs Observation, env Env) Plan {
 	p.Requeue = unknownRetry
 	if d.Is(Current) && p.Record.Current() == nil { // created by a reconcile that crashed before it wrote the status
 		c := p.Record.Cause
-		p.Record = adopted(p.Record, p.App, d)
+		p.Record = adopted(p.Record, p.App, d, obs.Chosen)
 		p.Record.State, p.Record.Cause = Suspending, c
 	}
 	switch {

@@ -227,6 +227,13 @@ func (e *Engine[T]) observe(ctx context.Context, s *scope[T]) (err error) {
 		return err
 	}
 	s.admission = admission.Result{}
+	if lifecycle.AdoptsDriver(s.Desired, s.Record, s.observed.Driver, s.env) {
+		_, answer, err := e.candidate(ctx, s)
+		if err != nil {
+			return err
+		}
+		s.observed.Chosen = answer.Choice
+	}
 	e.observeSessions(ctx, s)
 	if s.Record.State.Final() {
 		s.observed.Scheduled, err = e.Reader.Scheduled(ctx, s.obj, e.Registry.Owned())

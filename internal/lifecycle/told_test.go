@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"testing"
+
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+)
+
+// A driver that is found after a crash has the scheduler that was chosen for it, as if the status had been written.
+func TestAdoptedDriverKeepsItsScheduler(t *testing.T) {
+	found := driver(Current, DriverRunning)
+	found.SpecHash = "spec-1"
+	chosen := scheduler.Choice{Scheduler: "yunikorn", Source: scheduler.SourceApplication, Queue: "root.a"}
+	if !AdoptsDriver(testApp(), queued(), found, Env{Now: later}) {
+		t.Error("nobody asks who schedules a driver that is found")
+	}
+	p := Decide(testApp(), queued(), Observation{Driver: found, Chosen: chosen}, scheduler.Admission{}, Env{Now: later})
+	if p.Record.State != Running || p.Record.Scheduling.Choice != chosen {
+		t.Errorf("%s, and the scheduler is %+v", p.Record.State, p.Record.Scheduling.Choice)
+	}
+	edited := with(func(a *Application) { a.SpecHash, a.Generation = "spec-2", 2 })
+	if AdoptsDriver(edited, queued(), found, Env{Now: later}) {
+		t.Error("the choice for another spec would be told")
+	}
+}
+
+// Who rejects an edited spec before a scheduler is chosen has not chosen the one of the spec before.
+func TestRejectedEditForgetsTheScheduler(t *testing.T) {
+	rec := queued()
+	rec.Scheduling.Choice = scheduler.Choice{Scheduler: "lime", Source: scheduler.SourceApplication}
+	for hash, want := range map[string]string{"spec-1": "lime", "spec-2": ""} {
+		app := with(func(a *Application) { a.SpecHash = hash })
+		p := Decide(app, rec, Observation{Driver: absent}, reject, Env{Now: later})
+		if got := p.Record.Scheduling.Scheduler; p.Record.State != Failed || got != want {
+			t.Errorf("%s: %s, and the scheduler is %q", hash, p.Record.State, got)
+		}
+	}
+}
