@@ -3,6 +3,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
@@ -83,8 +84,8 @@ func Settle(p Plan, results []Result, env Env) Outcome {
 		}
 	}
 	o.Record.Submitter, o.Record.Attempts = p.App.Submitter, p.App.LogTails.of(o.Record.Attempts)
-	if o.Record.DriverName == "" {
-		o.Record.DriverName = p.App.DriverName
+	if o.Record.DriverName == "" || o.Record.NeverRan() { // an edit may give another name to a driver that there never was
+		o.Record.DriverName = cmp.Or(p.App.DriverName, o.Record.DriverName)
 	}
 	o.Record.Cause.Message = Truncate(text.Lines(o.Record.Cause.Message), maxCause) // what is decided on is what is stored
 	o.Conditions = conditions(o.Record, p)

@@ -38,3 +38,20 @@ func TestRejectedEditForgetsTheScheduler(t *testing.T) {
 		}
 	}
 }
+
+// The name of a driver that there never was follows the spec.
+func TestNameOfTheDriverFollowsTheSpec(t *testing.T) {
+	app := with(func(a *Application) { a.DriverName, a.SpecHash = "another-driver", "spec-2" })
+	for name, tc := range map[string]struct {
+		rec  Record
+		want string
+	}{
+		"never ran": {queued(), "another-driver"},
+		"ran":       {ran(Running), "pi-driver"},
+	} {
+		p := Decide(app, tc.rec, Observation{Driver: Driver{Presence: Unknown}}, scheduler.Admission{}, Env{Now: later})
+		if o := Settle(p, nil, Env{Now: later}); o.Record.DriverName != tc.want {
+			t.Errorf("%s: the driver is %s", name, o.Record.DriverName)
+		}
+	}
+}
