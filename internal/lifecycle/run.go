@@ -84,6 +84,9 @@ func recheck(d Driver, now time.Time) time.Duration {
 // nothing else ends a wait without a deadline.
 func maintained(p Plan) Plan {
 	d := p.Driver
+	if !p.Record.State.HasDriver() {
+		p.Record.Placement.Outdated, p.Record.Placement.Problem = false, "" // the driver makes no executors any more
+	}
 	if s := p.Record.State; s != Submitted && s != Running || !d.ours() || !d.live() {
 		return p
 	}

@@ -55,3 +55,14 @@ func TestNameOfTheDriverFollowsTheSpec(t *testing.T) {
 		}
 	}
 }
+
+// An edit of the placement that meets the end of the driver is not told as something that the driver lacks.
+func TestPlacementIsNotOutdatedAtTheEnd(t *testing.T) {
+	rec := ran(Running)
+	rec.Placement = Placement{Rest: "rest", Made: "made"}
+	app := with(func(a *Application) { a.Generation, a.Placement = 2, Placement{Rest: "rest", Made: "another"} })
+	p := Decide(app, rec, Observation{Driver: driver(Current, DriverSucceeded)}, scheduler.Admission{}, Env{Now: later})
+	if p.Record.State.HasDriver() || p.Record.Placement.Outdated || p.Record.Placement.Made != "made" {
+		t.Errorf("%s, and the placement is %+v", p.Record.State, p.Record.Placement)
+	}
+}
