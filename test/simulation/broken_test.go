@@ -331,6 +331,31 @@ func (c oldPolicy) Get(ctx context.Context, key client.ObjectKey, obj client.Obj
 	return err
 }
 
+// firstChoice tells for ever which scheduler was chosen first.
+type firstChoice struct {
+	client.Client
+	first map[types.UID]*v1beta2.SchedulingStatus
+}
+
+func (c firstChoice) Status() client.SubResourceWriter {
+	return firstChoiceWriter{c.Client.Status(), c.first}
+}
+
+type firstChoiceWriter struct {
+	client.SubResourceWriter
+	first map[types.UID]*v1beta2.SchedulingStatus
+}
+
+func (w firstChoiceWriter) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+	if app, is := obj.(*v1beta2.SparkApplication); is && app.Status.Scheduling != nil {
+		if w.first[app.UID] == nil {
+			w.first[app.UID] = app.Status.Scheduling.DeepCopy()
+		}
+		app.Status.Scheduling.Scheduler, app.Status.Scheduling.Source = w.first[app.UID].Scheduler, w.first[app.UID].Source
+	}
+	return w.SubResourceWriter.Patch(ctx, obj, patch, opts...)
+}
+
 // undead never sees that an application is being deleted.
 type undead struct{ client.Client }
 

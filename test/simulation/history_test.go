@@ -111,6 +111,10 @@ type history struct {
 	other *second
 	// server is what a history is about instead of an application; nil for an application.
 	server *servers
+	// change is what made the history a special one; nil for nothing.
+	change func(*history)
+	// fate is what becomes of the drivers of a calm world; nil in a history.
+	fate *fate
 	// scripted answers a call of a story.
 	scripted func(verb string, i id) (fault, bool)
 

@@ -33,6 +33,8 @@ type run struct {
 	labels     map[string]string
 	// spec is what it was made from.
 	spec string
+	// made is the whole object that it was made from.
+	made client.Object
 	// recorded is the version of the store in which a status first told of it; 0 for never.
 	recorded int64
 	// excused is set when a slower operator could not know that the attempt had had its driver.
@@ -55,6 +57,8 @@ type wish struct {
 	retries int32
 	endless bool
 	renamed bool
+	// stands are the objects from which was decided what cannot be taken back.
+	stands stands
 	// wentOn is when a status last told that the application goes on.
 	wentOn metav1.Time
 }
@@ -224,7 +228,7 @@ func (l *invariants) created(o *operator, obj client.Object) {
 			l.h.fail("submission %q has two drivers", submission)
 		}
 	}
-	l.drivers = append(l.drivers, &run{uid: pod.UID, app: app.UID, submission: submission, labels: pod.Labels, spec: w.specs[app.Generation], excused: excused})
+	l.drivers = append(l.drivers, &run{uid: pod.UID, app: app.UID, submission: submission, labels: pod.Labels, spec: w.specs[app.Generation], made: app, excused: excused})
 	if others := l.h.pods(func(p *corev1.Pod) bool {
 		c := metav1.GetControllerOfNoCopy(p)
 		return c != nil && c.UID == app.UID && p.UID != pod.UID && alive(p)

@@ -126,9 +126,11 @@ func (h *history) kubeletActs(p *corev1.Pod) bool {
 		return false // a server runs on
 	case h.unready(p):
 		return true
+	case h.fate.hangs(p):
+		return false
 	case running(p) && h.fair && restarted(p) && alive(p):
 		return false // nothing but the operator ends what would run for ever
-	case running(p) && h.other.owned(p) && alive(p) && h.rng.IntN(8) > 0:
+	case running(p) && h.other.owned(p) && alive(p) && h.fate == nil && h.rng.IntN(8) > 0:
 		return false // it runs for as long as it takes to be late, and to get executors
 	case running(p) && h.fair && isDriver(p) && alive(p) && h.over(p):
 		return false // nobody but the operator ends it
@@ -181,7 +183,7 @@ func (h *history) start(p *corev1.Pod) {
 	if isDriver(p) {
 		h.other.starts(p)
 	}
-	if h.other != nil && h.rng.IntN(8) == 0 {
+	if h.other != nil && (h.fate.deaf() || h.fate == nil && h.rng.IntN(8) == 0) {
 		h.other.deaf[p.UID] = true
 	}
 	h.tell("kubelet", "pod %s: Running", p.Name)
@@ -232,6 +234,10 @@ func (h *history) missing(p *corev1.Pod) string {
 
 // end lets a running pod's process end, one way or another.
 func (h *history) end(p *corev1.Pod) {
+	if h.fate != nil && isDriver(p) {
+		h.fate.ends(h, p)
+		return
+	}
 	switch n := h.rng.IntN(20); {
 	case n < 11:
 		h.finish(p, 0, "Completed", "")
@@ -336,7 +342,7 @@ func driver(h *history) bool {
 		return len(e.OwnerReferences) > 0 && e.OwnerReferences[0].UID == p.UID && e.DeletionTimestamp == nil
 	})
 	switch {
-	case running(p) && alive(p) && p.DeletionTimestamp == nil && (!h.fair || h.other.owned(p)) && len(executors) < 2 && h.rng.IntN(3) == 0:
+	case running(p) && alive(p) && p.DeletionTimestamp == nil && (!h.fair || h.other.owned(p)) && !h.fate.lonely() && len(executors) < 2 && h.rng.IntN(3) == 0:
 		h.makeExecutor(p)
 		return true
 	case !alive(p) && len(executors) > 0:

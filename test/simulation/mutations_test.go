@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	sparkv1 "github.com/firesteel-dev/firesteel/api/spark/v1"
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 )
 
 // enoughForMutations is how many histories a broken operator may survive.
@@ -129,6 +130,10 @@ func TestMutationsAreFound(t *testing.T) {
 		"the restart policy is that from the beginning": {
 			"an edit of it is for what follows",
 			both(func(c client.Client) client.Client { return oldPolicy{c, map[types.UID]*sparkv1.RestartConfig{}} }),
+		},
+		"the scheduler is told that was chosen first": {
+			"an edit asks for another, in whose queue its user looks",
+			wrapped(func(c client.Client) client.Client { return firstChoice{c, map[types.UID]*v1beta2.SchedulingStatus{}} }),
 		},
 		"deletions are not seen": {
 			"an application that is deleted goes on",

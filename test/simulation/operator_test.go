@@ -300,6 +300,9 @@ func (h *history) faultOf(verb string, i id) fault {
 	if writes(verb) && h.noRights {
 		return fault{before: rbac(verb, i)}
 	}
+	if err := h.fate.refuses(verb, i); err != nil {
+		return fault{before: err}
+	}
 	if h.fair {
 		return fault{}
 	}

@@ -41,7 +41,7 @@ func (s *second) created(o *operator, obj client.Object) {
 	}
 	scheduled, queue := askedBySecond(&app.Spec)
 	s.h.madeFrom(pod, app.Spec.DriverArgs, scheduled, queue)
-	made := &run{uid: pod.UID, app: app.UID, submission: pod.Labels[spark.LabelAppSelector], labels: pod.Labels}
+	made := &run{uid: pod.UID, made: app, app: app.UID, submission: pod.Labels[spark.LabelAppSelector], labels: pod.Labels}
 	for _, r := range s.drivers {
 		if r.app != app.UID {
 			continue
@@ -233,6 +233,7 @@ func (s *second) stays(o *sparkv1.SparkApplication) {
 }
 
 func (s *second) end() {
+	s.compare()
 	o := s.h.store.second()
 	probe := o != nil && isProbe(o) // it may have got the label while its driver was created, and before a status told of it
 	if live := s.h.pods(func(p *corev1.Pod) bool { return s.owned(p) && isDriver(p) && alive(p) }); len(live) > 0 && !probe {

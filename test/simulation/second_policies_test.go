@@ -55,6 +55,7 @@ func (s *second) waits(o *sparkv1.SparkApplication) bool {
 // decided from.
 func (s *second) decided(by *operator, before, after *sparkv1.SparkApplication) {
 	was, is := apache.FromStatus(before), apache.FromStatus(after)
+	s.apps[after.UID].stands.learn(was, is, by.decidesSecond)
 	class := lifecycle.FailureClass("")
 	switch a := was.Current(); {
 	case was.State == lifecycle.SubmissionFailed:

@@ -28,7 +28,7 @@ func lived(seed uint64, tell bool, change func(*history)) *history {
 	if tell {
 		h.told = &strings.Builder{}
 	}
-	if change != nil {
+	if h.change = change; change != nil {
 		change(h)
 	}
 	h.run()

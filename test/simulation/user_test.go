@@ -146,7 +146,7 @@ func (h *history) decideEnd() {
 // closer ends an application that has run in fair weather and would run for ever.
 func closer(h *history) bool {
 	app := h.store.app()
-	if app == nil || app.DeletionTimestamp != nil || app.Spec.RestartPolicy.Type != v1beta2.RestartPolicyAlways ||
+	if app == nil || app.DeletionTimestamp != nil || h.fate != nil || app.Spec.RestartPolicy.Type != v1beta2.RestartPolicyAlways ||
 		ptr.Deref(app.Spec.Suspend, false) || h.invariants.runs(app.UID) < h.invariants.enough {
 		return false
 	}

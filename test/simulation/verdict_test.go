@@ -32,6 +32,7 @@ func (l *invariants) reported(o *operator, before, after *v1beta2.SparkApplicati
 		record(l.drivers, after.UID, after.Status.SubmissionID, l.h.store.version)
 	}
 	w := l.apps[after.UID]
+	w.stands.learn(fromFirst(before), fromFirst(after), o.decides)
 	if final(before) && was.AppState.State != is.AppState.State && w.specs[was.ObservedGeneration] == w.specs[after.Generation] && was.ExecutionAttempts > 0 {
 		l.h.fail("%s became %s, but the spec has not changed", was.AppState.State, is.AppState.State)
 	}
@@ -202,6 +203,7 @@ func (l *invariants) held(app *v1beta2.SparkApplication) bool {
 
 // end judges the state in which the application stays.
 func (l *invariants) end() {
+	l.compare()
 	app := l.h.store.app()
 	if app == nil {
 		return

@@ -15,6 +15,8 @@ type classes struct {
 	Edits, Deletions, Farewells int
 	// LeftAlone are objects that another controller runs, or that are health probes at some time; Waits are those that wait at the end for their user.
 	LeftAlone, Waits int
+	// Compared are edited objects that are compared with what they would be in a calm world.
+	Compared int
 }
 
 func (c *classes) add(o classes) {
@@ -26,11 +28,12 @@ func (c *classes) add(o classes) {
 	c.Farewells += o.Farewells
 	c.LeftAlone += o.LeftAlone
 	c.Waits += o.Waits
+	c.Compared += o.Compared
 }
 
 func (c classes) String() string {
-	return fmt.Sprintf("%d decisions from caches behind, %d events never heard, %d crashes between two writes, %d edits, %d deletions (%d in fair weather), %d left alone, %d wait for their user at the end",
-		c.Behind, c.Unheard, c.Between, c.Edits, c.Deletions, c.Farewells, c.LeftAlone, c.Waits)
+	return fmt.Sprintf("%d decisions from caches behind, %d events never heard, %d crashes between two writes, %d edits, %d deletions (%d in fair weather), %d left alone, %d wait for their user at the end, %d compared with a calm world",
+		c.Behind, c.Unheard, c.Between, c.Edits, c.Deletions, c.Farewells, c.LeftAlone, c.Waits, c.Compared)
 }
 
 // resync is how long after an event that it has not heard an operator reads everything again, as informers do. What is not at its end has a
