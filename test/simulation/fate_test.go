@@ -4,6 +4,7 @@ package simulation
 
 import (
 	"cmp"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -63,7 +64,10 @@ func (f *fate) scripted() bool { return f.reason != "" && f.reason != lifecycle.
 
 // late reports whether a driver was stopped because it took too long.
 func (f *fate) late() bool {
-	return f != nil && (f.class == lifecycle.Deadline || f.class == lifecycle.StartTimeout)
+	return f != nil && slices.Contains([]lifecycle.Reason{
+		lifecycle.ReasonSchedulingTimeout, lifecycle.ReasonReadyTimeout, lifecycle.ReasonStartTimeout,
+		lifecycle.ReasonExecutorsTimeout, lifecycle.ReasonNotReadyTimeout, lifecycle.ReasonRunTimeout,
+	}, f.reason)
 }
 
 // hangs reports whether a driver of this fate comes no further: it took too long.
