@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -71,10 +72,11 @@ const (
 	fixedTemplate = "the template of the driver's executors cannot be changed: another release of the operator created it"
 )
 
-// UpdateTemplate writes the ConfigMap that a driver reads its executors' template from. It creates none: a driver without one reads none. A nil
-// template is that of a driver without Spark's step for it.
-func (w Writer) UpdateTemplate(ctx context.Context, owner lifecycle.Owner, template *corev1.ConfigMap) lifecycle.Result {
+// UpdateTemplate writes the ConfigMap that a driver reads its executors' template from. It creates none: a driver without one reads none,
+// and lacks nothing if there is nothing to say of executors. A nil template is that of a driver without Spark's step for it.
+func (w Writer) UpdateTemplate(ctx context.Context, owner lifecycle.Owner, s spark.Submission) lifecycle.Result {
 	var found client.Object
+	template := s.ExecutorTemplate
 	if template != nil {
 		var err error
 		if found, err = w.Existing(ctx, template); err != nil {
@@ -83,6 +85,8 @@ func (w Writer) UpdateTemplate(ctx context.Context, owner lifecycle.Owner, templ
 	}
 	existing, ok := found.(*corev1.ConfigMap)
 	switch {
+	case found == nil && !slices.Contains(s.Resources, spark.Object(template)):
+		return resultOf(lifecycle.UpdateTemplate, nil)
 	case !ok, owner.Of(existing) != lifecycle.Current:
 		return lifecycle.Result{Kind: lifecycle.UpdateTemplate, Class: lifecycle.ClassRefused, Message: noTemplate}
 	case ptr.Deref(existing.Immutable, false):

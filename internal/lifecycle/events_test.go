@@ -96,7 +96,7 @@ func TestEvents(t *testing.T) {
 func created2() Record {
 	app := testApp()
 	app.SubmissionID, app.SparkAppID = "s-2", "spark-2"
-	return submitted(again(Rerunning), app, later)
+	return submitted(again(Rerunning), app, false, later)
 }
 
 // However much is wrong, it is stored and read back whole.

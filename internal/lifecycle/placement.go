@@ -11,13 +11,22 @@ func placed(app Application, r Record) Placement {
 	if r.Generation != app.Generation {
 		p.Problem = ""
 	}
-	edited := p.Made != app.Placement.Made
-	p.Outdated = r.State.HasDriver() && p.Made != "" && (edited || p.Outdated && !tried)
+	edited := p.Made != app.Placement.Made && (p.Made != "" || p.Outdated)
+	p.Outdated = r.State.HasDriver() && (edited || p.Outdated && !tried)
 	if !p.Outdated {
 		p.Problem = ""
 	}
 	p.Rest = app.Placement.Rest
 	return p
+}
+
+// foundPlacement is that of a driver of the present spec which nobody recorded when it was made. The driver does not say where its executors run: if the
+// spec was ever edited, its template is brought up to date.
+func foundPlacement(app Application, rest string) Placement {
+	if app.Generation > 1 && app.Placement.Made != "" {
+		return Placement{Rest: rest, Outdated: true}
+	}
+	return Placement{Rest: rest, Made: app.Placement.Made}
 }
 
 // withTemplate brings the driver's template to the spec, when it is stored that it may differ.
@@ -48,7 +57,7 @@ func (p Placement) until(next Placement) string {
 	switch {
 	case next.Problem != "" && next.Problem != p.Problem:
 		return "from the next attempt on: " + next.Problem
-	case p.Outdated && !next.Outdated && p.Made != next.Made:
+	case p.Outdated && !next.Outdated && p.Made != "" && p.Made != next.Made:
 		return "for executors that the driver makes from now on"
 	}
 	return ""

@@ -26,6 +26,8 @@ func TestPlaced(t *testing.T) {
 		"NoDriver":  {reason: "the next one has it from its spec", state: Suspended, stored: Placement{Made: "a", Outdated: true, Problem: "no"}, app: "b", want: Placement{Made: "a"}},
 		"NotKnown":  {reason: "a previous operator made the driver", state: Running, app: "b", edited: true},
 		"TakenBack": {reason: "the edit may have been done and not recorded", state: Running, stored: Placement{Made: "a", Outdated: true}, app: "a", want: Placement{Made: "a", Outdated: true}},
+		"Found":     {reason: "it may have been edited since the driver was made", state: Submitted, stored: Placement{Outdated: true}, app: "b", want: Placement{Outdated: true}},
+		"Unclear":   {reason: "what was refused is not tried again, and nobody knows whether it matters", state: Running, stored: Placement{Outdated: true, Problem: "no"}, app: "b", want: Placement{Outdated: true, Problem: "no"}},
 		"NeverDone": {reason: "the edit was refused, and is taken back", state: Running, stored: Placement{Made: "a", Outdated: true, Problem: "no"}, app: "a", edited: true, want: Placement{Made: "a"}},
 		"Refused":   {reason: "what was refused is not tried again", state: Running, stored: Placement{Made: "a", Outdated: true, Problem: "no"}, app: "b", want: Placement{Made: "a", Outdated: true, Problem: "no"}},
 		"Retried":   {reason: "another edit is", state: Running, stored: Placement{Made: "a", Outdated: true, Problem: "no"}, app: "c", edited: true, want: Placement{Made: "a", Outdated: true}},

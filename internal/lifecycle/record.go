@@ -82,7 +82,8 @@ type Idle struct {
 type Placement struct {
 	// Rest is a hash of the spec without these fields: as long as it stays, an edit runs nothing again. "" if it is not known.
 	Rest string
-	// Made is the hash of these fields; in a record, of those in the driver's executor template. "" if they are not known.
+	// Made is the hash of these fields; in a record, of those in the driver's executor template. "" if they are not known: then an edit does not
+	// reach the driver, unless it is outdated.
 	Made string
 	// Outdated says that the driver may make executors otherwise than the spec has it now. It is stored before anything is done about it: what
 	// was done and not recorded is then done again, also if the edit was taken back meanwhile.

@@ -200,7 +200,7 @@ func settleSubmit(o Outcome, p Plan, r Result, env Env) Outcome {
 	c := Cause{r.Class.Reason(ReasonSubmissionRefused), r.Message}
 	switch r.Class {
 	case ClassDone:
-		o.Record = submitted(o.Record, p.App, env.Now)
+		o.Record = submitted(o.Record, p.App, r.DriverUID == "", env.Now)
 	case ClassNameTaken, ClassQuota:
 		o = delayed(o, p, c, env.Periods.conflict(), env)
 	case ClassTerminating, ClassOperatorForbidden:

@@ -194,11 +194,14 @@ func wait(p Plan, c Cause, requeue time.Duration) Plan {
 	return p
 }
 
-// submitted records the driver that was just created.
-func submitted(r Record, app Application, now time.Time) Record {
+// submitted records the driver that was just created, or else found when it was to be.
+func submitted(r Record, app Application, found bool, now time.Time) Record {
 	r.Submissions++
 	r.SubmissionID, r.SparkAppID, r.DriverName = app.SubmissionID, app.SparkAppID, app.DriverName
 	r.Placement, r.Progress = Placement{Rest: r.Placement.Rest, Made: app.Placement.Made}, Progress{}
+	if found {
+		r.Placement = foundPlacement(app, r.Placement.Rest)
+	}
 	return created(r, now)
 }
 
@@ -214,19 +217,18 @@ func AdoptsDriver(app Application, rec Record, d Driver, env Env) bool {
 func adopted(r Record, app Application, d Driver, chosen scheduler.Choice) Record {
 	r.Submissions++
 	r.SubmissionID, r.SparkAppID, r.DriverName = d.SubmissionID, d.SparkAppID, d.Name
-	rest, made := r.Placement.Rest, ""
+	r.Placement = Placement{Rest: r.Placement.Rest}
 	switch d.SpecHash {
 	case r.SpecHash:
-		made = app.Placement.Made
+		r.Placement = foundPlacement(app, r.Placement.Rest)
 	case "":
 	default:
 		// The spec has changed since. This generation of it is not observed: what it means is to be read again.
-		r.SpecHash, r.Generation, rest = d.SpecHash, max(0, r.Generation-1), ""
+		r.SpecHash, r.Generation, r.Placement = d.SpecHash, max(0, r.Generation-1), Placement{}
 	}
 	if chosen.Scheduler != "" {
 		r.Scheduling.Choice = chosen
 	}
-	r.Placement = Placement{Rest: rest, Made: made}
 	return created(r, d.CreatedAt)
 }
 

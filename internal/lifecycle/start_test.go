@@ -82,28 +82,35 @@ func TestDriverOfARefusedSubmissionIsFollowed(t *testing.T) {
 func TestCreatedDriverIsRecorded(t *testing.T) {
 	rec := queued()
 	rec.Placement, rec.Progress = Placement{Rest: "rest", Made: "a", Outdated: true}, Progress{StartedAt: now}
-	got := submitted(rec, with(func(a *Application) { a.Placement.Made = "b" }), later)
+	got := settleSubmit(Outcome{Record: rec}, Plan{App: placedIn("b", 4)}, Result{Kind: Submit, Class: ClassDone, DriverUID: "uid-1"}, Env{Now: later}).Record
 	if want := (Placement{Rest: "rest", Made: "b"}); got.Placement != want || got.Progress != (Progress{}) || got.State != Submitted {
 		t.Errorf("%s, %+v, %+v", got.State, got.Placement, got.Progress)
 	}
 }
 
-// Of a driver that is found, its mark says which spec it was made from. Another one than the present one is to be read again.
+// placedIn is an application of a generation.
+func placedIn(placement string, generation int64) Application {
+	return with(func(a *Application) { a.Placement, a.Generation = Placement{Rest: "rest", Made: placement}, generation })
+}
+
+// Of a driver that is found, its mark says which spec it was made from. Another one than the present one is to be read again. The mark does not say where
+// its executors run: only a spec that was never edited does.
 func TestFoundDriverIsRecorded(t *testing.T) {
-	app := with(func(a *Application) { a.Placement.Made = "b" })
 	for name, tc := range map[string]struct {
-		generation, want int64
-		hash, spec       string
-		placement        Placement
+		generation, want   int64
+		hash, spec, placed string
+		placement          Placement
 	}{
-		"same":   {4, 4, "spec-1", "spec-1", Placement{Rest: "rest", Made: "b"}},
-		"no":     {4, 4, "", "spec-1", Placement{Rest: "rest"}},
-		"other":  {4, 3, "spec-0", "spec-0", Placement{}},
-		"oldest": {0, 0, "spec-0", "spec-0", Placement{}},
+		"same":   {4, 4, "spec-1", "spec-1", "b", Placement{Rest: "rest", Outdated: true}},
+		"first":  {1, 1, "spec-1", "spec-1", "b", Placement{Rest: "rest", Made: "b"}},
+		"server": {4, 4, "spec-1", "spec-1", "", Placement{Rest: "rest"}},
+		"no":     {4, 4, "", "spec-1", "b", Placement{Rest: "rest"}},
+		"other":  {4, 3, "spec-0", "spec-0", "b", Placement{}},
+		"oldest": {0, 0, "spec-0", "spec-0", "b", Placement{}},
 	} {
 		rec, d := queued(), driver(Current, DriverRunning)
 		rec.Generation, rec.Placement, d.SpecHash = tc.generation, Placement{Rest: "rest", Made: "a", Outdated: true}, tc.hash
-		if got := adopted(rec, app, d); got.Placement != tc.placement || got.Generation != tc.want || got.SpecHash != tc.spec {
+		if got := adopted(rec, placedIn(tc.placed, tc.generation), d, scheduler.Choice{}); got.Placement != tc.placement || got.Generation != tc.want || got.SpecHash != tc.spec {
 			t.Errorf("%s mark: generation %d, spec %s, %+v", name, got.Generation, got.SpecHash, got.Placement)
 		}
 	}

@@ -66,3 +66,30 @@ func TestPlacementIsNotOutdatedAtTheEnd(t *testing.T) {
 		t.Errorf("%s, and the placement is %+v", p.Record.State, p.Record.Placement)
 	}
 }
+
+// The placement that executors get may be edited between the creation of the driver and the moment at which it is found after a crash. Its template is
+// then brought to the spec, once, whether the next operator sees the driver or creates it again.
+func TestFoundDriverGetsTheEditedPlacement(t *testing.T) {
+	env, d := Env{Now: later}, driver(Current, DriverRunning)
+	app := placedIn("new", 2)
+	rec := queued()
+	rec.Placement = Placement{Rest: "rest"}
+	seen := Decide(app, rec, Observation{Driver: d}, scheduler.Admission{}, env).Record
+	again := Settle(Decide(app, rec, Observation{Driver: absent}, admit, env), []Result{{Kind: Submit, Class: ClassDone}}, env).Record
+	for name, rec := range map[string]Record{"seen": seen, "created again": again} {
+		p := Decide(app, rec, Observation{Driver: d}, scheduler.Admission{}, env)
+		if got := kinds(p.Actions); len(got) != 1 || got[0] != UpdateTemplate {
+			t.Fatalf("%s: %v", name, got)
+		}
+		done := Settle(p, []Result{{Kind: UpdateTemplate, Class: ClassDone}}, env)
+		if want := (Placement{Rest: "rest", Made: "new"}); done.Record.Placement != want {
+			t.Errorf("%s: %+v", name, done.Record.Placement)
+		}
+		if holds := rec.Placement.until(done.Record.Placement); holds != "" {
+			t.Errorf("%s: there may have been no edit, and its user is told that it holds %s", name, holds)
+		}
+		if p = Decide(app, done.Record, Observation{Driver: d}, scheduler.Admission{}, env); len(p.Actions) > 0 {
+			t.Errorf("%s: it is done again: %v", name, kinds(p.Actions))
+		}
+	}
+}

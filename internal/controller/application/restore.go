@@ -56,7 +56,7 @@ func (e *Engine[T]) updateTemplate(ctx context.Context, s *scope[T]) lifecycle.R
 	if r.Class != lifecycle.ClassDone {
 		return r
 	}
-	return e.Writer.UpdateTemplate(ctx, s.Owner, submission.ExecutorTemplate)
+	return e.Writer.UpdateTemplate(ctx, s.Owner, submission)
 }
 
 // rebuilt is what the attempt's driver would be created with now, or why there is no such thing. It is judged as a start is: an edit cannot

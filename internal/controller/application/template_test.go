@@ -17,6 +17,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/policy"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
@@ -193,5 +194,38 @@ func TestPlacementAndMoreRunsAgain(t *testing.T) {
 	w.reconcile()
 	if w.state() != "PENDING_RERUN" {
 		t.Errorf("an edit of something else restarts it, but it is %s", w.state())
+	}
+}
+
+// A driver is found after a crash, and where its executors run was edited meanwhile, or not.
+func TestPlacementReachesADriverThatIsFound(t *testing.T) {
+	for _, tc := range []struct{ from, to string }{{"old", "new"}, {"old", "old"}, {"old", ""}, {"", ""}} {
+		t.Run(tc.from+"/"+tc.to, func(t *testing.T) {
+			w := newHarness(t, testutil.Pi(inPool(tc.from), func(o *v1beta2.SparkApplication) { o.Generation = 1 }))
+			w.plugin = plain{scheduler.Admission{Verdict: scheduler.Wait, Reason: "QueueFull", RetryAfter: time.Minute}}
+			w.restart()
+			w.settle()
+			w.plugin, w.patchFails = plain{goAhead}, errCrash{}
+			w.restart()
+			w.pass(time.Minute)
+			_, _ = w.engine.Reconcile(t.Context(), reconcile.Request{NamespacedName: key})
+			w.edit(inPool(tc.to))
+			w.patchFails = nil
+			w.restart()
+			driver := w.drivers()[0]
+			w.kubelet(corev1.PodRunning, running())
+			w.settle()
+			w.stays(driver)
+			want := tc.to
+			if tc.from == "" {
+				want = "none"
+			}
+			if p := w.app().Status.ExecutorPlacement; w.pool() != want || p.Hash == "" || p.Outdated || p.Problem != "" {
+				t.Errorf("executors go to %q, want %q: %+v", w.pool(), want, p)
+			}
+			if told := w.fieldEvents(); len(told) > 0 {
+				t.Errorf("its user learns of an edit that was there before anybody knew of the driver: %q", told)
+			}
+		})
 	}
 }
