@@ -81,7 +81,13 @@ func (c cached) Delete(_ context.Context, obj client.Object, opts ...client.Dele
 // Patch is PATCH of an application, which only the second family's is, or of the template that a driver makes its executors from.
 func (c cached) Patch(_ context.Context, obj client.Object, patch client.Patch, _ ...client.PatchOption) error {
 	if next, is := obj.(*corev1.ConfigMap); is {
-		return c.o.call("patch", obj, func() error { return c.o.h.patchTemplate(next) })
+		return c.o.call("patch", obj, func() error {
+			err := c.o.h.patchTemplate(next)
+			if last := lastOf(c.o.h.invariants.drivers, "", next.Labels[v1beta2.LabelSubmissionID]); err == nil && last != nil {
+				last.placed = c.o.decides.Spec.Executor.NodeSelector
+			}
+			return err
+		})
 	}
 	return c.o.call("patch", obj, func() error { return c.o.h.other.patch(c.o, obj.(*sparkv1.SparkApplication), patch) })
 }

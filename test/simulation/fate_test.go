@@ -22,8 +22,10 @@ type fate struct {
 	code   *int32
 	// removed is set when the pod is gone, and no status tells that it was released.
 	removed bool
-	// contested is set when two operators believed to lead.
+	// contested is set when two operators believed to lead, or the driver was gone before a status told of it.
 	contested bool
+	// earlier is set when the driver was found after an edit that was taken back since.
+	earlier bool
 }
 
 // fateOf is what a record tells of the last attempt. What an attempt came to that is none any more does not matter.
@@ -45,6 +47,7 @@ func (h *history) fateOf(r lifecycle.Record, drivers []*run) *fate {
 	f.contested = h.stats.TwoLeaders > 0
 	if last := lastOf(drivers, "", r.SubmissionID); last != nil && r.State.Final() && r.Current() != nil {
 		f.removed = last.gone && !r.Released.DriverPod
+		f.contested = f.contested || last.unheard
 	}
 	return f
 }
@@ -130,12 +133,19 @@ func (h *history) vanish(p *corev1.Pod) {
 }
 
 // stands are the objects from which was decided what later edits do not take back: that the application has ended, and what was deleted of it then.
-type stands struct{ ended, released client.Object }
+type stands struct {
+	ended, released client.Object
+	// found is the last submission whose driver was found to be of an earlier spec.
+	found string
+}
 
 // learn learns from a status that was written.
 func (s *stands) learn(was, is lifecycle.Record, decided client.Object) {
 	if is.State.Final() && !was.State.Final() {
 		s.ended, s.released = decided, nil
+	}
+	if was.Current() == nil && is.Current() != nil && is.Generation < decided.GetGeneration() {
+		s.found = is.SubmissionID
 	}
 	if is.Released != was.Released && is.Released != (lifecycle.Released{}) {
 		s.released = decided

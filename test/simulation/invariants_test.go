@@ -35,6 +35,8 @@ type run struct {
 	spec string
 	// made is the whole object that it was made from.
 	made client.Object
+	// placed is where it makes executors.
+	placed map[string]string
 	// recorded is the version of the store in which a status first told of it; 0 for never.
 	recorded int64
 	// excused is set when a slower operator could not know that the attempt had had its driver.
@@ -43,6 +45,8 @@ type run struct {
 	// code is that of the last end; again if its container was started again since.
 	code int32
 	gone bool
+	// unheard is set when it was gone before a status told of it.
+	unheard bool
 }
 
 // wish is what the user of one application has asked for.
@@ -179,7 +183,7 @@ func (l *invariants) gone(p *corev1.Pod) {
 	}
 	l.h.server.gone(p)
 	if r != nil {
-		r.gone = true
+		r.gone, r.unheard = true, r.recorded == 0
 		if !r.over {
 			r.over, r.code = true, -1
 		}
@@ -228,7 +232,7 @@ func (l *invariants) created(o *operator, obj client.Object) {
 			l.h.fail("submission %q has two drivers", submission)
 		}
 	}
-	l.drivers = append(l.drivers, &run{uid: pod.UID, app: app.UID, submission: submission, labels: pod.Labels, spec: w.specs[app.Generation], made: app, excused: excused})
+	l.drivers = append(l.drivers, &run{uid: pod.UID, app: app.UID, submission: submission, labels: pod.Labels, spec: w.specs[app.Generation], made: app, placed: app.Spec.Executor.NodeSelector, excused: excused})
 	if others := l.h.pods(func(p *corev1.Pod) bool {
 		c := metav1.GetControllerOfNoCopy(p)
 		return c != nil && c.UID == app.UID && p.UID != pod.UID && alive(p)

@@ -30,14 +30,16 @@ import (
 //   - the end, if it was reached with another restart policy, other deadlines or before a suspension: it stands. So do a release by an earlier
 //     retention and the placement that the last driver was made with. The calm world gets these as they were, and the last spec at its end;
 //   - what is left of a driver that was late: it may have ended while it was stopped;
-//   - with which placement a driver is told to have been made: of one that is found after an edit of it nobody knows. This hides a fault (issue 56);
+//   - where a driver makes executors, if it was found after an edit and ended before its template was brought up to date: nobody knows;
+//   - the scheduler, if the driver was found to be of an earlier spec, and the spec became that again: it is not chosen for a driver that has to go;
 //   - SpecHash, which an edit of the placement leaves as it was. RestHash, which says whether the spec is the same but for that, must not differ;
 //   - messages about drivers, in which the kubelet and the API server say what happened. Those about specs, schedulers and queues must not differ;
 //   - of what waits or is suspended, or fails before its attempt has a driver: the state's name, and what an earlier attempt has left beside pods. A
 //     suspended application has been asked about its scheduler or not;
 //   - the driver's pod, if it is gone and no status tells that it was released: it was deleted by somebody else or before the end; and how the cluster
 //     took it away;
-//   - what belongs to the driver, if two operators believed to lead: a slow one may delete what the other has made under the same name;
+//   - what belongs to the driver, if two operators believed to lead: a slow one may delete what the other has made under the same name. So may one that
+//     would create the driver again, if it was gone before a status told of it;
 //   - Services of drivers of the second family, which others delete in these histories;
 //   - trouble with what stands beside the driver, whose name others may have taken;
 //   - everything of an application of the first family that has failed because it was late: it was so with earlier specs and deadlines, too;
@@ -56,6 +58,7 @@ const (
 const (
 	factDriver     = "driver"
 	factPlacement  = "placement"
+	factMade       = "made"
 	factScheduling = "scheduling"
 )
 
@@ -73,6 +76,7 @@ func factsOf(r lifecycle.Record, o client.Object, suspended bool, conditions []m
 		r.Exposure.Trouble = lifecycle.Cause{}
 		f["exposure"], f["held"] = fmt.Sprintf("%+v", r.Exposure), fmt.Sprint(r.Scheduling.HeldAttempt, r.Scheduling.HeldBy)
 		if r.Current() != nil || r.NeverRan() {
+			f[factMade] = r.Placement.Made
 			f[factPlacement], f[factDriver] = fmt.Sprint(r.Placement.Outdated, r.Placement.Problem), attemptMark.ReplaceAllString(r.DriverName, attemptWord)
 		}
 	case suspended:
@@ -119,6 +123,12 @@ func (h *history) left(f facts, r lifecycle.Record, fate *fate, mine func(client
 			all = append(all, attemptMark.ReplaceAllString(i.String(), attemptWord))
 		}
 	}
+	if fate.earlier {
+		delete(f, factScheduling)
+	}
+	if fate.contested {
+		delete(f, factMade) // the template may be the other's
+	}
 	f["objects"] = strings.Join(all, ", ")
 	return f
 }
@@ -129,7 +139,7 @@ func (f facts) differs(from facts) string {
 	keys := maps.Clone(f)
 	maps.Copy(keys, from)
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
-		if (key == factDriver || key == factPlacement) && (f[key] == "" || from[key] == "") {
+		if slices.Contains([]string{factDriver, factPlacement, factMade}, key) && (f[key] == "" || from[key] == "") {
 			continue
 		}
 		if f[key] != from[key] {
@@ -188,7 +198,9 @@ func (l *invariants) compare() {
 	if r.Cause.Reason == lifecycle.ReasonQueueTimeout || fateOf(r).late() {
 		return
 	}
-	c := l.h.calmWorld(l.h.fateOf(r, l.drivers))
+	met := l.h.fateOf(r, l.drivers)
+	met.earlier = r.Current() != nil && l.apps[app.UID].stands.found == r.SubmissionID
+	c := l.h.calmWorld(met)
 	first := &v1beta2.SparkApplication{ObjectMeta: afresh(app), Spec: *app.Spec.DeepCopy()}
 	l.stood(r, &first.Spec)
 	c.applied(first)
@@ -214,7 +226,7 @@ func (l *invariants) stood(r lifecycle.Record, spec *v1beta2.SparkApplicationSpe
 		spec.Retention = was.Spec.Retention
 	}
 	if last := lastOf(l.drivers, app.UID, r.SubmissionID); last != nil && r.State.Final() && r.Current() != nil {
-		spec.Executor.NodeSelector = last.made.(*v1beta2.SparkApplication).Spec.Executor.NodeSelector
+		spec.Executor.NodeSelector = last.placed
 	}
 }
 
