@@ -22,8 +22,10 @@ type fate struct {
 	code   *int32
 	// removed is set when the pod is gone, and no status tells that it was released.
 	removed bool
-	// contested is set when two operators believed to lead, or the driver was gone before a status told of it.
+	// contested is set when what belongs to the driver may be missing: two operators believed to lead, or it was gone before a status told of it.
 	contested bool
+	// partly is set when an earlier retention has released something, and the last one says what of the rest is.
+	partly bool
 	// earlier is set when the driver was found after an edit that was taken back since.
 	earlier bool
 }
@@ -72,6 +74,9 @@ func (f *fate) late() bool {
 		lifecycle.ReasonExecutorsTimeout, lifecycle.ReasonNotReadyTimeout, lifecycle.ReasonRunTimeout,
 	}, f.reason)
 }
+
+// stopped reports whether a driver was stopped that may have ended by itself before.
+func (f *fate) stopped() bool { return f.late() || f.reason == lifecycle.ReasonDriverRestarted }
 
 // hangs reports whether a driver of this fate comes no further: it took too long.
 func (f *fate) hangs(p *corev1.Pod) bool {
@@ -135,6 +140,8 @@ func (h *history) vanish(p *corev1.Pod) {
 // stands are the objects from which was decided what later edits do not take back: that the application has ended, and what was deleted of it then.
 type stands struct {
 	ended, released client.Object
+	// refused is what the API server refused last.
+	refused client.Object
 	// found is the last submission whose driver was found to be of an earlier spec.
 	found string
 }
@@ -146,6 +153,9 @@ func (s *stands) learn(was, is lifecycle.Record, decided client.Object) {
 	}
 	if was.Current() == nil && is.Current() != nil && is.Generation < decided.GetGeneration() {
 		s.found = is.SubmissionID
+	}
+	if is.State == lifecycle.SubmissionFailed && (was.State != is.State || was.Attempt != is.Attempt) {
+		s.refused = decided
 	}
 	if is.Released != was.Released && is.Released != (lifecycle.Released{}) {
 		s.released = decided

@@ -29,7 +29,10 @@ import (
 //   - attempts, counts, histories, times, UIDs and names of attempts: they are what has run;
 //   - the end, if it was reached with another restart policy, other deadlines or before a suspension: it stands. So do a release by an earlier
 //     retention and the placement that the last driver was made with. The calm world gets these as they were, and the last spec at its end;
-//   - what is left of a driver that was late: it may have ended while it was stopped;
+//   - what is left of a driver that was late: it may have ended while it was stopped. So may one whose container was started again: its pod is left then;
+//   - what an earlier retention had released in part: the last one says when the rest goes;
+//   - a template of executors: one of an earlier try may be left, which no driver reads;
+//   - whether an edit of what waits was seen, if nobody heard of it: that comes with the next look;
 //   - where a driver makes executors, if it was found after an edit and ended before its template was brought up to date: nobody knows;
 //   - the scheduler, if the driver was found to be of an earlier spec, and the spec became that again: it is not chosen for a driver that has to go;
 //   - SpecHash, which an edit of the placement leaves as it was. RestHash, which says whether the spec is the same but for that, must not differ;
@@ -40,7 +43,8 @@ import (
 //     took it away;
 //   - what belongs to the driver, if two operators believed to lead: a slow one may delete what the other has made under the same name. So may one that
 //     would create the driver again, if it was gone before a status told of it;
-//   - Services of drivers of the second family, which others delete in these histories;
+//   - Services of drivers of the second family, which others delete in these histories, and all that belongs to one that is gone or never started: it
+//     goes with its driver, and is created after it;
 //   - trouble with what stands beside the driver, whose name others may have taken;
 //   - everything of an application of the first family that has failed because it was late: it was so with earlier specs and deadlines, too;
 //   - the scheduler of an application of the second family that has ended: a driver that is found after a crash does not say which spec is its own.
@@ -116,12 +120,18 @@ const attemptWord = "<attempt>"
 // left adds the objects that are left: all of an attempt that has come to its driver, and living pods of any other.
 func (h *history) left(f facts, r lifecycle.Record, fate *fate, mine func(client.Object) bool) facts {
 	var all []string
-	whole := r.State.Final() && r.Current() != nil && !fate.contested
+	whole := r.State.Final() && r.Current() != nil && !fate.contested && !fate.partly
 	for _, i := range sortedIDs(h.store.objects) {
 		pod, isPod := h.store.objects[i].(*corev1.Pod)
-		if wanted := isPod && !fate.removed && !fate.late() && (whole || alive(pod)) || !isPod && whole && !fate.late(); wanted && mine(h.store.objects[i]) {
+		if strings.HasSuffix(i.name, "-driver-podspec-conf-map") {
+			continue
+		}
+		if wanted := isPod && !fate.removed && !fate.stopped() && (whole || alive(pod)) || !isPod && whole && !fate.late(); wanted && mine(h.store.objects[i]) {
 			all = append(all, attemptMark.ReplaceAllString(i.String(), attemptWord))
 		}
+	}
+	if fate.partly {
+		delete(f, "released")
 	}
 	if fate.earlier {
 		delete(f, factScheduling)
@@ -179,9 +189,10 @@ func (h *history) compared(is, calm facts) {
 	}
 }
 
-// comparable reports whether an object that has come to rest is to be compared: it was edited, and is there.
-func (h *history) comparable(o client.Object) bool {
-	return h.fate == nil && h.broken == "" && o.GetDeletionTimestamp() == nil && o.GetGeneration() > 1
+// comparable reports whether an object that has come to rest is to be compared: it was edited, which was seen, and is there.
+func (h *history) comparable(o client.Object, r lifecycle.Record) bool {
+	seen := r.State.Final() || r.Generation == o.GetGeneration()
+	return h.fate == nil && h.broken == "" && o.GetDeletionTimestamp() == nil && o.GetGeneration() > 1 && seen
 }
 
 func fromFirst(o *v1beta2.SparkApplication) lifecycle.Record {
@@ -191,14 +202,17 @@ func fromFirst(o *v1beta2.SparkApplication) lifecycle.Record {
 // compare compares the application of the first family.
 func (l *invariants) compare() {
 	app := l.h.store.app()
-	if app == nil || !l.h.comparable(app) {
+	if app == nil {
 		return
 	}
 	r := fromFirst(app)
-	if r.Cause.Reason == lifecycle.ReasonQueueTimeout || fateOf(r).late() {
+	if !l.h.comparable(app, r) || r.Cause.Reason == lifecycle.ReasonQueueTimeout || fateOf(r).late() {
 		return
 	}
 	met := l.h.fateOf(r, l.drivers)
+	if was, is := l.apps[app.UID].stands.released.(*v1beta2.SparkApplication); is {
+		met.partly = (r.Released.DriverPod != r.Released.Resources) && !equality.Semantic.DeepEqual(was.Spec.Retention, app.Spec.Retention)
+	}
 	met.earlier = r.Current() != nil && l.apps[app.UID].stands.found == r.SubmissionID
 	c := l.h.calmWorld(met)
 	first := &v1beta2.SparkApplication{ObjectMeta: afresh(app), Spec: *app.Spec.DeepCopy()}
@@ -247,11 +261,18 @@ func afresh(o client.Object) metav1.ObjectMeta {
 // compare compares the application of the second family. An edit is for what follows: a driver is as it was made, and so is the end.
 func (s *second) compare() {
 	o := s.h.store.second()
-	if o == nil || !s.h.comparable(o) || isProbe(o) {
+	if o == nil || isProbe(o) {
 		return
 	}
 	r := apache.FromStatus(o)
-	c := s.h.calmWorld(s.h.fateOf(r, s.drivers))
+	if !s.h.comparable(o, r) {
+		return
+	}
+	met := s.h.fateOf(r, s.drivers)
+	if a := r.Current(); a != nil {
+		met.contested = met.contested || met.removed || a.StartedAt.IsZero()
+	}
+	c := s.h.calmWorld(met)
 	c.other = newSecond(c)
 	c.other.apart = s.apart
 	first := &sparkv1.SparkApplication{ObjectMeta: afresh(o), Spec: *o.Spec.DeepCopy()}
@@ -280,6 +301,9 @@ func (s *second) stood(r lifecycle.Record, spec *sparkv1.SparkApplicationSpec) {
 	*spec = *was.Spec.DeepCopy()
 	if last := lastOf(s.drivers, o.UID, r.SubmissionID); last != nil && r.Current() != nil {
 		*spec = *last.made.(*sparkv1.SparkApplication).Spec.DeepCopy()
+	}
+	if refused, is := w.refused.(*sparkv1.SparkApplication); is && r.Current() == nil && fateOf(r).refuses("create", id{kind: kindPod}) != nil {
+		*spec = *refused.Spec.DeepCopy()
 	}
 	spec.ApplicationTolerations, spec.Suspend = was.Spec.ApplicationTolerations.DeepCopy(), false
 	if was, is := w.released.(*sparkv1.SparkApplication); is {
