@@ -73,21 +73,24 @@ const (
 )
 
 // UpdateTemplate writes the ConfigMap that a driver reads its executors' template from. It creates none: a driver without one reads none,
-// and lacks nothing if there is nothing to say of executors. A nil template is that of a driver without Spark's step for it.
+// and lacks nothing if there is nothing to say of executors. One that an earlier try has left is not read either. A nil template is that of a driver without
+// Spark's step for it.
 func (w Writer) UpdateTemplate(ctx context.Context, owner lifecycle.Owner, s spark.Submission) lifecycle.Result {
-	var found client.Object
 	template := s.ExecutorTemplate
-	if template != nil {
-		var err error
-		if found, err = w.Existing(ctx, template); err != nil {
-			return lifecycle.Result{Kind: lifecycle.UpdateTemplate, Class: lifecycle.ClassTransient, Message: err.Error()}
-		}
+	driver, err := w.Existing(ctx, s.Driver)
+	var found client.Object
+	if err == nil && template != nil {
+		found, err = w.Existing(ctx, template)
 	}
+	if err != nil {
+		return lifecycle.Result{Kind: lifecycle.UpdateTemplate, Class: lifecycle.ClassTransient, Message: err.Error()}
+	}
+	reads := template != nil && readsFrom(driver, template.Name)
 	existing, ok := found.(*corev1.ConfigMap)
 	switch {
-	case found == nil && !slices.Contains(s.Resources, spark.Object(template)):
+	case !reads && !slices.Contains(s.Resources, spark.Object(template)):
 		return resultOf(lifecycle.UpdateTemplate, nil)
-	case !ok, owner.Of(existing) != lifecycle.Current:
+	case !reads, !ok, owner.Of(existing) != lifecycle.Current:
 		return lifecycle.Result{Kind: lifecycle.UpdateTemplate, Class: lifecycle.ClassRefused, Message: noTemplate}
 	case ptr.Deref(existing.Immutable, false):
 		return lifecycle.Result{Kind: lifecycle.UpdateTemplate, Class: lifecycle.ClassRefused, Message: fixedTemplate}
@@ -97,6 +100,12 @@ func (w Writer) UpdateTemplate(ctx context.Context, owner lifecycle.Owner, s spa
 	next := existing.DeepCopy()
 	next.Data = template.Data
 	return resultOf(lifecycle.UpdateTemplate, w.Client.Patch(ctx, next, client.MergeFromWithOptions(existing, client.MergeFromWithOptimisticLock{})))
+}
+
+// readsFrom reports whether a pod has a volume from a ConfigMap.
+func readsFrom(o client.Object, configMap string) bool {
+	pod, ok := o.(*corev1.Pod)
+	return ok && slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.ConfigMap != nil && v.ConfigMap.Name == configMap })
 }
 
 // tokenBytes is how many random bytes a token has.

@@ -144,6 +144,20 @@ func TestPlacementHoldsFromTheNextAttempt(t *testing.T) {
 		prepare            func(*harness)
 	}{
 		"NoTemplate": {reason: "there was nothing to say of executors", says: "created without a template"},
+		"Left": {reason: "an earlier try left a template, which the driver does not read", says: "created without a template", prepare: func(w *harness) {
+			var all corev1.ServiceList
+			if err := w.c.List(w.t.Context(), &all); err != nil {
+				w.t.Fatal(err)
+			}
+			for _, s := range all.Items {
+				if prefix, ok := strings.CutSuffix(s.Name, "-driver-svc"); ok {
+					s.Name, s.ResourceVersion = prefix+"-driver-podspec-conf-map", ""
+					if err := w.c.Create(w.t.Context(), &corev1.ConfigMap{ObjectMeta: s.ObjectMeta}); err != nil {
+						w.t.Fatal(err)
+					}
+				}
+			}
+		}},
 		"Immutable": {reason: "an earlier release created it", from: "old", says: "another release", prepare: func(w *harness) {
 			var all corev1.ConfigMapList
 			if err := w.c.List(w.t.Context(), &all); err != nil {
