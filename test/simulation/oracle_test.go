@@ -31,6 +31,7 @@ import (
 //     retention and the placement that the last driver was made with. The calm world gets these as they were, and the last spec at its end;
 //   - what is left of a driver that was late: it may have ended while it was stopped. So may one whose container was started again: its pod is left then;
 //   - what an earlier retention had released in part: the last one says when the rest goes;
+//   - executors that have ended, which their driver deletes or not;
 //   - a template of executors: one of an earlier try may be left, which no driver reads;
 //   - whether an edit of what waits was seen, if nobody heard of it: that comes with the next look;
 //   - where a driver makes executors, if it was found after an edit and ended before its template was brought up to date: nobody knows;
@@ -126,7 +127,7 @@ func (h *history) left(f facts, r lifecycle.Record, fate *fate, mine func(client
 		if strings.HasSuffix(i.name, "-driver-podspec-conf-map") {
 			continue
 		}
-		if wanted := isPod && !fate.removed && !fate.stopped() && (whole || alive(pod)) || !isPod && whole && !fate.late(); wanted && mine(h.store.objects[i]) {
+		if wanted := isPod && !fate.removed && !fate.stopped() && (whole && isDriver(pod) || alive(pod)) || !isPod && whole && !fate.late(); wanted && mine(h.store.objects[i]) {
 			all = append(all, attemptMark.ReplaceAllString(i.String(), attemptWord))
 		}
 	}
