@@ -30,7 +30,8 @@ import (
 //   - the end, if it was reached with another restart policy, other deadlines or before a suspension: it stands. So do a release by an earlier
 //     retention and the placement that the last driver was made with. The calm world gets these as they were, and the last spec at its end;
 //   - what is left of a driver that was late: it may have ended while it was stopped. So may one whose container was started again: its pod is left then;
-//   - what an earlier retention had released in part: the last one says when the rest goes;
+//   - what an earlier retention had released in part: the last one says when the rest goes. In the second family, what is kept, if that was edited after
+//     the end: it is decided by the next look, before which there may be more edits;
 //   - executors that have ended, which their driver deletes or not;
 //   - a template of executors: one of an earlier try may be left, which no driver reads;
 //   - whether an edit of what waits was seen, if nobody heard of it: that comes with the next look;
@@ -278,6 +279,10 @@ func (s *second) compare() {
 	if a := r.Current(); a != nil {
 		met.contested = met.contested || met.removed || a.StartedAt.IsZero()
 	}
+	if was, is := s.apps[o.UID].stands.ended.(*sparkv1.SparkApplication); is {
+		is, last := was.Spec.ApplicationTolerations, o.Spec.ApplicationTolerations
+		met.partly = is.ResourceRetainPolicy != last.ResourceRetainPolicy || !ptr.Equal(is.ResourceRetainDurationMillis, last.ResourceRetainDurationMillis)
+	}
 	c := s.h.calmWorld(met)
 	c.other = newSecond(c)
 	c.other.apart = s.apart
@@ -326,7 +331,7 @@ func (s *second) facts(met *fate) facts {
 	}
 	r := apache.FromStatus(o)
 	f := s.h.left(factsOf(r, o, o.Spec.Suspend, o.Status.Conditions), r, met, func(c client.Object) bool { return s.has(c) && idOf(c).kind != kindService })
-	if delete(f, "released"); r.State.Final() && !met.late() { // the state tells that
+	if delete(f, "released"); r.State.Final() && !met.late() && !met.partly { // the state tells that
 		f["told"] = string(stateOf(o))
 	}
 	return f
