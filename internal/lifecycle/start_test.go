@@ -110,7 +110,8 @@ func TestFoundDriverIsRecorded(t *testing.T) {
 	} {
 		rec, d := queued(), driver(Current, DriverRunning)
 		rec.Generation, rec.Placement, d.SpecHash = tc.generation, Placement{Rest: "rest", Made: "a", Outdated: true}, tc.hash
-		if got := adopted(rec, placedIn(tc.placed, tc.generation), d, scheduler.Choice{}); got.Placement != tc.placement || got.Generation != tc.want || got.SpecHash != tc.spec {
+		got := adopted(rec, placedIn(tc.placed, tc.generation), d, scheduler.Choice{})
+		if got.Placement != tc.placement || got.Generation != tc.want || got.SpecHash != tc.spec {
 			t.Errorf("%s mark: generation %d, spec %s, %+v", name, got.Generation, got.SpecHash, got.Placement)
 		}
 	}

@@ -232,7 +232,10 @@ func (l *invariants) created(o *operator, obj client.Object) {
 			l.h.fail("submission %q has two drivers", submission)
 		}
 	}
-	l.drivers = append(l.drivers, &run{uid: pod.UID, app: app.UID, submission: submission, labels: pod.Labels, spec: w.specs[app.Generation], made: app, placed: app.Spec.Executor.NodeSelector, excused: excused})
+	l.drivers = append(l.drivers, &run{
+		uid: pod.UID, app: app.UID, submission: submission, labels: pod.Labels, spec: w.specs[app.Generation], made: app,
+		placed: app.Spec.Executor.NodeSelector, excused: excused,
+	})
 	if others := l.h.pods(func(p *corev1.Pod) bool {
 		c := metav1.GetControllerOfNoCopy(p)
 		return c != nil && c.UID == app.UID && p.UID != pod.UID && alive(p)

@@ -71,7 +71,10 @@ const (
 
 // factsOf are those that both families have.
 func factsOf(r lifecycle.Record, o client.Object, suspended bool, conditions []metav1.Condition) facts {
-	f := facts{"rest": r.Placement.Rest, "observed": fmt.Sprint(r.Generation == o.GetGeneration()), "drain": r.DrainSince.String(), "finalizers": fmt.Sprint(o.GetFinalizers())}
+	f := facts{
+		"rest": r.Placement.Rest, "observed": fmt.Sprint(r.Generation == o.GetGeneration()),
+		"drain": r.DrainSince.String(), "finalizers": fmt.Sprint(o.GetFinalizers()),
+	}
 	scripted := fateOf(r).scripted()
 	scheduling := fmt.Sprintf("%+v %q", r.Scheduling.Choice, r.Scheduling.Warning)
 	switch {
@@ -129,7 +132,11 @@ func (h *history) left(f facts, r lifecycle.Record, fate *fate, mine func(client
 		if strings.HasSuffix(i.name, "-driver-podspec-conf-map") {
 			continue
 		}
-		if wanted := isPod && !fate.removed && !fate.stopped() && (whole && isDriver(pod) || alive(pod)) || !isPod && whole && !fate.late(); wanted && mine(h.store.objects[i]) {
+		wanted := whole && !fate.late()
+		if isPod {
+			wanted = !fate.removed && !fate.stopped() && (whole && isDriver(pod) || alive(pod))
+		}
+		if wanted && mine(h.store.objects[i]) {
 			all = append(all, attemptMark.ReplaceAllString(i.String(), attemptWord))
 		}
 	}
@@ -257,7 +264,8 @@ func (l *invariants) facts(met *fate) facts {
 		return facts{"state": "gone"}
 	}
 	r := fromFirst(app)
-	return l.h.left(factsOf(r, app, ptr.Deref(app.Spec.Suspend, false), app.Status.Conditions), r, met, func(o client.Object) bool { return metav1.IsControlledBy(o, app) })
+	f := factsOf(r, app, ptr.Deref(app.Spec.Suspend, false), app.Status.Conditions)
+	return l.h.left(f, r, met, func(o client.Object) bool { return metav1.IsControlledBy(o, app) })
 }
 
 // afresh is the metadata of an object as its user would apply it again.
@@ -319,7 +327,8 @@ func (s *second) stood(r lifecycle.Record, spec *sparkv1.SparkApplicationSpec) {
 	spec.ApplicationTolerations, spec.Suspend = was.Spec.ApplicationTolerations.DeepCopy(), false
 	if was, is := w.released.(*sparkv1.SparkApplication); is {
 		t := was.Spec.ApplicationTolerations
-		spec.ApplicationTolerations.ResourceRetainPolicy, spec.ApplicationTolerations.ResourceRetainDurationMillis = t.ResourceRetainPolicy, t.ResourceRetainDurationMillis
+		spec.ApplicationTolerations.ResourceRetainPolicy = t.ResourceRetainPolicy
+		spec.ApplicationTolerations.ResourceRetainDurationMillis = t.ResourceRetainDurationMillis
 	}
 	spec.ApplicationTolerations.TTLAfterStopMillis = o.Spec.ApplicationTolerations.TTLAfterStopMillis
 }
