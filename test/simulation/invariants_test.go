@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
@@ -57,7 +58,7 @@ type wish struct {
 	resumes int
 	// placements counts the edits of where executors run. They make another attempt where the driver has no template.
 	placements int
-	// retries is how many attempts may follow the first.
+	// retries is how many attempts may follow the first. Each policy has its own: what one has used up for a class may not count for the next.
 	retries int32
 	endless bool
 	renamed bool
@@ -103,7 +104,7 @@ func (w *wish) allow(p v1beta2.RestartPolicy) {
 	case v1beta2.RestartPolicyAlways:
 		w.endless = true
 	case v1beta2.RestartPolicyOnFailure:
-		w.retries = max(w.retries, retries)
+		w.retries += retries
 	case v1beta2.RestartPolicyNever:
 	}
 }
@@ -122,7 +123,9 @@ func (l *invariants) edited(before, after *v1beta2.SparkApplication) {
 	if ptr.Deref(before.Spec.Suspend, false) && !ptr.Deref(after.Spec.Suspend, false) {
 		w.resumes++
 	}
-	w.allow(after.Spec.RestartPolicy)
+	if !equality.Semantic.DeepEqual(before.Spec.RestartPolicy, after.Spec.RestartPolicy) {
+		w.allow(after.Spec.RestartPolicy)
+	}
 }
 
 func (l *invariants) ours(p *corev1.Pod) bool {
