@@ -89,11 +89,19 @@ func (l *invariants) times(w *wish, is *v1beta2.SparkApplicationStatus) {
 	}
 }
 
+// followsAnother reports whether a driver before it had its submission. That was created and deleted before any status told of it, and a leader
+// whose cache is old may see its end only now.
+func (l *invariants) followsAnother(r *run) bool {
+	return slices.ContainsFunc(l.drivers, func(other *run) bool {
+		return other != r && other.app == r.app && other.submission == r.submission && other.over
+	})
+}
+
 // failing judges the end of an attempt: a driver that lives and is not on its way out has not failed, unless it took longer
 // than the user allowed.
 func (l *invariants) failing(app *v1beta2.SparkApplication) {
 	for _, r := range l.drivers {
-		if r.app != app.UID || r.submission != app.Status.SubmissionID || r.over || r.excused {
+		if r.app != app.UID || r.submission != app.Status.SubmissionID || r.over || r.excused || l.h.stats.TwoLeaders > 0 && l.followsAnother(r) {
 			continue
 		}
 		for _, p := range l.h.pods(func(p *corev1.Pod) bool { return p.UID == r.uid && p.DeletionTimestamp == nil }) {
