@@ -111,6 +111,7 @@ type history struct {
 	other *second
 	// server is what a history is about instead of an application; nil for an application.
 	server *servers
+	seed   uint64
 	// change is what made the history a special one; nil for nothing.
 	change func(*history)
 	// fate is what becomes of the drivers of a calm world; nil in a history.
@@ -126,7 +127,7 @@ type history struct {
 }
 
 func newHistory(seed uint64) *history {
-	h := &history{rng: rand.New(rand.NewPCG(seed, 0x5eed)), now: begin, store: newStore(), lost: map[string]bool{}}
+	h := &history{seed: seed, rng: rand.New(rand.NewPCG(seed, 0x5eed)), now: begin, store: newStore(), lost: map[string]bool{}}
 	h.invariants = newInvariants(h)
 	h.stats.Histories = 1
 	return h

@@ -61,7 +61,7 @@ func newSecond(h *history) *second {
 }
 
 func TestTwoFamilies(t *testing.T) {
-	total := simulate(t, "families", 300, testrun.Pick(0, 9_700, 20_000), withSecond, func(total Stats) string {
+	total := simulate(t, "families", testrun.Pick(300, 5_000, 5_000), testrun.Pick(0, 5_000, 20_000), withSecond, func(total Stats) string {
 		return fmt.Sprintf("simulation: %d histories of two families (%d with two leaders), %d reconciles, %d crashes (%d within a reconcile), %d drivers of the second, which %d times found its name taken",
 			total.Histories, total.TwoLeaders, total.Reconciles, total.Crashes, total.MidReconcile, total.SecondDrivers, total.Conflicts)
 	})

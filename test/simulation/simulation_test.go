@@ -46,8 +46,8 @@ func TestMain(m *testing.M) {
 }
 
 func TestHistories(t *testing.T) {
-	fresh := testrun.Pick(0, 8_000, 100_000)
-	simulate(t, "simulation", testrun.Pick(4_000, 2_000, 2_000), fresh, nil, func(total Stats) string {
+	fresh := testrun.Pick(0, 5_000, 100_000)
+	simulate(t, "simulation", testrun.Pick(4_000, 5_000, 5_000), fresh, nil, func(total Stats) string {
 		return fmt.Sprintf("simulation: %d histories (%d with two leaders, %d with a Service beside the driver), %d reconciles, %d API calls, %d crashes (%d within a reconcile), %d faults injected, %d drivers, %d of which were started again in their pods",
 			total.Histories, total.TwoLeaders, total.Exposed, total.Reconciles, total.Calls, total.Crashes, total.MidReconcile, total.Faults, total.Drivers, total.Restarts)
 	})
