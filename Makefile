@@ -68,7 +68,7 @@ test-unit: ## Pure packages: tables, goldens, enumeration. Seconds
 	hack/test.sh units
 
 .PHONY: test-simulation
-test-simulation: ## Histories in a simulated cluster: 26,000 of them, most with seeds that are new in each run; FIRESTEEL_TESTS=all lives 150,000
+test-simulation: ## Histories in a simulated cluster: 26,000 of them, half with seeds that are new in each run; FIRESTEEL_TESTS=all lives 150,000
 	hack/test.sh simulation
 
 .PHONY: mutation
