@@ -199,7 +199,7 @@ var _ = Describe("The admission policy for executors", Ordered, smoke, func() {
 			var pod corev1.Pod
 			Expect(yaml.Unmarshal(text, &pod)).To(Succeed())
 			pod.Namespace, pod.Spec.PriorityClassName = it.ns, "" // there is no such class here
-			if pod.Spec.ServiceAccountName == "spark" { // the recorded driver's
+			if pod.Spec.ServiceAccountName == "spark" {           // the recorded driver's
 				pod.Spec.ServiceAccountName = driverAccount
 			}
 			for i := range pod.OwnerReferences {
