@@ -20,8 +20,8 @@ func placed(app Application, r Record) Placement {
 	return p
 }
 
-// foundPlacement is that of a driver of the present spec which nobody recorded when it was made. The driver does not say where its executors run: if the
-// spec was ever edited, its template is brought up to date.
+// foundPlacement is the placement of a driver of the present spec that no status recorded when it was made. The driver does not say where its
+// executors run: if the spec was ever edited, its template is brought up to date.
 func foundPlacement(app Application, rest string) Placement {
 	if app.Generation > 1 && app.Placement.Made != "" {
 		return Placement{Rest: rest, Outdated: true}

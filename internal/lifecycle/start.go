@@ -205,7 +205,7 @@ func submitted(r Record, app Application, found bool, now time.Time) Record {
 	return created(r, now)
 }
 
-// AdoptsDriver reports whether Decide records a driver of the present spec that no status tells of. Who schedules it was not stored either, unless its
+// AdoptsDriver reports whether Decide records a driver of the present spec that no status reports. Who schedules it was not stored either, unless its
 // scheduler has objects: it is chosen again (Observation.Chosen).
 func AdoptsDriver(app Application, rec Record, d Driver, env Env) bool {
 	r := applySpecChanges(app, rec, env)
