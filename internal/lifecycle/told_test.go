@@ -26,6 +26,45 @@ func TestAdoptedDriverKeepsItsScheduler(t *testing.T) {
 	}
 }
 
+// A driver is adopted that nothing recorded, of an attempt that is to start or was about to, and of the present spec. Without hashes only the
+// generation says which spec that is.
+func TestAdoptsDriver(t *testing.T) {
+	hashes := func(hash string, generation int64) Application {
+		return with(func(a *Application) { a.SpecHash, a.Generation = hash, generation })
+	}
+	record := func(s State, hash string, generation int64) Record {
+		return Record{State: s, SpecHash: hash, Generation: generation, Attempt: 1}
+	}
+	known := ran(Running)
+	known.Generation = 1
+	cases := map[string]struct {
+		reason string
+		app    Application
+		rec    Record
+		owner  Ownership
+		want   bool
+	}{
+		"Found":         {"the status was not written", hashes("spec-1", 1), record(Queued, "spec-1", 1), Current, true},
+		"OfAnother":     {"another has the name", hashes("spec-1", 1), record(Queued, "spec-1", 1), NotOwned, false},
+		"EditedBeside":  {"an edit that changes no hash changes no driver", hashes("spec-1", 3), record(Queued, "spec-1", 2), Current, true},
+		"Suspending":    {"it was created when its user suspended it", hashes("spec-1", 1), record(Suspending, "spec-1", 1), Current, true},
+		"Over":          {"what is over starts nothing", hashes("spec-1", 1), record(Failed, "spec-1", 1), Current, false},
+		"Recorded":      {"the status has it", hashes("spec-1", 1), known, Current, false},
+		"FirstSpec":     {"there was no other spec", hashes("", 1), record(Queued, "", 0), Current, true},
+		"SameSpec":      {"this spec was seen before", hashes("", 2), record(Queued, "", 2), Current, true},
+		"PerhapsEdited": {"it may be of the spec before", hashes("", 2), record(Queued, "", 1), Current, false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			d := driver(tc.owner, DriverRunning)
+			d.SpecHash = tc.app.SpecHash
+			if got := AdoptsDriver(tc.app, tc.rec, d, Env{Now: later}); got != tc.want {
+				t.Errorf("%s: %t", tc.reason, got)
+			}
+		})
+	}
+}
+
 // Who rejects an edited spec before a scheduler is chosen has not chosen the one of the spec before.
 func TestRejectedEditForgetsTheScheduler(t *testing.T) {
 	rec := queued()
