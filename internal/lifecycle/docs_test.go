@@ -5,12 +5,12 @@ package lifecycle_test
 import (
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/test/docs/markdown"
 )
 
 // documented returns the first cells of the tables below a heading of docs/conditions.md.
@@ -26,16 +26,9 @@ func cells(t *testing.T, page, from, to string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, part, found := strings.Cut(string(text), "\n"+from+"\n")
-	if !found {
-		t.Fatalf("docs/%s has no heading %q", page, from)
-	}
-	if to != "" {
-		part, _, _ = strings.Cut(part, "\n"+to+"\n")
-	}
-	var out []string
-	for _, row := range regexp.MustCompile("(?m)^\\| `([A-Za-z]+)` \\|").FindAllStringSubmatch(part, -1) {
-		out = append(out, row[1])
+	out, err := markdown.FirstCells(string(text), from, to)
+	if err != nil {
+		t.Fatalf("docs/%s: %v", page, err)
 	}
 	return out
 }

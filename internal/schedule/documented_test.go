@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/firesteel-dev/firesteel/test/docs/markdown"
 )
 
 // documented are the first cells of a table of a page, below a heading.
@@ -20,14 +22,9 @@ func documented(t *testing.T, page, heading string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, part, found := strings.Cut(string(text), "\n"+heading+"\n")
-	if !found {
-		t.Fatalf("docs/%s has no heading %q", page, heading)
-	}
-	part, _, _ = strings.Cut(part, "\n## ")
-	var all []string
-	for _, row := range regexp.MustCompile("(?m)^\\| `([A-Za-z]+)` \\|").FindAllStringSubmatch(part, -1) {
-		all = append(all, row[1])
+	all, err := markdown.FirstCells(string(text), heading, "## ")
+	if err != nil {
+		t.Fatalf("docs/%s: %v", page, err)
 	}
 	slices.Sort(all)
 	return all

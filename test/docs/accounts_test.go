@@ -5,7 +5,6 @@ package docs
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,8 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
-	logf "sigs.k8s.io/controller-runtime/pkg/log"
-	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	"sigs.k8s.io/yaml"
 
 	"github.com/firesteel-dev/firesteel/internal/testutil/testrun"
@@ -30,12 +27,7 @@ import (
 // Each manifest of README, pages and samples, applied as it is on a cluster on which the chart is installed with its defaults, gets its driver pod:
 // nobody must make a service account before the first job. An API server that looks for the accounts of pods is one of its own.
 func TestManifestsFindTheirAccounts(t *testing.T) {
-	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
-		if os.Getenv("CI") != "" {
-			t.Fatal("KUBEBUILDER_ASSETS is not set: run make test")
-		}
-		t.Skip("no API server: KUBEBUILDER_ASSETS is not set; run make test-integration")
-	}
+	needsServer(t)
 	all := manifests(t)
 	if len(all) < 10 {
 		t.Fatalf("only %d manifests were found: the test does not see what it should", len(all))
@@ -119,36 +111,24 @@ func manifests(t *testing.T) []*unstructured.Unstructured {
 // installedByChart is a cluster with the chart, which has the kinds of spark.apache.org besides its defaults, and with the operator as a process.
 func installedByChart(t *testing.T) client.Client {
 	t.Helper()
-	logf.SetLogger(zap.New(zap.WriteTo(io.Discard)))
-	server := &envtest.Environment{ControlPlaneStartTimeout: startWait, ControlPlaneStopTimeout: startWait}
+	server := &envtest.Environment{} // the chart installs the definitions
 	server.ControlPlane.GetAPIServer().Configure().Disable("disable-admission-plugins")
-	cfg, err := server.Start()
-	must(t, err)
-	t.Cleanup(func() { must(t, server.Stop()) })
-	user, err := server.AddUser(envtest.User{Name: "reader", Groups: []string{"system:masters"}}, nil)
-	must(t, err)
-	kubeconfig, err := user.KubeConfig()
-	must(t, err)
-	admin, err := client.New(cfg, client.Options{})
-	must(t, err)
-	w := &harness{T: t, admin: admin, folder: t.TempDir()}
-	w.write("kubeconfig", string(kubeconfig))
-	environment := append(os.Environ(), "KUBECONFIG="+filepath.Join(w.folder, "kubeconfig"), "HELM_CACHE_HOME="+w.folder, "HELM_CONFIG_HOME="+w.folder, "HELM_DATA_HOME="+w.folder)
+	w := onServer(t, server)
 	helm := exec.CommandContext(t.Context(), filepath.Join(helmFolder(t), "helm"), "install", "spark-operator", filepath.Join(root, "charts", "spark-operator"),
 		"-n", "spark-operator", "--create-namespace", "--set", "apache.enable=true")
-	helm.Env = environment
+	helm.Env = append(os.Environ(), w.environment()...)
 	said, err := helm.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, said)
 	}
 	// which a controller makes in every namespace
-	must(t, admin.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "default"}}))
-	operate(w, environment)
-	return admin
+	must(t, w.admin.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "default"}}))
+	operate(w)
+	return w.admin
 }
 
 // operate starts the operator with the configuration that the chart has made, but for its ports and its lease.
-func operate(w *harness, environment []string) {
+func operate(w *harness) {
 	w.Helper()
 	ctx, cancel := context.WithTimeout(w.Context(), buildWait)
 	defer cancel()
@@ -164,7 +144,7 @@ func operate(w *harness, environment []string) {
 	must(w.T, err)
 	w.write("config.yaml", string(text))
 	operator := exec.CommandContext(w.Context(), program, "--config="+filepath.Join(w.folder, "config.yaml"))
-	operator.Env = append(environment, "POD_NAMESPACE=spark-operator")
+	operator.Env = append(append(os.Environ(), w.environment()...), "POD_NAMESPACE=spark-operator")
 	log, err := os.Create(filepath.Join(w.folder, "operator.log"))
 	must(w.T, err)
 	operator.Stdout, operator.Stderr = log, log

@@ -40,12 +40,7 @@ const (
 
 // TestPages runs page after page in one cluster: first those for users, then those that install.
 func TestPages(t *testing.T) {
-	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
-		if os.Getenv("CI") != "" {
-			t.Fatal("KUBEBUILDER_ASSETS is not set: run make test")
-		}
-		t.Skip("no API server: KUBEBUILDER_ASSETS is not set; run make test-integration")
-	}
+	needsServer(t)
 	w := newHarness(t)
 	t.Run("from-spark-submit", w.as(fromSparkSubmit))
 	t.Run("migrate-from-kubeflow", w.as(migrate))
@@ -75,13 +70,23 @@ func (w *harness) as(story func(w *harness)) func(t *testing.T) {
 	}
 }
 
-func newHarness(t *testing.T) *harness {
+// needsServer skips a test where there is no API server, which in CI is a failure.
+func needsServer(t *testing.T) {
+	t.Helper()
+	if os.Getenv("KUBEBUILDER_ASSETS") != "" {
+		return
+	}
+	if os.Getenv("CI") != "" {
+		t.Fatal("KUBEBUILDER_ASSETS is not set: run make test")
+	}
+	t.Skip("no API server: KUBEBUILDER_ASSETS is not set; run make test-integration")
+}
+
+// onServer starts an API server, and has its administrator's kubeconfig in a folder.
+func onServer(t *testing.T, server *envtest.Environment) *harness {
 	t.Helper()
 	logf.SetLogger(zap.New(zap.WriteTo(io.Discard)))
-	server := &envtest.Environment{
-		CRDDirectoryPaths: installed(t, root), ErrorIfCRDPathMissing: true,
-		ControlPlaneStartTimeout: startWait, ControlPlaneStopTimeout: startWait,
-	}
+	server.ControlPlaneStartTimeout, server.ControlPlaneStopTimeout = startWait, startWait
 	cfg, err := server.Start()
 	must(t, err)
 	t.Cleanup(func() { must(t, server.Stop()) })
@@ -94,27 +99,34 @@ func newHarness(t *testing.T) *harness {
 	must(t, v1beta2.AddToScheme(scheme))
 	admin, err := client.New(cfg, client.Options{Scheme: scheme})
 	must(t, err)
-
 	w := &harness{T: t, admin: admin, folder: t.TempDir()}
+	w.write("kubeconfig", string(kubeconfig))
+	return w
+}
+
+// environment is what kubectl, Helm and the operator need to find the server and to leave nothing elsewhere.
+func (w *harness) environment() []string {
+	return []string{"KUBECONFIG=" + filepath.Join(w.folder, "kubeconfig"), "HELM_CACHE_HOME=" + w.folder, "HELM_CONFIG_HOME=" + w.folder, "HELM_DATA_HOME=" + w.folder}
+}
+
+func newHarness(t *testing.T) *harness {
+	t.Helper()
+	w := onServer(t, &envtest.Environment{CRDDirectoryPaths: installed(t, root), ErrorIfCRDPathMissing: true})
 	ctx, cancel := context.WithTimeout(t.Context(), buildWait)
 	defer cancel()
 	program, err := testrun.Program(ctx, root, w.folder, testrun.KubectlSpark)
 	must(t, err)
-	w.write("kubeconfig", string(kubeconfig))
 	repository, err := filepath.Abs(root)
 	must(t, err)
 	w.reader = guide.Reader{
 		Root: repository,
-		Env: []string{
-			"PATH=" + strings.Join([]string{filepath.Dir(program), os.Getenv("KUBEBUILDER_ASSETS"), helmFolder(t), os.Getenv("PATH")}, ":"),
-			"KUBECONFIG=" + filepath.Join(w.folder, "kubeconfig"), "HELM_CACHE_HOME=" + w.folder, "HELM_CONFIG_HOME=" + w.folder, "HELM_DATA_HOME=" + w.folder,
-		},
+		Env:  append(w.environment(), "PATH="+strings.Join([]string{filepath.Dir(program), os.Getenv("KUBEBUILDER_ASSETS"), helmFolder(t), os.Getenv("PATH")}, ":")),
 		Fill: strings.NewReplacer("REGISTRY", "firesteel.local", "=TAG", "=dev", "app.yaml", filepath.Join(w.folder, "app.yaml"), "-f spark-pi.yaml", "-f "+filepath.Join(w.folder, "app.yaml"), "operator.yaml", filepath.Join(w.folder, "operator.yaml"),
 			"k8s://...", "k8s://https://10.0.0.1:6443", "--conf ...", "--conf spark.kubernetes.container.image=spark:4.1.4",
 			"RELEASE -n NAMESPACE", "spark-operator -n spark-operator", "namespace NAME", "namespace default", "NAME", "spark-pi"),
 	}
-	go releaseDefinitions(t.Context(), admin)
-	must(t, admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: jobs}}))
+	go releaseDefinitions(t.Context(), w.admin)
+	must(t, w.admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: jobs}}))
 	return w
 }
 

@@ -33,7 +33,7 @@ func newNamespace(ctx context.Context, name string) string {
 }
 
 const (
-	// driverAccount is as whom the drivers of these tests run, chartAccount as whom those of pages and samples do: the chart makes it.
+	// driverAccount is the account of the drivers of these tests, chartAccount that of pages and samples: the chart makes it.
 	driverAccount = "spark"
 	chartAccount  = "spark-operator-spark"
 )

@@ -5,6 +5,7 @@
 package markdown
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -136,6 +137,25 @@ func (b Block) Commands() []Command {
 		out = append(out, Split(line.Text, line.Number)...)
 	}
 	return out
+}
+
+var codeCell = regexp.MustCompile("(?m)^\\| `([A-Za-z]+)` \\|")
+
+// FirstCells are the words in code that begin the rows of tables, below a heading of a page and above what begins with to, or to its end for "".
+// It is an error if there is no such heading.
+func FirstCells(page, heading, to string) ([]string, error) {
+	_, part, found := strings.Cut(page, "\n"+heading+"\n")
+	if !found {
+		return nil, fmt.Errorf("there is no heading %q", heading)
+	}
+	if to != "" {
+		part, _, _ = strings.Cut(part, "\n"+to)
+	}
+	var all []string
+	for _, row := range codeCell.FindAllStringSubmatch(part, -1) {
+		all = append(all, row[1])
+	}
+	return all, nil
 }
 
 // Split takes a command line apart: at pipes, without comments, redirections and assignments before the program.
