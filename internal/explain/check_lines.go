@@ -60,7 +60,7 @@ func checkOperator(c Checked) []CheckLine {
 // missingAction is what to do about an operator that is not there.
 func (o CheckedOperator) missingAction() string {
 	if o.Named {
-		return "you write another name behind --operator, or leave it out"
+		return "write another name after --operator, or leave it out"
 	}
 	return "an administrator installs it: docs/install.md"
 }
@@ -80,7 +80,7 @@ func checkPlugin(c Checked) []CheckLine {
 		return []CheckLine{unknown(name, both+", which cannot be compared", would)}
 	case mine != other:
 		return []CheckLine{wrong(name, both+": what the plugin says may not be what the operator does",
-			fmt.Sprintf("you take the plugin of release %s: kubectl-spark_%s_OS_ARCH", theirs, theirs))}
+			fmt.Sprintf("take the plugin of release %s: kubectl-spark_%s_OS_ARCH", theirs, theirs))}
 	}
 	return []CheckLine{right(name, "%s", both)}
 }
@@ -172,7 +172,7 @@ func checkScope(c Checked) []CheckLine {
 	where := strings.Join(places, " and ")
 	switch {
 	case s.Absent:
-		return []CheckLine{wrong(name, "namespace "+c.Namespace+" does not exist", "you write another one behind -n, or an administrator creates it")}
+		return []CheckLine{wrong(name, "namespace "+c.Namespace+" does not exist", "write another one after -n, or an administrator creates it")}
 	case c.Unconfigured != "":
 		return []CheckLine{unknown(name, c.unconfigured(name, "it is not known where the operator works"), c.Namespace+" is among its namespaces")}
 	case s.Unread != "":

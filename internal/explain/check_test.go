@@ -62,7 +62,7 @@ func TestCheck(t *testing.T) {
 		},
 		"NoSuchOperator": {
 			reason: "the flag has a typo", about: "operator", change: func(c *Checked) { c.Operator = CheckedOperator{Missing: "no a/b", Named: true} },
-			want: []CheckLine{line("operator", CheckWrong, "no a/b", "you write another name behind --operator, or leave it out")},
+			want: []CheckLine{line("operator", CheckWrong, "no a/b", "write another name after --operator, or leave it out")},
 		},
 		"UnreadOperator": {
 			reason: "most users may not", about: "operator", change: func(c *Checked) { c.Operator = CheckedOperator{Unread: "you may not"} },
@@ -97,7 +97,7 @@ func TestCheck(t *testing.T) {
 		"OldPlugin": {
 			reason: "another minor", about: "plugin", change: func(c *Checked) { c.Plugin = "v1.1.9" },
 			want: []CheckLine{line("plugin", CheckWrong, "the plugin has version v1.1.9 and the operator v1.2.3: what the plugin says may not be what the operator does",
-				"you take the plugin of release v1.2.3: kubectl-spark_v1.2.3_OS_ARCH")},
+				"take the plugin of release v1.2.3: kubectl-spark_v1.2.3_OS_ARCH")},
 		},
 		"DevPlugin": {
 			reason: "not known to be wrong", about: "plugin", change: func(c *Checked) { c.Plugin = "dev" },
@@ -154,7 +154,7 @@ func TestCheck(t *testing.T) {
 		},
 		"Absent": {
 			reason: "a typo; what is in it is not reported", about: "namespace", change: func(c *Checked) { c.Scope = CheckedScope{Absent: true} },
-			want: []CheckLine{line("namespace", CheckWrong, "namespace jobs does not exist", "you write another one behind -n, or an administrator creates it")},
+			want: []CheckLine{line("namespace", CheckWrong, "namespace jobs does not exist", "write another one after -n, or an administrator creates it")},
 		},
 		"NoConfiguration": {
 			reason: "the reason is written once", about: "namespace", change: func(c *Checked) { c.Unconfigured = "you may not get configmaps" },
