@@ -37,9 +37,22 @@ func (w Writer) Submit(ctx context.Context, owner lifecycle.Owner, s spark.Submi
 	if owner.DriverOwns {
 		return w.submitDriver(ctx, owner, s)
 	}
-	if r := w.createToken(ctx, owner, s.TokenSecret); r.Class != lifecycle.ClassDone {
+	s, r := w.createToken(ctx, owner, s)
+	switch {
+	case r.Class != lifecycle.ClassDone:
 		return w.abort(ctx, owner, s, r)
+	case r.Message == driverExists:
+		return done()
 	}
+	r = w.submit(ctx, owner, s)
+	if found := r.Class == lifecycle.ClassDone && r.DriverUID == ""; s.TokenSecret != nil && !found { // one that was found may read another
+		r.TokenSecret = s.TokenSecret.Name
+	}
+	return r
+}
+
+// submit creates the resources and the driver.
+func (w Writer) submit(ctx context.Context, owner lifecycle.Owner, s spark.Submission) lifecycle.Result {
 	for _, resource := range s.Resources {
 		if r := w.createResource(ctx, owner, resource, s.Driver); r.Class != lifecycle.ClassDone {
 			return w.abort(ctx, owner, s, r)
@@ -68,6 +81,14 @@ func done() lifecycle.Result {
 	return lifecycle.Result{Kind: lifecycle.Submit, Class: lifecycle.ClassDone}
 }
 
+// asResource is what a driver that was recognized says to one of its resources.
+func asResource(r lifecycle.Result) lifecycle.Result {
+	if r.Class == lifecycle.ClassDone {
+		r.Message = driverExists
+	}
+	return r
+}
+
 // createResource creates one resource. One that an earlier try of this application left behind is replaced, since the
 // spec may have changed; but only when it is certain that no driver uses it.
 func (w Writer) createResource(ctx context.Context, owner lifecycle.Owner, resource client.Object, driver *corev1.Pod) lifecycle.Result {
@@ -76,10 +97,7 @@ func (w Writer) createResource(ctx context.Context, owner lifecycle.Owner, resou
 		return resultOf(lifecycle.Submit, err)
 	}
 	if r, found := w.recognize(ctx, owner, driver); found {
-		if r.Class == lifecycle.ClassDone {
-			r.Message = driverExists
-		}
-		return r
+		return asResource(r)
 	}
 	left, err := w.Existing(ctx, resource)
 	switch {

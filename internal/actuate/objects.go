@@ -111,21 +111,34 @@ func readsFrom(o client.Object, configMap string) bool {
 // tokenBytes is how many random bytes a token has.
 const tokenBytes = 32
 
-// createToken creates the Secret with the token of an application's clients. Create is the one right that it needs: a Secret of that
-// name is never read, changed or deleted, so that all attempts have the token of the first. It goes with the application.
-func (w Writer) createToken(ctx context.Context, owner lifecycle.Owner, secret *corev1.Secret) lifecycle.Result {
-	if secret == nil {
-		return done()
+// createToken creates the Secret with the token of a server's clients, under a name that none has: what there is under a name that can be
+// guessed may be of whoever wants to know the token. One that was made for the server before is created again under its name if it is gone.
+// Create is the one right that it needs: a Secret is never read, changed or deleted. It goes with the application.
+func (w Writer) createToken(ctx context.Context, owner lifecycle.Owner, s spark.Submission) (spark.Submission, lifecycle.Result) {
+	if s.TokenSecret == nil {
+		return s, done()
+	}
+	if !s.TokenMade {
+		if r, found := w.recognize(ctx, owner, s.Driver); found {
+			return s, asResource(r)
+		}
 	}
 	var token [tokenBytes]byte
 	_, _ = rand.Read(token[:]) // never fails
 	owner.SubmissionID = ""    // it belongs to no attempt
-	mine, _ := marked(secret, owner).(*corev1.Secret)
+	mine, _ := marked(s.TokenSecret, owner).(*corev1.Secret)
+	if !s.TokenMade {
+		mine.Name, mine.GenerateName = "", mine.Name+"-"
+	}
 	mine.Immutable = new(true)
 	mine.Data = map[string][]byte{spark.TokenKey: []byte(hex.EncodeToString(token[:]))}
-	err := w.Client.Create(ctx, mine)
-	if apierrors.IsAlreadyExists(err) {
-		return done()
+	switch err := w.Client.Create(ctx, mine); {
+	case apierrors.IsAlreadyExists(err) && s.TokenMade:
+		return s, done()
+	case apierrors.IsAlreadyExists(err):
+		return s, transient(err.Error())
+	case err != nil:
+		return s, resultOf(lifecycle.Submit, err)
 	}
-	return resultOf(lifecycle.Submit, err)
+	return s.WithToken(mine.Name), done()
 }

@@ -21,19 +21,40 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// guarded is a submission whose clients present a token.
+// guarded is the first submission of a server whose clients present a token.
 func guarded() spark.Submission {
 	s := submission("a=b")
 	s.TokenSecret = &corev1.Secret{ObjectMeta: metaOf("pi-token")}
 	s.TokenSecret.Labels = map[string]string{"connect-name": "pi"}
+	s.Driver.Spec.Containers = []corev1.Container{{Name: spark.DriverContainerName, Env: []corev1.EnvVar{{
+		Name:      spark.EnvConnectToken,
+		ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "pi-token"}, Key: spark.TokenKey}},
+	}}}}
 	return s
 }
 
+// made is a later submission of it: the status names the Secret.
+func made(name string) spark.Submission {
+	s := guarded().WithToken(name)
+	s.TokenMade = true
+	return s
+}
+
+// token is the Secret that the driver reads.
 func (s *server) token(t *testing.T) *corev1.Secret {
 	t.Helper()
 	s.crashesAfter = 0
+	var pod corev1.Pod
+	if err := s.Get(t.Context(), client.ObjectKey{Namespace: "jobs", Name: "pi-driver"}, &pod); err != nil {
+		t.Fatal(err)
+	}
+	return s.secret(t, spark.TokenSecretOf(&pod.Spec.Containers[0]).Name)
+}
+
+func (s *server) secret(t *testing.T, name string) *corev1.Secret {
+	t.Helper()
 	var secret corev1.Secret
-	if err := s.Get(t.Context(), client.ObjectKey{Namespace: "jobs", Name: "pi-token"}, &secret); err != nil {
+	if err := s.Get(t.Context(), client.ObjectKey{Namespace: "jobs", Name: name}, &secret); err != nil {
 		t.Fatal(err)
 	}
 	return &secret
@@ -42,13 +63,17 @@ func (s *server) token(t *testing.T) *corev1.Secret {
 func TestTokenComesBeforeAllElse(t *testing.T) {
 	s := newServer()
 	want := guarded()
-	if got := s.writer().Submit(t.Context(), owner, want); got.Class != lifecycle.ClassDone {
+	got := s.writer().Submit(t.Context(), owner, want)
+	if got.Class != lifecycle.ClassDone {
 		t.Fatalf("result %+v, want Done", got)
 	}
-	if diff := cmp.Diff([]string{"create Secret pi-token", "create service pi-svc", "create ConfigMap pi-conf", "create pod pi-driver"}, s.log); diff != "" {
+	secret := s.token(t)
+	if diff := cmp.Diff([]string{"create Secret " + secret.Name, "create service pi-svc", "create ConfigMap pi-conf", "create pod pi-driver"}, s.log); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	secret := s.token(t)
+	if got.TokenSecret != secret.Name || !strings.HasPrefix(secret.Name, "pi-token-") {
+		t.Errorf("the result names %q, the driver reads %q, want one name that begins with pi-token-", got.TokenSecret, secret.Name)
+	}
 	if token := string(secret.Data[spark.TokenKey]); len(token) != 2*tokenBytes || strings.Trim(token, "0123456789abcdef") != "" {
 		t.Errorf("the token is %q, want %d random bytes in hexadecimal digits", token, tokenBytes)
 	}
@@ -58,8 +83,8 @@ func TestTokenComesBeforeAllElse(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"connect-name": "pi", v1beta2.LabelCreatedBy: "true"}, secret.Labels); diff != "" {
 		t.Errorf("it belongs to no attempt (-want +got):\n%s", diff)
 	}
-	if want.TokenSecret.Data != nil {
-		t.Error("the token is in the submission that was given")
+	if diff := cmp.Diff(guarded(), want); diff != "" {
+		t.Errorf("the submission that was given has changed (-want +got):\n%s", diff)
 	}
 	other := newServer()
 	other.writer().Submit(t.Context(), owner, guarded())
@@ -68,17 +93,37 @@ func TestTokenComesBeforeAllElse(t *testing.T) {
 	}
 }
 
-// The operator dies after each write in turn: the token of the first try is that of all.
+// Hole 13 of security: a Secret that was there before the first one of the server may be of any user who may make Secrets, and that
+// user knows the token.
+func TestTokenOfAnotherIsNotTaken(t *testing.T) {
+	planted := &corev1.Secret{ObjectMeta: metaOf("pi-token"), Data: map[string][]byte{spark.TokenKey: []byte("known")}}
+	s := newServer(planted)
+	if got := s.writer().Submit(t.Context(), owner, guarded()); got.Class != lifecycle.ClassDone {
+		t.Fatalf("result %+v, want Done", got)
+	}
+	if got := s.token(t); string(got.Data[spark.TokenKey]) == "known" {
+		t.Errorf("the server takes the token of Secret %s, which another has made", got.Name)
+	}
+}
+
+// The operator dies after each write in turn: the driver reads a Secret that the operator has made, and the same from then on.
 func TestTokenSurvivesACrashAnywhere(t *testing.T) {
 	const writes = 4
 	for n := 1; n <= writes; n++ {
 		t.Run(fmt.Sprintf("after write %d", n), func(t *testing.T) {
 			s := newServer()
 			s.crashesAfter = n
-			s.writer().Submit(t.Context(), owner, guarded())
-			before := s.token(t)
+			first := s.writer().Submit(t.Context(), owner, guarded())
+			s.crashesAfter = 0
 			if got := s.writer().Submit(t.Context(), owner, guarded()); got.Class != lifecycle.ClassDone {
 				t.Fatalf("the repetition ends with %+v, want Done", got)
+			}
+			before := s.token(t)
+			if n == writes && before.Name != first.TokenSecret {
+				t.Errorf("the driver reads %s, and the first try has made %s for it", before.Name, first.TokenSecret)
+			}
+			if got := s.writer().Submit(t.Context(), owner, made(before.Name)); got.Class != lifecycle.ClassDone {
+				t.Fatalf("with the recorded name it ends with %+v, want Done", got)
 			}
 			if diff := cmp.Diff(before, s.token(t)); diff != "" {
 				t.Errorf("clients know the first token (-before +after):\n%s", diff)
@@ -87,6 +132,17 @@ func TestTokenSurvivesACrashAnywhere(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// Who wants another token deletes the Secret: the next attempt makes it again under its name.
+func TestTokenIsMadeAgain(t *testing.T) {
+	s := newServer()
+	if got := s.writer().Submit(t.Context(), owner, made("pi-token-1")); got.Class != lifecycle.ClassDone {
+		t.Fatalf("result %+v, want Done", got)
+	}
+	if got := s.token(t); got.Name != "pi-token-1" || len(got.Data[spark.TokenKey]) != 2*tokenBytes {
+		t.Errorf("the driver reads %s, want a new token in pi-token-1", got.Name)
 	}
 }
 
@@ -145,19 +201,19 @@ func TestTokenIsNeverTouchedAgain(t *testing.T) {
 				return existing(ctx, o)
 			}
 			got := w.Submit(t.Context(), owner, guarded())
-			if got.Class != tc.class {
-				t.Errorf("%s: result %+v, want %s", tc.reason, got, tc.class)
+			if got.Class != tc.class || (got.TokenSecret != "") != tc.stays {
+				t.Errorf("%s: result %+v, want %s, and the name of what stays", tc.reason, got, tc.class)
 			}
 			if r := w.DeleteResources(t.Context(), "jobs", owner); r.Class != lifecycle.ClassDone {
 				t.Errorf("%s: DeleteResources ends with %+v", tc.reason, r)
 			}
 			for _, entry := range s.log {
-				if strings.Contains(entry, "Secret") && entry != "create Secret pi-token" {
+				if strings.Contains(entry, "Secret") && !strings.HasPrefix(entry, "create Secret pi-token-") {
 					t.Errorf("%s: %s", tc.reason, entry)
 				}
 			}
 			if tc.stays {
-				s.token(t)
+				s.secret(t, got.TokenSecret)
 			}
 			if left := s.inventory(t); len(left) > 0 {
 				t.Errorf("%s: %v are left", tc.reason, left)

@@ -65,6 +65,8 @@ type Driver struct {
 	SparkReady bool
 	Ready      bool
 	PodIP      string
+	// TokenSecret names the Secret with its clients' token; "" if it asks for none.
+	TokenSecret string
 	// UIPort is the one of its UI; 0 if the pod names none.
 	UIPort int32
 	// Unplaced is the version of a pod that has no node, "" once it has one. Such a pod never starts if it has ended, is being

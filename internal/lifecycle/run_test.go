@@ -35,6 +35,28 @@ func TestSubmitterAndLogsAreRecorded(t *testing.T) {
 	}
 }
 
+// The Secret with the token is the one of the last try, and otherwise what our driver reads, whatever became of it.
+func TestTokenOfTheDriver(t *testing.T) {
+	reads, foreign := readyDriver(), readyDriver()
+	reads.TokenSecret, foreign.TokenSecret, foreign.Ownership = "pi-token-1", "pi-token-2", NotOwned
+	for name, tc := range map[string]struct {
+		driver  Driver
+		results []Result
+		want    string
+	}{
+		"Reads":   {driver: reads, want: "pi-token-1"},
+		"Foreign": {driver: foreign},
+		"Created": {driver: absent, results: []Result{{Kind: Submit, TokenSecret: "pi-token-3"}}, want: "pi-token-3"},
+		"Refused": {driver: absent, results: []Result{{Kind: Submit, Class: ClassQuota, TokenSecret: "pi-token-3"}}, want: "pi-token-3"},
+		"Lost":    {driver: absent, results: []Result{{Kind: Submit, Class: ClassTransient, TokenSecret: "pi-token-3"}}, want: "pi-token-3"},
+	} {
+		rec := ran(Failing)
+		if got := Settle(Plan{App: testApp(), Before: rec, Record: rec, Driver: tc.driver}, tc.results, Env{Now: later}).TokenSecret; got != tc.want {
+			t.Errorf("%s: %q, want %q", name, got, tc.want)
+		}
+	}
+}
+
 // The address of the driver is known as long as there is one of ours.
 func TestAddressOfTheDriver(t *testing.T) {
 	foreign := readyDriver()

@@ -20,6 +20,8 @@ type Result struct {
 	BySpec bool
 	// DriverUID is that of the pod that Submit has created; "" if it has created none.
 	DriverUID string
+	// TokenSecret names the Secret with the clients' token of the driver that Submit tried to create; "" if it found a driver, or there is none.
+	TokenSecret string
 }
 
 // Outcome is the result of the actions: what to store and what to show.
@@ -39,6 +41,8 @@ type Outcome struct {
 	Auxiliary Auxiliary
 	// PodIP is the address of the driver's pod; "" before it has one.
 	PodIP string
+	// TokenSecret names the Secret with the clients' token: the one that the driver reads, or that was made for it. "" if none is known.
+	TokenSecret string
 	// Driver is the driver as it was seen.
 	Driver Driver
 	// Following are the counters of the attempt that follows one that has ended; nil if none does, or before its driver has stopped.
@@ -67,6 +71,7 @@ func Settle(p Plan, results []Result, env Env) Outcome {
 	}
 	o := Outcome{Record: p.Record, Requeue: p.Requeue, Reservation: reservation(p, results), Gone: gone(results)}
 	for _, r := range results {
+		o.TokenSecret = cmp.Or(r.TokenSecret, o.TokenSecret)
 		switch {
 		case r.Kind == Schedule && r.Class != ClassDone && r.Class != ClassTransient:
 			o = settleSchedule(o, p, r, env)
@@ -91,8 +96,11 @@ func Settle(p Plan, results []Result, env Env) Outcome {
 	o.Conditions = conditions(o.Record, p)
 	o.Auxiliary = auxiliary(p, o.Record)
 	o.Again = goesOn(p, o)
-	if o.Record.State.HasDriver() && p.Driver.ours() {
-		o.PodIP = p.Driver.PodIP
+	if p.Driver.ours() {
+		o.TokenSecret = cmp.Or(o.TokenSecret, p.Driver.TokenSecret)
+		if o.Record.State.HasDriver() {
+			o.PodIP = p.Driver.PodIP
+		}
 	}
 	o.Driver = p.Driver
 	if next, ok := following(p.App, o.Record); ok && (!p.Driver.ours() || !p.Driver.live()) {

@@ -30,6 +30,7 @@ func driverOf(pod *corev1.Pod) lifecycle.Driver {
 		Ready:       podReady(pod),
 		PodIP:       pod.Status.PodIP,
 		UIPort:      uiPort(pod),
+		TokenSecret: tokenSecret(pod),
 	}
 	if pod.Spec.NodeName == "" {
 		d.Unplaced = pod.ResourceVersion
@@ -310,4 +311,14 @@ func uiPort(pod *corev1.Pod) int32 {
 		}
 	}
 	return 0
+}
+
+// tokenSecret names the Secret that Spark's container reads a server's token from; "" if it reads none.
+func tokenSecret(pod *corev1.Pod) string {
+	if c := sparkContainer(pod); c != nil {
+		if ref := spark.TokenSecretOf(c); ref != nil {
+			return ref.Name
+		}
+	}
+	return ""
 }

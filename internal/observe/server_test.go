@@ -36,13 +36,18 @@ func TestServerIsReady(t *testing.T) {
 	}
 }
 
-// The pod says where its UI is, whatever the spec says meanwhile (finding 10).
-func TestUIPortIsThePods(t *testing.T) {
+// The pod says where its UI is, and where its token comes from, whatever the spec says meanwhile (finding 10).
+func TestUIAndTokenAreThePods(t *testing.T) {
 	for name, tc := range map[string]struct {
 		server *spark.Server
 		port   string
 		want   int32
-	}{"Server": {&spark.Server{TemplateMap: "pi-conf"}, "4050", 4050}, "Driver": {nil, "4041", 4041}} {
+		token  string
+	}{
+		"Server":  {&spark.Server{TemplateMap: "pi-conf"}, "4050", 4050, ""},
+		"Guarded": {&spark.Server{TemplateMap: "pi-conf", TokenSecret: "pi-token-1"}, "4050", 4050, "pi-token-1"},
+		"Driver":  {nil, "4041", 4041, ""},
+	} {
 		app := testutil.Model()
 		app.Server, app.Conf[spark.ConfUIPort] = tc.server, tc.port
 		profile, err := spark.ProfileFor(app.SparkVersion)
@@ -53,8 +58,8 @@ func TestUIPortIsThePods(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := driverOf(built.Driver).UIPort; got != tc.want {
-			t.Errorf("%s: port %d, want %d", name, got, tc.want)
+		if got := driverOf(built.Driver); got.UIPort != tc.want || got.TokenSecret != tc.token {
+			t.Errorf("%s: port %d, token in %q; want %d, %q", name, got.UIPort, got.TokenSecret, tc.want, tc.token)
 		}
 	}
 	if got := driverOf(pod(corev1.PodRunning)).UIPort; got != 0 {

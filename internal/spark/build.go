@@ -87,7 +87,7 @@ func Build(app Application, id Identity, profile Profile) (Submission, error) {
 		}
 	}
 	return Submission{
-		Resources: b.resources, Driver: b.pod, TokenSecret: b.token, Properties: b.properties,
+		Resources: b.resources, Driver: b.pod, TokenSecret: b.token, TokenMade: app.Server != nil && app.Server.TokenMade, Properties: b.properties,
 		Executor: b.executor, ExecutorContainer: b.executorContainer, ExecutorTemplate: b.template, PodSets: b.shapes,
 	}, nil
 }

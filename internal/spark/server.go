@@ -4,6 +4,7 @@ package spark
 
 import (
 	"maps"
+	"slices"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,6 +18,8 @@ type Server struct {
 	TemplateMap string
 	// TokenSecret names the Secret with the token that clients present, in its key "token"; "" if all are let in.
 	TokenSecret string
+	// TokenMade says that the Secret was made for this server. Before, TokenSecret is how its name begins.
+	TokenMade bool
 	// Labels of these two, whose names are the same on every attempt.
 	Labels map[string]string
 }
@@ -26,6 +29,32 @@ const RoleServer = "connect-server"
 
 // TokenKey is the key of the token in Server.TokenSecret.
 const TokenKey = "token"
+
+// EnvConnectToken is the variable that a server reads the token from (Spark 4.0).
+const EnvConnectToken = "SPARK_CONNECT_AUTHENTICATE_TOKEN"
+
+// WithToken returns the submission with another name of the Secret of its token. The submission itself is not changed.
+func (s Submission) WithToken(name string) Submission {
+	before := s.TokenSecret.Name
+	s.TokenSecret, s.Driver = s.TokenSecret.DeepCopy(), s.Driver.DeepCopy()
+	s.TokenSecret.Name = name
+	for i := range s.Driver.Spec.Containers {
+		if ref := TokenSecretOf(&s.Driver.Spec.Containers[i]); ref != nil && ref.Name == before {
+			ref.Name = name
+		}
+	}
+	return s
+}
+
+// TokenSecretOf returns the reference to the Secret that a container reads a server's token from; nil if there is none.
+func TokenSecretOf(c *corev1.Container) *corev1.SecretKeySelector {
+	for _, v := range slices.Backward(c.Env) { // the last of a name counts
+		if v.Name == EnvConnectToken && v.ValueFrom != nil {
+			return v.ValueFrom.SecretKeyRef
+		}
+	}
+	return nil
+}
 
 // RunsDriver reports whether labels are those of a pod in which a driver runs.
 func RunsDriver(labels map[string]string) bool {
@@ -172,7 +201,7 @@ func (b *builder) serverToken() {
 		return
 	}
 	b.container.Env = append(b.container.Env, corev1.EnvVar{
-		Name: "SPARK_CONNECT_AUTHENTICATE_TOKEN",
+		Name: EnvConnectToken,
 		ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
 			LocalObjectReference: corev1.LocalObjectReference{Name: server.TokenSecret}, Key: TokenKey,
 		}},

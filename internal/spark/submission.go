@@ -49,8 +49,10 @@ type Submission struct {
 	// template stands where others have theirs, also if there is no template.
 	Resources []Object
 	Driver    *corev1.Pod
-	// TokenSecret is created before the driver, once and with a random token; nil for none.
+	// TokenSecret is created before the driver, once and with a random token; nil for none. Unless TokenMade is set its name is new:
+	// what there is under any name is another's.
 	TokenSecret *corev1.Secret
+	TokenMade   bool
 	// Properties is the final Spark configuration, as written to spark.properties.
 	Properties map[string]string
 

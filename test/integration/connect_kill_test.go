@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
+	"github.com/firesteel-dev/firesteel/internal/spark"
 	"github.com/firesteel-dev/firesteel/internal/testutil/testrun"
 )
 
@@ -26,7 +27,7 @@ func serving(l *lab) {
 	It("keeps one server of each, with its address and its token, however often it is killed", safety, func(ctx SpecContext) {
 		const servers = 6
 		kills := testrun.Pick(10, 15, 30)
-		w := &watchOver{lab: l, namespace: l.namespace(ctx), services: map[string]types.UID{}}
+		w := &watchOver{lab: l, namespace: l.namespace(ctx), services: map[string]types.UID{}, secrets: map[string]string{}}
 		r := rand.New(rand.NewPCG(uint64(GinkgoRandomSeed()), servers))
 		node := &nodeAgent{client: l.client, ctx: ctx, goes: 60 * time.Millisecond, script: func(_ *corev1.Pod, n int) ending {
 			return ending{after: time.Second, code: 1, never: n > 1, ready: true} // the first of each fails
@@ -82,13 +83,24 @@ func serving(l *lab) {
 type watchOver struct {
 	lab       *lab
 	namespace string
-	// services are the Services of clients that there were.
+	// services are the Services of clients that there were, and secrets those with the tokens of servers.
 	services map[string]types.UID
+	secrets  map[string]string
 }
 
-// addresses checks that no Service of clients is replaced.
+// addresses checks that neither the Service of clients nor their token is replaced.
 func (w *watchOver) addresses(ctx context.Context) {
 	GinkgoHelper()
+	objects, err := w.list(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	for i := range objects {
+		o := &objects[i]
+		now := o.Status.Server.TokenSecretName
+		if before := w.secrets[o.Name]; before != "" {
+			Expect(now).To(Equal(before), "the token of server %s was replaced", o.Name)
+		}
+		w.secrets[o.Name] = now
+	}
 	var all corev1.ServiceList
 	Expect(w.lab.client.List(ctx, &all, client.InNamespace(w.namespace), client.MatchingLabels{"sparkoperator.k8s.io/exposes": "connect"})).To(Succeed())
 	for i := range all.Items {
@@ -135,13 +147,24 @@ func (w *watchOver) unfinished(ctx context.Context) ([]string, error) {
 	return left, err
 }
 
-// tokens checks that each server has one, and that creating them was all that was done. The answers do
-// not matter: the API server records a time-out for who was killed while it asked.
+// tokens checks that each server reads the one that its status names, and that creating them was all that was done. The answers do
+// not matter: the API server records a time-out for who was killed while it asked. Who is killed between Secret and pod leaves a Secret.
 func (w *watchOver) tokens(ctx context.Context, servers int) {
 	GinkgoHelper()
-	var all corev1.SecretList
-	Expect(w.lab.client.List(ctx, &all, client.InNamespace(w.namespace))).To(Succeed())
-	Expect(all.Items).To(HaveLen(servers))
+	all, err := w.list(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(all).To(HaveLen(servers))
+	for i := range all {
+		o := &all[i]
+		var pod corev1.Pod
+		Expect(w.lab.client.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: o.Status.Server.PodName}, &pod)).To(Succeed())
+		reads := spark.TokenSecretOf(&pod.Spec.Containers[0])
+		Expect(reads).NotTo(BeNil())
+		Expect(reads.Name).To(Equal(o.Status.Server.TokenSecretName))
+		var secret corev1.Secret
+		Expect(w.lab.client.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: reads.Name}, &secret)).To(Succeed())
+		Expect(metav1.IsControlledBy(&secret, o)).To(BeTrue())
+	}
 	for request, n := range w.lab.requests() {
 		if strings.Contains(request, " secrets ") {
 			Expect(request).To(HavePrefix("create secrets "), "%d times", n)

@@ -3,8 +3,7 @@
 package kubeflow
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -140,7 +139,7 @@ func normalizeConnect(o *v1alpha1.SparkConnect) (spark.Application, []*spark.Con
 		MainFile:     spark.NoResource,
 		MainClass:    connectClass,
 		Submitter:    spark.Submitter{User: sparkUser},
-		Server:       &spark.Server{TemplateMap: o.Name + "-conf", TokenSecret: tokenSecretName(o), Labels: connectMarks(o)},
+		Server:       connectServer(o),
 		Suspend:      ptr.Deref(o.Spec.Suspend, false),
 		Scheduling:   scheduling(o.Spec.BatchScheduler, o.Spec.BatchSchedulerOptions),
 		Fields:       sparkConnects.Fields,
@@ -161,13 +160,19 @@ func connectMarks(o *v1alpha1.SparkConnect) map[string]string {
 	return map[string]string{v1beta2.LabelCreatedBy: "true", v1alpha1.LabelConnectName: o.Name}
 }
 
-// tokenSecretName is the name of the Secret with the token of a server: another server of the same name has another one.
-func tokenSecretName(o *v1alpha1.SparkConnect) string {
-	if o.Spec.Authentication == nil || !o.Spec.Authentication.Token {
-		return ""
+// connectServer is what makes an application a server. The Secret with its token is the one that the status names, whoever else may make
+// Secrets under names like it.
+func connectServer(o *v1alpha1.SparkConnect) *spark.Server {
+	s := &spark.Server{TemplateMap: o.Name + "-conf", Labels: connectMarks(o)}
+	if asksForToken(o) {
+		made := o.Status.Server.TokenSecretName
+		s.TokenSecret, s.TokenMade = cmp.Or(made, o.Name+"-token"), made != ""
 	}
-	sum := sha256.Sum256([]byte(o.UID))
-	return o.Name + "-token-" + hex.EncodeToString(sum[:4])
+	return s
+}
+
+func asksForToken(o *v1alpha1.SparkConnect) bool {
+	return o.Spec.Authentication != nil && o.Spec.Authentication.Token
 }
 
 // connectConf lays the typed fields over sparkConf, and what the operator owns over both.

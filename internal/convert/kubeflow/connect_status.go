@@ -103,9 +103,9 @@ func serverPodReady(conditions []metav1.Condition, ready bool, generation int64,
 // its Service until another pod follows it.
 func serverStatus(o *v1alpha1.SparkConnect, before lifecycle.Record, outcome lifecycle.Outcome) v1alpha1.ServerStatus {
 	r, stored := outcome.Record, o.Status.Server
-	s := v1alpha1.ServerStatus{PodName: r.DriverName, PodIP: outcome.PodIP, TokenSecretName: tokenSecretName(o)}
+	s := v1alpha1.ServerStatus{PodName: r.DriverName, PodIP: outcome.PodIP, TokenSecretName: outcome.TokenSecret}
 	runsOn := r.State.HasDriver() && before.State.HasDriver() && before.Attempt == r.Attempt
-	if runsOn {
+	if s.TokenSecretName == "" && (runsOn || asksForToken(o)) {
 		s.TokenSecretName = stored.TokenSecretName
 	}
 	switch has := r.Exposure.Objects; {

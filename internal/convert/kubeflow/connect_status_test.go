@@ -100,7 +100,7 @@ func TestConnectStates(t *testing.T) {
 func TestConnectStatus(t *testing.T) {
 	later := now.Add(time.Minute)
 	running := connectOutcome(lifecycle.Running, true, func(o *lifecycle.Outcome) {
-		o.PodIP = "10.0.0.7"
+		o.PodIP, o.TokenSecret = "10.0.0.7", "lab-token-x2c4z"
 		o.Record.Counts = lifecycle.ExecutorCounts{Pending: 1, Running: 2, Failed: 3, Succeeded: 4, Total: 11}
 		o.Record.Exposure.Objects = []string{"service/lab-ui-svc", "service/lab-server"}
 	})
@@ -110,7 +110,7 @@ func TestConnectStatus(t *testing.T) {
 	}
 	want := v1alpha1.SparkConnectStatus{
 		State:     v1alpha1.SparkConnectStateReady,
-		Server:    v1alpha1.ServerStatus{PodName: "lab-server", PodIP: "10.0.0.7", ServiceName: "lab-server", TokenSecretName: "lab-token-52c2a4e4"},
+		Server:    v1alpha1.ServerStatus{PodName: "lab-server", PodIP: "10.0.0.7", ServiceName: "lab-server", TokenSecretName: "lab-token-x2c4z"},
 		Executors: map[string]int{"pending": 1, "running": 2, "failed": 3, "succeeded": 4},
 		StartTime: metav1.NewTime(now), LastUpdateTime: metav1.NewTime(now), ObservedGeneration: 1,
 	}
@@ -145,7 +145,7 @@ func TestStatusOfAServerThatRunsOn(t *testing.T) {
 	renamed := func(o *v1alpha1.SparkConnect) {
 		o.Spec.Server.Service = &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "other"}}
 	}
-	const tokenName = "lab-token-52c2a4e4"
+	const tokenName = "lab-token-x2c4z"
 	cases := map[string]struct {
 		reason        string
 		before, after func(*v1alpha1.SparkConnect)
@@ -156,7 +156,9 @@ func TestStatusOfAServerThatRunsOn(t *testing.T) {
 		"TokenOff":  {reason: "the server that runs asks for it", before: token, token: tokenName, service: "lab-server"},
 		"TokenOn":   {reason: "its Secret comes with the next pod", after: token, service: "lab-server"},
 		"Renamed":   {reason: "the other Service comes with the next pod", after: renamed, service: "lab-server"},
-		"NextPod":   {reason: "it was made from the edit", after: token, change: func(o *lifecycle.Outcome) { o.Record.Attempt = 2 }, token: tokenName, service: "lab-server"},
+		"NextPod":   {reason: "it was made from the edit", after: token, change: func(o *lifecycle.Outcome) { o.Record.Attempt, o.TokenSecret = 2, tokenName }, token: tokenName, service: "lab-server"},
+		"NextStop":  {reason: "the next pod reads the Secret that was made", before: token, after: token, change: func(o *lifecycle.Outcome) { o.Record.Attempt = 2 }, token: tokenName, service: "lab-server"},
+		"NextOpen":  {reason: "the next pod asks for none", before: token, change: func(o *lifecycle.Outcome) { o.Record.Attempt = 2 }, service: "lab-server"},
 		"NoService": {reason: "it is gone", after: renamed, change: func(o *lifecycle.Outcome) { o.Record.Exposure.Objects = nil }},
 		"Stopped":   {reason: "nothing runs", before: token, change: func(o *lifecycle.Outcome) { o.Record.State = lifecycle.Queued }, service: "lab-server"},
 	}
@@ -175,7 +177,11 @@ func TestStatusOfAServerThatRunsOn(t *testing.T) {
 			}
 			return server(change)
 		}
-		first, _ := SparkConnects{}.ToStatus(edit(tc.before), outcome(nil), now)
+		first, _ := SparkConnects{}.ToStatus(edit(tc.before), outcome(func(o *lifecycle.Outcome) {
+			if tc.before != nil {
+				o.TokenSecret = tokenName
+			}
+		}), now)
 		edited := edit(tc.after)
 		edited.Status = first.Status
 		next, _ := SparkConnects{}.ToStatus(edited, outcome(tc.change), now)
@@ -272,7 +278,7 @@ func TestEveryConnectStatusFieldIsWritten(t *testing.T) {
 	}
 	record, written := SparkConnects{}.FromStatus(&o), map[string]bool{}
 	for _, record.State = range lifecycle.States() { // some fields are only there while an application waits
-		outcome := lifecycle.Outcome{Record: record, PodIP: "10.0.0.7"}
+		outcome := lifecycle.Outcome{Record: record, PodIP: "10.0.0.7", TokenSecret: "notebooks-token-x2c4z"}
 		outcome.Record.Exposure.Objects = append(slices.Clone(record.Exposure.Objects), "service/notebooks")
 		bare := o.DeepCopy()
 		bare.Status = v1alpha1.SparkConnectStatus{}

@@ -101,7 +101,7 @@ func connectCases() map[string]connectCase {
 			conf: props{spark.ConfMinExecutors: "0", spark.ConfInitialExecutors: "1", spark.ConfMaxExecutors: "9"},
 		},
 		"suspend":              {reason: "a policy of the model", set: func(s *connectSpec) { s.Suspend = new(true) }, model: func(a spark.Application) any { return a.Suspend }, want: true},
-		"authentication.token": {reason: "the Secret has the UID's mark", set: func(s *connectSpec) { s.Authentication = &v1alpha1.AuthenticationSpec{Token: true} }, model: token, want: "lab-token-52c2a4e4"},
+		"authentication.token": {reason: "the name is new, and begins like this", set: func(s *connectSpec) { s.Authentication = &v1alpha1.AuthenticationSpec{Token: true} }, model: token, want: "lab-token"},
 		"batchScheduler":       {reason: "the plugin's name", set: func(s *connectSpec) { s.BatchScheduler = new("kube") }, model: func(a spark.Application) any { return a.Scheduling.Scheduler }, want: "kube"},
 		"batchSchedulerOptions.queue": {
 			reason: "for the plugin", set: options(v1beta2.BatchSchedulerConfiguration{Queue: new("root.a")}),
