@@ -26,6 +26,9 @@ const podGrace = 30
 
 // create is POST. The object given gets what the server fills in.
 func (h *history) create(o client.Object) error {
+	if o.GetName() == "" {
+		o.SetName(fmt.Sprintf("%s%05d", o.GetGenerateName(), h.store.version))
+	}
 	i := idOf(o)
 	if h.store.objects[i] != nil {
 		return apierrors.NewAlreadyExists(resource(i.kind), i.name)

@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	sparkv1 "github.com/firesteel-dev/firesteel/api/spark/v1"
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 	"github.com/firesteel-dev/firesteel/internal/spark"
@@ -111,15 +112,18 @@ var likeArguments = []string{
 	"type", "mode", "proxyUser", "image", "imagePullPolicy", "imagePullSecrets", "mainClass", "mainApplicationFile", "sparkConf", "hadoopConf", "sparkConfigMap",
 	"hadoopConfigMap", "volumes", "deps", "nodeSelector", "failureRetries", "retryInterval", "pythonVersion", "memoryOverheadFactor", "monitoring", "dynamicAllocation",
 	"runtimeVersions", "jars", "pyFiles", "sparkRFiles", "files", "deploymentMode", "driverSpec", "executorSpec", "configMapSpecs", "driverServiceIngressList",
-	"driverHttpRouteList", "driverGrpcRouteList",
+	"driverHttpRouteList", "driverGrpcRouteList", "server",
 }
+
+// serverEdits are the fields of a server that its user edits.
+var serverEdits = []string{"sparkConf", "suspend", "idleTimeout", "drainTimeout", "authentication"}
 
 // elsewhere are fields that are edited by other actors, or that cannot be edited, or are those of objects of which tamper edits one.
 var elsewhere = []string{"suspend", "managedBy", "sparkUIOptions", "driverIngressOptions", "driverPodDisruptionBudget", "logTails"}
 
 // Each field of the definitions is edited in the histories, or like one that is.
 func TestEveryFieldIsEdited(t *testing.T) {
-	known := append(slices.Clone(likeArguments), elsewhere...)
+	known := append(append(slices.Clone(likeArguments), elsewhere...), serverEdits...)
 	for _, e := range appEdits {
 		known = append(known, e.field)
 	}
@@ -127,11 +131,11 @@ func TestEveryFieldIsEdited(t *testing.T) {
 		known = append(known, e.field)
 	}
 	found := map[string]bool{}
-	for _, spec := range []any{v1beta2.SparkApplicationSpec{}, sparkv1.SparkApplicationSpec{}} {
+	for _, spec := range []any{v1beta2.SparkApplicationSpec{}, sparkv1.SparkApplicationSpec{}, v1alpha1.SparkConnectSpec{}} {
 		for i := range reflect.TypeOf(spec).NumField() {
 			name, _, _ := strings.Cut(reflect.TypeOf(spec).Field(i).Tag.Get("json"), ",")
 			if found[name] = true; !slices.Contains(known, name) {
-				t.Errorf("no history edits %T.%s: add it to appEdits or secondEdits, or to those that are like another field", spec, name)
+				t.Errorf("no history edits %T.%s: add it to appEdits, secondEdits or serverEdits, or to those that are like another field", spec, name)
 			}
 		}
 	}

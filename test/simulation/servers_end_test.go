@@ -201,7 +201,7 @@ func (s *servers) settled() bool {
 		return false
 	}
 	r := s.runOf(p.UID)
-	return r != nil && r.spec == serverSpec(o) && rec.DrainSince.IsZero()
+	return r != nil && r.spec == serverSpec(o) && rec.DrainSince.IsZero() && tokenOf(p) == o.Status.Server.TokenSecretName
 }
 
 // end judges what is there in the end.

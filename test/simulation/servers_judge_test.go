@@ -28,6 +28,8 @@ const (
 	leastBackoff = 8 * time.Second
 )
 
+const kindSecret = "Secret"
+
 // clientService is the Service that clients connect to.
 var clientService = id{kindService, appName + "-server"}
 
@@ -56,6 +58,7 @@ func (s *servers) created(o *operator, obj client.Object) {
 	}
 	s.h.stats.Drivers++
 	s.starts(server, w)
+	s.guards(server, pod)
 	r := &serverRun{run: run{
 		uid: pod.UID, app: server.UID, submission: pod.Labels[v1beta2.LabelSubmissionID], labels: pod.Labels, spec: w.specs[server.Generation],
 	}, ip: fmt.Sprintf("10.0.%d.%d", len(s.runs)/200, len(s.runs)%200+1)}
@@ -91,6 +94,19 @@ func (s *servers) starts(server *v1alpha1.SparkConnect, w *serverWish) {
 		if waited := s.h.now.Add(storedTo).Sub(last.EndedAt); last.Class != "" && waited < leastBackoff {
 			s.h.fail("a server that failed was replaced after %s", waited)
 		}
+	}
+}
+
+// guards judges where a server has the token of its clients from: as the spec says, from a Secret that is there, and that clients know.
+func (s *servers) guards(server *v1alpha1.SparkConnect, pod *corev1.Pod) {
+	name, known := tokenOf(pod), server.Status.Server.TokenSecretName
+	switch {
+	case (name != "") != asksForToken(server):
+		s.h.fail("the spec asks for a token: %t, and the server reads %q", asksForToken(server), name)
+	case name != "" && known != "" && name != known:
+		s.h.fail("clients know the token in Secret %s, and the server reads %s", known, name)
+	case name != "" && s.h.store.server() != nil && s.h.store.objects[id{kindSecret, name}] == nil:
+		s.h.fail("there is no Secret %s", name)
 	}
 }
 

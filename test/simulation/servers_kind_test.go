@@ -10,6 +10,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/reservations"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
+	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
 // breakage changes what an operator believes.
@@ -18,6 +19,7 @@ type breakage struct {
 	record   func(*lifecycle.Record)
 	family   func(*lifecycle.Family)
 	sessions func(*lifecycle.Sessions)
+	server   func(*spark.Server)
 }
 
 // engineOf is the controller of servers in a process.
@@ -46,6 +48,9 @@ func (k brokenKind) Desired(o *v1alpha1.SparkConnect, r lifecycle.Record) lifecy
 func (k brokenKind) Load(o *v1alpha1.SparkConnect, r lifecycle.Record) lifecycle.Loaded {
 	loaded := k.Kind.Load(o, r)
 	loaded.Desired = k.Desired(o, r)
+	if k.b.server != nil {
+		k.b.server(loaded.App.Server)
+	}
 	return loaded
 }
 

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
 // mistaken breaks what the operators of a server believe.
@@ -94,6 +95,14 @@ func TestMutationsOfServersAreFound(t *testing.T) {
 		"servers are not replaced": {
 			"clients have none",
 			mistaken(breakage{desired: func(a *lifecycle.Application) { a.Policies.Restart = lifecycle.Restart{Type: lifecycle.Never} }}),
+		},
+		"tokens are forgotten": {
+			"clients know that of the first server",
+			mistaken(breakage{server: func(s *spark.Server) { s.TokenMade = false }}),
+		},
+		"tokens are believed to be made": {
+			"another user's Secret is taken, or there is none", // the operator makes it, under a name that can be guessed
+			mistaken(breakage{server: func(s *spark.Server) { s.TokenMade = true }}),
 		},
 		"suspension is not heeded": {
 			"the user wants no server",

@@ -17,6 +17,7 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/spark"
 	"github.com/firesteel-dev/firesteel/internal/testutil"
 	"github.com/firesteel-dev/firesteel/internal/testutil/testrun"
 )
@@ -178,6 +179,9 @@ func (s *servers) apply() {
 	if rng.IntN(8) == 0 {
 		o.Spec.Suspend = new(true)
 	}
+	if rng.IntN(2) == 0 {
+		o.Spec.Authentication = &v1alpha1.AuthenticationSpec{Token: true}
+	}
 	if rng.IntN(16) == 0 {
 		o.Finalizers = []string{foreignFinalizer}
 	}
@@ -191,7 +195,23 @@ func (s *servers) apply() {
 func (s *servers) drawIdle() *metav1.Duration { return duration(seconds(int64(40 + s.h.rng.IntN(80)))) }
 
 // serverSpec is what of a spec a server is made from, as far as the user of these histories changes it.
-func serverSpec(o *v1alpha1.SparkConnect) string { return o.Spec.SparkConf["spark.a"] }
+func serverSpec(o *v1alpha1.SparkConnect) string {
+	return fmt.Sprintf("%s, token %t", o.Spec.SparkConf["spark.a"], asksForToken(o))
+}
+
+func asksForToken(o *v1alpha1.SparkConnect) bool {
+	return ptr.Deref(o.Spec.Authentication, v1alpha1.AuthenticationSpec{}).Token
+}
+
+// tokenOf names the Secret that a server's pod reads its token from; "" if it reads none.
+func tokenOf(p *corev1.Pod) string {
+	for i := range p.Spec.Containers {
+		if ref := spark.TokenSecretOf(&p.Spec.Containers[i]); ref != nil {
+			return ref.Name
+		}
+	}
+	return ""
+}
 
 // edit changes the spec.
 func (s *servers) edit(what string, change func(*v1alpha1.SparkConnectSpec)) {
@@ -242,7 +262,7 @@ func (s *servers) annotate(key string) {
 // user does what users do.
 func (s *servers) user() bool {
 	o := s.h.store.server()
-	switch n := s.h.rng.IntN(16); {
+	switch n := s.h.rng.IntN(17); {
 	case o == nil:
 		s.apply()
 	case o.DeletionTimestamp != nil:
@@ -265,6 +285,10 @@ func (s *servers) user() bool {
 		s.edit("idle timeout", func(c *v1alpha1.SparkConnectSpec) { c.IdleTimeout = s.drawIdle() })
 	case n < 15:
 		s.edit("drain timeout", func(c *v1alpha1.SparkConnectSpec) { c.DrainTimeout = duration(seconds(int64(20 + s.h.rng.IntN(60)))) })
+	case n < 16:
+		s.edit("token", func(c *v1alpha1.SparkConnectSpec) {
+			c.Authentication = &v1alpha1.AuthenticationSpec{Token: !asksForToken(o)}
+		})
 	default:
 		s.h.userDeletes(o)
 	}
