@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -82,6 +83,9 @@ func manifests(t *testing.T) []*unstructured.Unstructured {
 			o.SetKind("SparkApplication")
 			o.Object["spec"] = template
 		}
+		if elsewhere(&o) {
+			return
+		}
 		o.SetAnnotations(map[string]string{"from": from})
 		all = append(all, &o)
 	}
@@ -98,7 +102,9 @@ func manifests(t *testing.T) []*unstructured.Unstructured {
 		text, err := os.ReadFile(name)
 		must(t, err)
 		if strings.HasSuffix(name, ".yaml") {
-			add(name, string(text))
+			for object := range strings.SplitSeq(string(text), "\n---\n") {
+				add(name, object)
+			}
 			continue
 		}
 		for _, b := range markdown.Blocks(string(text)) {
@@ -106,6 +112,13 @@ func manifests(t *testing.T) []*unstructured.Unstructured {
 		}
 	}
 	return all
+}
+
+// elsewhere reports whether the pods of an object wait for what this cluster does not have: a scheduler, Kueue, or a controller of StatefulSets.
+func elsewhere(o *unstructured.Unstructured) bool {
+	scheduler, _, _ := unstructured.NestedString(o.Object, "spec", "batchScheduler")
+	suspended, _, _ := unstructured.NestedBool(o.Object, "spec", "suspend")
+	return suspended || o.GetKind() == "SparkCluster" || slices.Contains([]string{"volcano", "yunikorn", "coscheduling"}, scheduler)
 }
 
 // installedByChart is a cluster with the chart, which has the kinds of spark.apache.org besides its defaults, and with the operator as a process.

@@ -46,6 +46,7 @@ func TestPages(t *testing.T) {
 	t.Run("migrate-from-kubeflow", w.as(migrate))
 	t.Run("kubectl-spark", w.as(kubectlSpark))
 	t.Run("schedulers", w.as(schedulers))
+	t.Run("samples", w.as(samples))
 	t.Run("README", w.as(firstApplication))
 	t.Run("install", w.as(install))
 	t.Run("webhooks", w.as(webhooks))
