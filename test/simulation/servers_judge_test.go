@@ -97,6 +97,20 @@ func (s *servers) starts(server *v1alpha1.SparkConnect, w *serverWish) {
 	}
 }
 
+func asksForToken(o *v1alpha1.SparkConnect) bool {
+	return ptr.Deref(o.Spec.Authentication, v1alpha1.AuthenticationSpec{}).Token
+}
+
+// tokenOf names the Secret that a server's pod reads its token from; "" if it reads none.
+func tokenOf(p *corev1.Pod) string {
+	for i := range p.Spec.Containers {
+		if ref := spark.TokenSecretOf(&p.Spec.Containers[i]); ref != nil {
+			return ref.Name
+		}
+	}
+	return ""
+}
+
 // guards judges where a server has the token of its clients from: as the spec says, from a Secret that is there, and that clients know.
 func (s *servers) guards(server *v1alpha1.SparkConnect, pod *corev1.Pod) {
 	name, known := tokenOf(pod), server.Status.Server.TokenSecretName

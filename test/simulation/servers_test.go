@@ -17,7 +17,6 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
-	"github.com/firesteel-dev/firesteel/internal/spark"
 	"github.com/firesteel-dev/firesteel/internal/testutil"
 	"github.com/firesteel-dev/firesteel/internal/testutil/testrun"
 )
@@ -197,20 +196,6 @@ func (s *servers) drawIdle() *metav1.Duration { return duration(seconds(int64(40
 // serverSpec is what of a spec a server is made from, as far as the user of these histories changes it.
 func serverSpec(o *v1alpha1.SparkConnect) string {
 	return fmt.Sprintf("%s, token %t", o.Spec.SparkConf["spark.a"], asksForToken(o))
-}
-
-func asksForToken(o *v1alpha1.SparkConnect) bool {
-	return ptr.Deref(o.Spec.Authentication, v1alpha1.AuthenticationSpec{}).Token
-}
-
-// tokenOf names the Secret that a server's pod reads its token from; "" if it reads none.
-func tokenOf(p *corev1.Pod) string {
-	for i := range p.Spec.Containers {
-		if ref := spark.TokenSecretOf(&p.Spec.Containers[i]); ref != nil {
-			return ref.Name
-		}
-	}
-	return ""
 }
 
 // edit changes the spec.
