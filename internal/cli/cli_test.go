@@ -80,8 +80,9 @@ func TestOutput(t *testing.T) {
 			}, code: 1,
 		},
 		"convert-refused": {
-			reason: "what spark-submit refuses", args: []string{"convert", "--", "spark-submit", "--master", "yarn", "a.jar"}, code: 1,
+			reason: "what spark-submit refuses", args: []string{"convert", "--", "spark-submit", "--master", "mars", "a.jar"}, code: 1,
 		},
+		"convert-yarn":   {reason: "submitted to another kind of cluster", args: []string{"convert", "--", "spark-submit", "--master", "yarn", "a.jar"}},
 		"convert-status": {reason: "no submission", args: []string{"convert", "--", "spark-submit", "--status", "a"}, code: 1},
 		"wait-help":      {reason: "exit codes", args: []string{"wait", "--help"}},
 		"version":        {reason: "the releases that it knows", args: []string{"version"}},

@@ -6,6 +6,7 @@ package sparksubmit
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -17,6 +18,7 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/convert/sparksubmit/commandline"
 	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/internal/text"
 )
 
 // Input is what spark-submit would find.
@@ -59,7 +61,7 @@ type converter struct {
 // Convert returns the application that does what the command line does. An error is what spark-submit itself would
 // refuse before it reads the application, or a file that is not there.
 func Convert(in Input) (v1beta2.SparkApplication, []Finding, error) {
-	command, err := commandline.Parse(in.Argv)
+	command, err := parse(in.Argv)
 	if err != nil {
 		return v1beta2.SparkApplication{}, nil, err
 	}
@@ -68,6 +70,17 @@ func Convert(in Input) (v1beta2.SparkApplication, []Finding, error) {
 		return v1beta2.SparkApplication{}, nil, err
 	}
 	return *c.app, c.findings, nil
+}
+
+// parse reads the arguments. An error says which flag was meant.
+func parse(argv []string) (commandline.Command, error) {
+	command, err := commandline.Parse(argv)
+	if unknown, is := errors.AsType[*commandline.UnknownFlagError](err); is {
+		if hint := text.DidYouMean(unknown.Flag, unknown.Known()); hint != "" {
+			err = fmt.Errorf("%s: spark-submit has no such flag: %s", unknown.Flag, hint)
+		}
+	}
+	return command, err
 }
 
 // convert makes the application of the command and what it refers to.
@@ -96,7 +109,7 @@ func (c *converter) convert(version string) error {
 // Wanted returns the paths of the files that Convert reads, as far as they can be known from the files that Machine
 // holds already: a properties file may name more.
 func Wanted(in Input) ([]string, error) {
-	command, err := commandline.Parse(in.Argv)
+	command, err := parse(in.Argv)
 	if err != nil {
 		return nil, err
 	}
@@ -147,9 +160,11 @@ func (c *converter) read(version string) error {
 	if err != nil {
 		return err
 	}
+	c.app.Spec.SparkVersion = version
 	if err := c.checkTarget(conf); err != nil {
 		return err
 	}
+	version = c.app.Spec.SparkVersion
 	for _, key := range []string{spark.ConfDriverImage, spark.ConfImage} {
 		if match := tagVersion.FindStringSubmatch(conf[key]); match != nil && version == "" {
 			version = match[1]
@@ -185,14 +200,21 @@ func (c *converter) read(version string) error {
 	return nil
 }
 
+// otherMaster matches what spark-submit takes besides Kubernetes.
+var otherMaster = regexp.MustCompile(`^($|yarn$|spark|mesos|local)`)
+
 // checkTarget checks where spark-submit would submit to. The manifest does not contain it.
 func (c *converter) checkTarget(conf map[string]string) error {
 	master := conf[spark.ConfMaster]
 	address, ok := strings.CutPrefix(master, "k8s://")
-	if !ok {
-		return fmt.Errorf("--master: %q: not Kubernetes; it must start with \"k8s://\"", master)
+	if !ok && !otherMaster.MatchString(master) {
+		return fmt.Errorf("--master: %q: unknown to spark-submit; it is k8s://URL, spark://HOST, yarn or local, and a manifest needs none", master)
 	}
-	if scheme, _, found := strings.Cut(address, "://"); found && !strings.EqualFold(scheme, "https") && !strings.EqualFold(scheme, "http") {
+	if !ok {
+		c.note("--master", "%q is not carried over: a manifest has no master, and the operator runs the driver on its own cluster", cmp.Or(master, "local[*]"))
+		c.withoutImage(conf)
+	}
+	if scheme, _, found := strings.Cut(address, "://"); ok && found && !strings.EqualFold(scheme, "https") && !strings.EqualFold(scheme, "http") {
 		return fmt.Errorf("--master: %q: the API server is reached by https or http only", master)
 	}
 	switch mode := conf[spark.ConfDeployMode]; mode {
@@ -206,6 +228,19 @@ func (c *converter) checkTarget(conf map[string]string) error {
 		return fmt.Errorf("the main file is missing; write its URI after the flags, or %q if its classes are in the image", spark.NoResource)
 	}
 	return nil
+}
+
+// withoutImage is about a command line for another kind of cluster, which need not name an image. The version in it is not known then.
+func (c *converter) withoutImage(conf map[string]string) {
+	if conf[spark.ConfDriverImage]+conf[spark.ConfImage] != "" {
+		return
+	}
+	c.note("spec.image", "the command line names no image: write one that has Spark and the libraries of the application")
+	if c.app.Spec.SparkVersion == "" {
+		versions := spark.SupportedVersions()
+		c.app.Spec.SparkVersion = versions[len(versions)-1]
+		c.note("spec.sparkVersion", "%s is assumed, the newest that is supported: write the version in the image, or call convert with --spark-version", c.app.Spec.SparkVersion)
+	}
 }
 
 // metadata names the application.

@@ -217,13 +217,46 @@ func TestConvertFindings(t *testing.T) {
 	}
 }
 
+// What was submitted elsewhere is what a migration begins with.
+func TestConvertFromElsewhere(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason, version string
+		argv            []string
+		want            string
+		subjects        []string
+	}{
+		"None":  {"local is Spark's default, and the image is not known", "", []string{"app.py"}, "4.3", []string{"--master", "spec.image", "spec.sparkVersion", "--deploy-mode"}},
+		"Local": {"the version is known", "3.5.9", []string{"--master", "local[4]", "app.py"}, "3.5.9", []string{"--master", "spec.image", "--deploy-mode"}},
+		"Yarn": {
+			"an image may be there", "", []string{"--master", "yarn", "--deploy-mode", "cluster", "--conf", "spark.kubernetes.container.image=spark:4.1.0", "local:///app.py"},
+			"4.1.0", []string{"--master", "spec.sparkVersion"},
+		},
+		"Standalone": {"the URL has a scheme", "4.1.0", []string{"--master", "spark://h:7077", "app.py"}, "4.1.0", []string{"--master", "spec.image", "--deploy-mode"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			app, findings, err := sparksubmit.Convert(sparksubmit.Input{Argv: tc.argv, SparkVersion: tc.version})
+			if err != nil {
+				t.Fatal(tc.reason, err)
+			}
+			var subjects []string
+			for _, f := range findings[:len(tc.subjects)] {
+				subjects = append(subjects, f.Subject)
+			}
+			if diff := cmp.Diff(tc.subjects, subjects); diff != "" || app.Spec.SparkVersion != tc.want {
+				t.Errorf("%s: version %s, findings (-want +got):\n%s", tc.reason, app.Spec.SparkVersion, diff)
+			}
+		})
+	}
+}
+
 func TestConvertRefuses(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		change func(*sparksubmit.Input)
 		want   string
 	}{
-		"master":       {"not Kubernetes", func(in *sparksubmit.Input) { in.Argv[1] = "yarn" }, `--master: "yarn"`},
+		"master":       {"spark-submit would refuse it", func(in *sparksubmit.Input) { in.Argv[1] = "ks8://h" }, `--master: "ks8://h"`},
+		"typo":         {"a flag that there is not", func(in *sparksubmit.Input) { in.Argv[0] = "--mastr" }, "did you mean --master?"},
 		"scheme":       {"not HTTP", func(in *sparksubmit.Input) { in.Argv[1] = "k8s://ftp://h" }, "https or http"},
 		"mode":         {"unknown", func(in *sparksubmit.Input) { in.Argv[3] = "sideways" }, "--deploy-mode"},
 		"no main file": {"nothing to run", func(in *sparksubmit.Input) { in.Argv = in.Argv[:len(in.Argv)-1] }, "the main file is missing"},

@@ -7,6 +7,8 @@ package commandline
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -125,7 +127,20 @@ func (c *Command) set(flag, value string) error {
 	case "--properties-file":
 		c.PropertiesFile = value
 	default:
-		return fmt.Errorf("%s: spark-submit has no such flag; flags of the application come after its main file", flag)
+		return &UnknownFlagError{Flag: flag}
 	}
 	return nil
+}
+
+// UnknownFlagError is about a flag that spark-submit does not have.
+type UnknownFlagError struct{ Flag string }
+
+// Error says where flags of the application are.
+func (e *UnknownFlagError) Error() string {
+	return e.Flag + ": spark-submit has no such flag; flags of the application come after its main file"
+}
+
+// Known are the flags that have a value.
+func (*UnknownFlagError) Known() []string {
+	return append(slices.Sorted(maps.Keys(flagProperties)), "--conf", "--class", "--proxy-user", "--properties-file")
 }
