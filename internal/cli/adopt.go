@@ -4,7 +4,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -48,7 +47,7 @@ func newAdopt(streams genericiooptions.IOStreams) *cobra.Command {
 			"  kubectl spark adopt etl-7d0f2c9b1a3e4f56-driver --dry-run=client -o yaml",
 		Args: arguments(1, 1),
 		RunE: func(command *cobra.Command, args []string) error {
-			if err := errors.Join(a.dry.check(), a.checkName()); err != nil {
+			if err := a.checkName(); err != nil {
 				return err
 			}
 			connected, err := clusters.connect()

@@ -4,7 +4,6 @@ package cli
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -29,11 +28,8 @@ func newCheck(streams genericiooptions.IOStreams) *cobra.Command {
 		Example: "  kubectl spark check -n jobs\n\n" +
 			"  # in CI: what is wrong\n" +
 			"  kubectl spark check -o json | jq -r '.checks[] | select(.status == \"wrong\") | .message'",
-		Args: cobra.NoArgs,
+		Args: arguments(0, 0),
 		RunE: func(command *cobra.Command, _ []string) error {
-			if !slices.Contains([]string{"", "json", "yaml"}, out.format) {
-				return fmt.Errorf("--output: invalid value %q: must be one of json, yaml", out.format)
-			}
 			connected, err := clusters.connect()
 			if err != nil {
 				return err

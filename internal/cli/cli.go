@@ -31,12 +31,10 @@ const codeInterrupted = 130
 func Run(args []string, streams genericiooptions.IOStreams) int {
 	command := newCommand(streams)
 	command.SetArgs(behindExec(args))
-	command.SetIn(streams.In)
-	command.SetOut(streams.Out)
-	command.SetErr(streams.ErrOut)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	err := command.ExecuteContext(ctx)
+	called, err := command.ExecuteContextC(ctx)
+	err = meant(called, err)
 	child, isChild := errors.AsType[childError](err)
 	switch exit, own := errors.AsType[*exitError](err); {
 	case err == nil:
@@ -70,6 +68,10 @@ func newCommand(streams genericiooptions.IOStreams) *cobra.Command {
 	command.AddCommand(newRender(streams), newValidate(streams), newConvert(streams), newVersion(streams), newCheck(streams),
 		newConnect(streams), newExplain(streams), newList(streams), newLogs(streams), newQueue(streams), newUI(streams), newWait(streams),
 		newSuspend(streams), newResume(streams), newRerun(streams), newTrigger(streams), newDelete(streams), newAdopt(streams))
+	command.SetIn(streams.In)
+	command.SetOut(streams.Out)
+	command.SetErr(streams.ErrOut)
+	answerMistakes(command)
 	return command
 }
 
@@ -77,7 +79,7 @@ func newVersion(streams genericiooptions.IOStreams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version and the Spark releases that it knows",
-		Args:  cobra.NoArgs,
+		Args:  arguments(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			_, err := fmt.Fprintf(streams.Out, "kubectl-spark %s, for Spark %s\n", version.String(), strings.Join(spark.SupportedVersions(), ", "))
 			return err

@@ -26,6 +26,9 @@ func (f *filenames) addTo(command *cobra.Command) {
 		if len(args) > 0 {
 			return fmt.Errorf("%q: a file is named by a flag: %s -f %s", args[0], command.CommandPath(), args[0])
 		}
+		if !command.Flags().Changed("filename") {
+			return fmt.Errorf("a flag is missing; write %s %s", command.Parent().CommandPath(), command.Use)
+		}
 		return nil
 	}
 	command.Flags().StringSliceVarP((*[]string)(f), "filename", "f", nil, "manifests to read, or folders of them; - is the standard input")
@@ -100,8 +103,7 @@ func (o *output) addTo(command *cobra.Command) {
 }
 
 func (o *output) addFormat(command *cobra.Command, preset, help string, formats ...string) {
-	command.Flags().StringVarP(&o.format, "output", "o", preset, help)
-	_ = command.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
+	chosen(command, &o.format, "output", "o", preset, help, formats...)
 }
 
 // print writes objects: documents in YAML, or one list in JSON if there are several.

@@ -21,6 +21,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/inspect"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
+	harmless "github.com/firesteel-dev/firesteel/internal/text"
 )
 
 // listing is what the flags of list say.
@@ -104,7 +105,7 @@ func (l *listing) check(args []string) error {
 		if err != nil {
 			at := slices.IndexFunc(inspect.Types(), func(k inspect.Type) bool { return k.Many == args[0] })
 			if at < 0 {
-				return fmt.Errorf("%w; write applications, schedules, servers or clusters", err)
+				return unlisted(args[0], err)
 			}
 			k = inspect.Types()[at]
 		}
@@ -113,13 +114,26 @@ func (l *listing) check(args []string) error {
 	known := l.known()
 	for _, state := range l.states {
 		if !slices.ContainsFunc(known, func(s string) bool { return strings.EqualFold(s, state) }) {
-			return fmt.Errorf("--state: there is no state %q; the states are %s", state, strings.Join(known, ", "))
+			hint := "; the"
+			if meant := harmless.DidYouMean(state, known); meant != "" {
+				hint = ": " + meant + " The"
+			}
+			return fmt.Errorf("--state: there is no state %q%s states are %s", state, hint, strings.Join(known, ", "))
 		}
 	}
-	if formats := []string{"", "wide", "name", "json", "yaml"}; !slices.Contains(formats, l.out.format) {
-		return fmt.Errorf("--output: invalid value %q: must be one of wide, name, json, yaml", l.out.format)
-	}
 	return nil
+}
+
+// unlisted is about a type that list does not know, by the words that it has besides kubectl's.
+func unlisted(word string, err error) error {
+	var names []string
+	for _, k := range inspect.Types() {
+		names = append(names, k.Many)
+	}
+	if hint := harmless.DidYouMean(word, names); hint != "" {
+		return fmt.Errorf("there is no type %q here: %s", word, hint)
+	}
+	return fmt.Errorf("%w; write applications, schedules, servers or clusters", err)
 }
 
 func (l *listing) run(ctx context.Context, c *connection, streams genericiooptions.IOStreams, now time.Time) error {

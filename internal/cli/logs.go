@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -97,7 +98,10 @@ func (l *logging) addTo(command *cobra.Command) {
 }
 
 func (l *logging) check() error {
+	_, err := strconv.ParseUint(l.executor, 10, 0)
 	switch {
+	case l.executor != "" && l.executor != "all" && err != nil:
+		return fmt.Errorf("--executor: %q: neither a number nor all; write for example 3", l.executor)
 	case l.tail < -1:
 		return errors.New("--tail: must not be negative")
 	case l.since < 0:

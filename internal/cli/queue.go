@@ -43,7 +43,7 @@ func newQueue(streams genericiooptions.IOStreams) *cobra.Command {
 			"own code. With -o json there is the position in each line.",
 		Example: "  kubectl spark queue\n\n  # one queue, everywhere\n  kubectl spark queue -A --queue root.team-a\n\n" +
 			"  # who is first in a line\n  kubectl spark queue -o json | jq '.items[] | select(.positions[]?.position == 1) | .name'",
-		Args: cobra.NoArgs,
+		Args: arguments(0, 0),
 		RunE: func(command *cobra.Command, _ []string) error {
 			connected, err := clusters.connect()
 			if err != nil {

@@ -49,9 +49,6 @@ func newVerb(command *cobra.Command, v verb, streams genericiooptions.IOStreams)
 	var clusters cluster
 	command.Args = t.args
 	command.RunE = func(command *cobra.Command, args []string) error {
-		if err := t.dry.check(); err != nil {
-			return err
-		}
 		connected, err := clusters.connect()
 		if err != nil {
 			return err
@@ -139,8 +136,11 @@ func (t *targets) choose(ctx context.Context, c *connection, args []string, v ve
 	}
 	var objects []inspect.Object
 	var errs []error
-	for _, arg := range args {
+	for i, arg := range args {
 		o, err := c.Find(ctx, arg, v.kinds...)
+		if near := inspect.NearType(arg); err != nil && near != "" && i == 0 && len(args) > 1 {
+			err = fmt.Errorf("%w; or, as a type, did you mean %s?", err, near)
+		}
 		if err == nil && !slices.Contains(v.kinds, o.Type) {
 			err = fmt.Errorf("%s is a %s: %s", o.GetName(), o.Kind, strings.ReplaceAll(v.wrong(o.Type), "NAME", o.Plain()))
 		}

@@ -97,7 +97,7 @@ func goalOf(text string) (goal, error) {
 	}
 	i := slices.IndexFunc(types, func(known string) bool { return strings.EqualFold(known, kind) })
 	if i < 0 {
-		return nil, fmt.Errorf("--for: invalid value %q: must be completed, running, submitted, or one of the conditions %s", kind, strings.Join(types, ", "))
+		return nil, fmt.Errorf("--for: %w", notOneOf(kind, append([]string{"completed", "running", "submitted"}, types...)))
 	}
 	return func(o inspect.Application) bool {
 		c := meta.FindStatusCondition(o.Conditions, types[i])

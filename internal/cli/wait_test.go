@@ -110,7 +110,7 @@ func TestWaitEnds(t *testing.T) {
 		"condition":     {"in any case of letters", inState("pi", v1beta2.ApplicationStateRunning, condition("ExecutorsReady", "True", "ExecutorsRunning", "")), []string{"--for", "executorsready"}, 0, ""},
 		"status":        {"another status than True", inState("pi", v1beta2.ApplicationStateRunning, condition("ExecutorsReady", "False", "ExecutorsPending", "")), []string{"--for", "condition=ExecutorsReady=False"}, 0, ""},
 		"too late":      {"what can come no more", inState("pi", v1beta2.ApplicationStateCompleted), []string{"--for", "ExecutorsReady"}, 1, "without reaching the goal"},
-		"goal":          {"a goal that is none", inState("pi", v1beta2.ApplicationStateCompleted), []string{"--for", "done"}, 1, "one of the conditions Admitted"},
+		"goal":          {"a goal that is none", inState("pi", v1beta2.ApplicationStateCompleted), []string{"--for", "done"}, 1, "must be one of completed, running, submitted, Admitted"},
 		"bound":         {"a bound that is none", inState("pi", v1beta2.ApplicationStateCompleted), []string{"--timeout", "0s"}, 1, "--timeout"},
 	}
 	for name, tc := range cases {

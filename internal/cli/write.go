@@ -5,7 +5,6 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
@@ -47,17 +46,8 @@ const (
 )
 
 func (d *dryRun) addTo(command *cobra.Command) {
-	command.Flags().StringVar((*string)(d), "dry-run", string(dryRunNone), `"client" sends nothing, "server" sends a request that changes nothing, "none" changes the object`)
-	_ = command.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions(
-		[]string{string(dryRunNone), string(dryRunClient), string(dryRunServer)}, cobra.ShellCompDirectiveNoFileComp))
-}
-
-func (d dryRun) check() error {
-	switch d {
-	case dryRunNone, dryRunClient, dryRunServer:
-		return nil
-	}
-	return fmt.Errorf("--dry-run: invalid value %q: must be one of none, client, server", string(d))
+	chosen(command, (*string)(d), "dry-run", "", string(dryRunNone), `"client" sends nothing, "server" sends a request that changes nothing, "none" changes the object`,
+		string(dryRunNone), string(dryRunClient), string(dryRunServer))
 }
 
 // suffix is what kubectl adds to the line of an object.

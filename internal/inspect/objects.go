@@ -76,7 +76,24 @@ func TypeOf(text string) (Type, error) {
 			return k, nil
 		}
 	}
-	return Type{}, fmt.Errorf("there is no type %q here; the types are %s, %s, %s, %s and %s", text, Applications.arg(), Schedules.arg(), Servers.arg(), ApacheApplications.arg(), Clusters.arg())
+	hint := "; the"
+	if near := NearType(text); near != "" {
+		hint = ": did you mean " + near + "? The"
+	}
+	return Type{}, fmt.Errorf("there is no type %q here%s types are %s, %s, %s, %s and %s", text, hint,
+		Applications.arg(), Schedules.arg(), Servers.arg(), ApacheApplications.arg(), Clusters.arg())
+}
+
+// NearType is the word for a kind that a misspelled one is nearest to; "" if none is near.
+func NearType(text string) string {
+	var names []string
+	for _, k := range Types() {
+		names = append(names, k.Singular(), k.Plural, k.Short, k.Qualified(), k.Plural+"."+k.Group)
+	}
+	if near := similar(strings.ToLower(text), names); len(near) > 0 {
+		return near[0].name
+	}
+	return ""
 }
 
 // ParseName splits TYPE/NAME. The type is empty if there is only a name.
