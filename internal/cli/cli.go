@@ -67,10 +67,11 @@ func newCommand(streams genericiooptions.IOStreams) *cobra.Command {
 	}
 	command.AddCommand(newRender(streams), newValidate(streams), newConvert(streams), newVersion(streams), newCheck(streams),
 		newConnect(streams), newExplain(streams), newList(streams), newLogs(streams), newQueue(streams), newUI(streams), newWait(streams),
-		newSuspend(streams), newResume(streams), newRerun(streams), newTrigger(streams), newDelete(streams), newAdopt(streams))
+		newSuspend(streams), newResume(streams), newRerun(streams), newTrigger(streams), newDelete(streams), newAdopt(streams), newOptions(streams))
 	command.SetIn(streams.In)
 	command.SetOut(streams.Out)
 	command.SetErr(streams.ErrOut)
+	command.SetUsageFunc(usage)
 	answerMistakes(command)
 	return command
 }

@@ -38,11 +38,9 @@ type cluster struct {
 
 // addCluster gives a command the flags by which kubectl finds its cluster, and completes the names of applications.
 func addCluster(command *cobra.Command) cluster {
-	all := genericclioptions.NewConfigFlags(true)
-	c := cluster{flags: &genericclioptions.ConfigFlags{
-		KubeConfig: all.KubeConfig, Context: all.Context, Namespace: all.Namespace, Impersonate: all.Impersonate,
-	}}
-	c.flags.AddFlags(command.Flags())
+	values, flags := connectionFlags()
+	c := cluster{flags: values}
+	command.Flags().AddFlagSet(flags)
 	command.ValidArgsFunction = c.complete
 	return c
 }
@@ -54,8 +52,28 @@ type connection struct {
 	config *rest.Config
 }
 
+// check checks the flags that need others, or are read late.
+func (c cluster) check() error {
+	f := c.flags
+	if _, err := clientcmd.ParseTimeout(*f.Timeout); err != nil {
+		return fmt.Errorf("--request-timeout: %q: not a duration; write it with its unit, such as 10s, 5m or 1h", *f.Timeout)
+	}
+	for _, one := range []struct {
+		name  string
+		given bool
+	}{{"as-group", len(*f.ImpersonateGroup) > 0}, {"as-uid", *f.ImpersonateUID != ""}, {"as-user-extra", len(*f.ImpersonateUserExtra) > 0}} {
+		if one.given && *f.Impersonate == "" {
+			return fmt.Errorf("--%s: only with --as, which names the user", one.name)
+		}
+	}
+	return nil
+}
+
 // connect makes the clients. The cluster is asked by the first call.
 func (c cluster) connect() (*connection, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
 	loader := c.flags.ToRawKubeConfigLoader()
 	namespace, _, err := loader.Namespace()
 	if err != nil {
@@ -65,7 +83,7 @@ func (c cluster) connect() (*connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	if raw, err := loader.RawConfig(); err == nil && len(raw.Clusters) == 0 && config.Host == clientcmd.ClusterDefaults.Server {
+	if raw, err := loader.RawConfig(); err == nil && len(raw.Clusters) == 0 && *c.flags.APIServer == "" && config.Host == clientcmd.ClusterDefaults.Server {
 		return nil, clientcmd.ErrEmptyConfig // kubectl would try this machine's port 8080
 	}
 	config.QPS, config.WarningHandler, config.UserAgent = -1, rest.NoWarnings{}, "kubectl-spark"

@@ -45,6 +45,7 @@ var mistakes = map[string][]mistake{
 	"logs": {
 		{"log pi", "logs?"}, {"logs pi --tail abc", "number such as 10"}, {"logs pi -tail 3", "--tail?"}, {"logs pi --since 10", "10s"}, {"logs pi --executor al", "all"},
 	},
+	"options": {{"optoins", "options?"}, {"option", "options?"}, {"options list", "write kubectl spark options"}, {"options --verbose", "kubectl spark options"}, {"options --hepl", "--help?"}},
 	"queue":   {{"queu", "queue?"}, {"queue pi", "write kubectl spark queue"}, {"queue -o yml", "yaml?"}, {"queue --all-namespace", "--all-namespaces?"}, {"queue --quueue x", "--queue?"}},
 	"render":  {{"rendr", "render?"}, {"render", "render -f FILE"}, {"render pi.yaml", "render -f pi.yaml"}, {"render -f x -o yml", "yaml?"}, {"render -f x --submit-tme y", "--submit-time?"}},
 	"rerun":   {{"rerrun pi", "rerun?"}, {"restart pi", "rerun?"}, {"rerun p", "pi?"}, {"rerun sparkapps/pi", "sparkapp?"}, {"rerun", "[TYPE/]NAME"}},
@@ -108,7 +109,7 @@ func TestFlagsAreRefusedInWords(t *testing.T) {
 				lines = append(lines, nil)
 				required++
 			}
-			if _, one := f.Value.(choice); f.Value.Type() == "string" && !one {
+			if _, one := f.Value.(choice); !one && slices.Contains([]string{"string", "stringArray"}, f.Value.Type()) {
 				lines = lines[1:]
 			}
 			for _, line := range lines {

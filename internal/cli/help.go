@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+)
+
+// helpWidth is how many columns a line of help has at most.
+const helpWidth = 100
+
+// ofKubectl marks flags that kubectl has, too, and describes.
+const ofKubectl = "kubectl"
+
+// connectionFlags are those by which kubectl finds its cluster, and the values that they set.
+func connectionFlags() (*genericclioptions.ConfigFlags, *pflag.FlagSet) {
+	values, flags := genericclioptions.NewConfigFlags(false), pflag.NewFlagSet("", pflag.ContinueOnError)
+	values.CacheDir = nil // nothing is cached
+	values.AddFlags(flags)
+	flags.VisitAll(func(f *pflag.Flag) { f.Annotations = map[string][]string{ofKubectl: nil} })
+	return values, flags
+}
+
+func newOptions(streams genericiooptions.IOStreams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "options",
+		Short: "Print the flags by which a cluster is found; they are kubectl's",
+		Args:  arguments(0, 0),
+		RunE: func(*cobra.Command, []string) error {
+			_, flags := connectionFlags()
+			say(streams.Out, "Every command that reads a cluster takes these flags of kubectl's:\n\n%s", strings.TrimRight(flags.FlagUsagesWrapped(helpWidth), "\n"))
+			return nil
+		},
+	}
+}
+
+// usage is what the help of a command has behind its description.
+func usage(command *cobra.Command) error {
+	var own, all pflag.FlagSet
+	command.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		all.AddFlag(f)
+		if _, theirs := f.Annotations[ofKubectl]; !theirs {
+			own.AddFlag(f)
+		}
+	})
+	out := command.OutOrStderr()
+	say(out, "Usage:\n  %s", usageLine(command))
+	if command.HasExample() {
+		say(out, "\nExamples:\n%s", command.Example)
+	}
+	if command.HasAvailableSubCommands() {
+		sayCommands(command)
+	}
+	if own.HasAvailableFlags() {
+		say(out, "\nFlags:\n%s", strings.TrimRight(own.FlagUsagesWrapped(helpWidth), "\n"))
+	}
+	if all.Lookup("context") != nil {
+		say(out, "\n-n/--namespace, --context and the other flags of kubectl: %s options", command.Root().CommandPath())
+	}
+	if command.HasAvailableSubCommands() {
+		say(out, "\n%s COMMAND --help says more about a command.", command.CommandPath())
+	}
+	return nil
+}
+
+func usageLine(command *cobra.Command) string {
+	if command.HasAvailableSubCommands() {
+		return command.CommandPath() + " COMMAND"
+	}
+	line := command.UseLine()
+	if len(command.Aliases) > 0 {
+		line += "\n\nAliases:\n  " + command.NameAndAliases()
+	}
+	return line
+}
+
+// sayCommands lists the commands below a command.
+func sayCommands(command *cobra.Command) {
+	say(command.OutOrStderr(), "\nCommands:")
+	for _, c := range command.Commands() {
+		if c.IsAvailableCommand() || c.Name() == "help" {
+			say(command.OutOrStderr(), "  %-*s %s", c.NamePadding(), c.Name(), c.Short)
+		}
+	}
+}
