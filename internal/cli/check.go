@@ -18,7 +18,7 @@ func newCheck(streams genericiooptions.IOStreams) *cobra.Command {
 	var operators inspect.Installation
 	command := &cobra.Command{
 		Use:   "check",
-		Short: "Say whether the operator runs and serves a namespace, what is wrong, and who can fix it",
+		Short: "Say whether the operator serves a namespace, what is wrong, and who can fix it",
 		Long: "Say whether applications of a namespace can run: whether there is an operator, and one that fits this plugin; whether its definitions\n" +
 			"are current; whether it works in the namespace; which service account of drivers may create pods; which schedulers are enabled and\n" +
 			"installed; what is left of the quotas; which policies hold; and whether the webhook answers.\n\n" +

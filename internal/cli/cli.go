@@ -57,7 +57,8 @@ func newCommand(streams genericiooptions.IOStreams) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "kubectl-spark",
 		Short: "Inspect Spark applications the way the operator does",
-		Long: "Inspect Spark applications the way the operator does, with the operator's own code.\n\n" +
+		Long: "Inspect Spark applications the way the operator does, with the operator's own code:\n\n" +
+			"  kubectl spark explain pi    # what the application pi is, what comes next and why\n\n" +
 			"convert, render and validate work on manifests and need no cluster. check, explain, list, logs, queue, ui and wait read the cluster that\n" +
 			"kubectl would use, and change nothing. suspend, resume, rerun, trigger, delete and adopt change what they are named for, with your own rights;\n" +
 			"connect wakes a Spark Connect server that was stopped because it was idle.",
@@ -72,7 +73,9 @@ func newCommand(streams genericiooptions.IOStreams) *cobra.Command {
 	command.SetOut(streams.Out)
 	command.SetErr(streams.ErrOut)
 	command.SetUsageFunc(usage)
-	answerMistakes(command)
+	command.SetHelpFunc(help)
+	answerMistakes(command, streams)
+	group(command)
 	return command
 }
 

@@ -26,7 +26,8 @@ func newConvert(streams genericiooptions.IOStreams) *cobra.Command {
 			"Properties files, pod templates and variables are read on this machine, as spark-submit would. What a manifest cannot carry, such as\n" +
 			"files of this machine, is named on the standard error.",
 		Example: "  kubectl spark convert -- spark-submit --master k8s://https://example:6443 --deploy-mode cluster \\\n" +
-			"      --class org.apache.spark.examples.SparkPi --conf spark.kubernetes.container.image=apache/spark:4.1.0 \\\n" +
+			"      --class org.apache.spark.examples.SparkPi \\\n" +
+			"      --conf spark.kubernetes.container.image=apache/spark:4.1.0 \\\n" +
 			"      local:///opt/spark/examples/jars/spark-examples.jar 1000 > spark-pi.yaml",
 		Args: arguments(1, math.MaxInt),
 		RunE: func(_ *cobra.Command, args []string) error {

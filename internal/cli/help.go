@@ -3,6 +3,9 @@
 package cli
 
 import (
+	"cmp"
+	"go/doc/comment"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -79,12 +82,51 @@ func usageLine(command *cobra.Command) string {
 	return line
 }
 
-// sayCommands lists the commands below a command.
-func sayCommands(command *cobra.Command) {
-	say(command.OutOrStderr(), "\nCommands:")
-	for _, c := range command.Commands() {
-		if c.IsAvailableCommand() || c.Name() == "help" {
-			say(command.OutOrStderr(), "  %-*s %s", c.NamePadding(), c.Name(), c.Short)
+// groups are the commands by what they are for.
+var groups = []struct {
+	title string
+	names []string
+}{
+	{"Look", []string{"check", "explain", "list", "logs", "queue", "ui", "wait"}},
+	{"Write and judge", []string{"render", "validate"}},
+	{"Act", []string{"delete", "rerun", "resume", "suspend", "trigger"}},
+	{"Migrate from spark-submit", []string{"adopt", "convert"}},
+	{"Sessions of Spark Connect", []string{"connect"}},
+	{"Other", []string{"completion", "help", "options", "version"}},
+}
+
+// group puts the commands below the root into their groups.
+func group(root *cobra.Command) {
+	for _, g := range groups {
+		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
+		for _, c := range root.Commands() {
+			if slices.Contains(g.names, c.Name()) {
+				c.GroupID = g.title
+			}
 		}
 	}
+}
+
+// sayCommands lists the commands below a command, by their groups if they have some.
+func sayCommands(command *cobra.Command) {
+	out, all := command.OutOrStderr(), command.Groups()
+	if len(all) == 0 {
+		all = []*cobra.Group{{Title: "Commands"}}
+	}
+	for _, g := range all {
+		say(out, "\n%s:", g.Title)
+		for _, c := range command.Commands() {
+			if c.GroupID == g.ID {
+				say(out, "  %-*s %s", c.NamePadding(), c.Name(), c.Short)
+			}
+		}
+	}
+}
+
+// help prints the description of a command, and its usage.
+func help(command *cobra.Command, _ []string) {
+	var parser comment.Parser
+	printer := comment.Printer{TextWidth: helpWidth, TextCodePrefix: "  "}
+	say(command.OutOrStdout(), "%s", printer.Text(parser.Parse(cmp.Or(command.Long, command.Short))))
+	_ = command.Usage() // an output that is gone needs no word about it
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	harmless "github.com/firesteel-dev/firesteel/internal/text"
 )
@@ -36,7 +37,7 @@ var elsewhere = map[string]string{
 }
 
 // answerMistakes makes a command and those below it say what was meant.
-func answerMistakes(root *cobra.Command) {
+func answerMistakes(root *cobra.Command, streams genericiooptions.IOStreams) {
 	root.SetFlagErrorFunc(flagError)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
@@ -45,6 +46,7 @@ func answerMistakes(root *cobra.Command) {
 		case "help":
 			c.Run, c.RunE = nil, func(_ *cobra.Command, args []string) error { return helpAbout(root, args) }
 		case "completion":
+			c.AddCommand(newCompleter(streams))
 			c.Args = cobra.ArbitraryArgs
 			c.RunE = func(c *cobra.Command, args []string) error {
 				if len(args) == 0 {

@@ -32,7 +32,7 @@ func newQueue(streams genericiooptions.IOStreams) *cobra.Command {
 	var clusters cluster
 	command := &cobra.Command{
 		Use:   "queue",
-		Short: "List the applications and clusters that wait for their first pod or for a node, longest wait first",
+		Short: "List what waits for its first pod or for a node, longest wait first",
 		Long: "List the applications and the standalone clusters that wait: for their driver pod, or their master, to be created, or for its place on\n" +
 			"a node.\n\n" +
 			"SCHEDULER and QUEUE are what was chosen, SINCE is how long it has waited, REASON and WHY are what the\n" +

@@ -42,7 +42,9 @@ func newRender(streams genericiooptions.IOStreams) *cobra.Command {
 		Example: "  # everything that spark-pi.yaml leads to\n" +
 			"  kubectl spark render -f spark-pi.yaml\n\n" +
 			"  # the size of the driver of an application in the cluster\n" +
-			"  kubectl get sparkapplications.sparkoperator.k8s.io pi -o yaml | kubectl spark render -f - -o json | jq '.items[] | select(.kind == \"Pod\") | .spec.containers[].resources'",
+			"  kubectl get sparkapplications.sparkoperator.k8s.io pi -o yaml |\n" +
+			"      kubectl spark render -f - -o json |\n" +
+			"      jq '.items[] | select(.kind == \"Pod\") | .spec.containers[].resources'",
 		RunE: func(command *cobra.Command, _ []string) error { return r.run(command.Flags().Changed("submit-time")) },
 	}
 	r.files.addTo(command)

@@ -22,7 +22,8 @@ func newRerun(streams genericiooptions.IOStreams) *cobra.Command {
 			"so the annotation can be written by kubectl, too, or in Git.\n\n" + withoutType,
 		Example: "  kubectl spark rerun spark-pi && kubectl spark wait spark-pi\n\n" +
 			"  # the same without this program\n" +
-			"  kubectl annotate sparkapplications.sparkoperator.k8s.io spark-pi --overwrite " + inspect.Applications.Family.RerunAt + "=$(date -u +%Y-%m-%dT%H:%M:%SZ)",
+			"  kubectl annotate sparkapplications.sparkoperator.k8s.io spark-pi --overwrite \\\n" +
+			"      " + inspect.Applications.Family.RerunAt + "=$(date -u +%Y-%m-%dT%H:%M:%SZ)",
 	}, verb{
 		past: "rerun", kinds: []inspect.Type{inspect.Applications, inspect.Servers},
 		wrong: func(k inspect.Type) string {

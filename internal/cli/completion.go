@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"io"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+)
+
+// completer is the program that kubectl looks for to complete a plugin's words.
+const completer = `#!/bin/sh
+# kubectl 1.26 and newer complete "kubectl spark" with this, if it is executable and on the PATH as kubectl_complete-spark.
+exec kubectl spark __complete "$@"
+`
+
+// newCompleter is beside cobra's own commands for shells, which complete the program by its own name, kubectl-spark.
+func newCompleter(streams genericiooptions.IOStreams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "kubectl",
+		Short: "Print the program by which kubectl completes kubectl spark, in every shell",
+		Long: "Print the program by which kubectl completes kubectl spark. It has to be on the PATH as kubectl_complete-spark, executable, and the " +
+			"completion of kubectl itself has to be on. It works in every shell, with kubectl 1.26 and newer.",
+		Example: "  kubectl spark completion kubectl > ~/.local/bin/kubectl_complete-spark\n" +
+			"  chmod +x ~/.local/bin/kubectl_complete-spark",
+		Args: arguments(0, 0),
+		RunE: func(*cobra.Command, []string) error {
+			_, err := io.WriteString(streams.Out, completer)
+			return err
+		},
+	}
+}
