@@ -40,7 +40,7 @@ var mistakes = map[string][]mistake{
 	},
 	"help": {{"help lgos", "logs?"}, {"hlep", "help?"}, {"help get", "list"}, {"help completion bsh", "bash?"}, {"help submit", "convert"}},
 	"list": {
-		{"lits", "list?"}, {"get pi", "list"}, {"list --state runing", "running?"}, {"list shedules", "schedules?"}, {"list -o wid", "wide?"},
+		{"lits", "list?"}, {"get pi", "list"}, {"list --state runnin", "running?"}, {"list shedules", "schedules?"}, {"list -o wid", "wide?"},
 	},
 	"logs": {
 		{"log pi", "logs?"}, {"logs pi --tail abc", "number such as 10"}, {"logs pi -tail 3", "--tail?"}, {"logs pi --since 10", "10s"}, {"logs pi --executor al", "all"},
@@ -56,7 +56,7 @@ var mistakes = map[string][]mistake{
 	"validate": {
 		{"valdate", "validate?"}, {"lint", "validate?"}, {"validate", "validate -f FILE"}, {"validate pi.yaml", "validate -f pi.yaml"}, {"validate --flename x", "--filename?"},
 	},
-	"version": {{"verison", "version?"}, {"version --client", "kubectl spark version"}, {"version -c", "kubectl spark version"}, {"version pi", "write kubectl spark version"}, {"version --hepl", "--help?"}},
+	"version": {{"vesion", "version?"}, {"version --client", "kubectl spark version"}, {"version -c", "kubectl spark version"}, {"version pi", "write kubectl spark version"}, {"version --hepl", "--help?"}},
 	"wait":    {{"wiat pi", "wait?"}, {"wait pi --timeout 10", "10s"}, {"wait pi --for complted", "completed?"}, {"wait pi --for executorready", "ExecutorsReady?"}, {"wait pi --tiemout 10s", "--timeout?"}},
 }
 
