@@ -64,7 +64,8 @@ func serving(t *testing.T, begin func(*testing.T, []schema.GroupVersionKind, ...
 		autoscalingv2.SchemeGroupVersion.WithKind("HorizontalPodAutoscaler"), policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"),
 		admissionregistrationv1.SchemeGroupVersion.WithKind("MutatingWebhookConfiguration"),
 		admissionregistrationv1.SchemeGroupVersion.WithKind("ValidatingWebhookConfiguration"),
-		authorizationv1.SchemeGroupVersion.WithKind("LocalSubjectAccessReview"), discoveryv1.SchemeGroupVersion.WithKind("EndpointSlice"),
+		authorizationv1.SchemeGroupVersion.WithKind("LocalSubjectAccessReview"), authorizationv1.SchemeGroupVersion.WithKind("SelfSubjectAccessReview"),
+		discoveryv1.SchemeGroupVersion.WithKind("EndpointSlice"),
 	}
 	for _, kind := range []string{"Pod", "ResourceQuota", "Event", "ConfigMap", "Secret", "Namespace", "Service", "ServiceAccount"} {
 		kinds = append(kinds, corev1.SchemeGroupVersion.WithKind(kind))

@@ -208,6 +208,16 @@ func TestCheckWithSomeRights(t *testing.T) {
 			want: map[string]string{"webhook": "unknown: firesteel-defaults, firesteel: service firesteel/svc; its endpoints are not known: you may not list endpointslices.discovery.k8s.io " +
 				"in namespace firesteel: an administrator can give you that right (kubectl auth can-i list endpointslices.discovery.k8s.io -n firesteel)"},
 		},
+		"Viewer": {
+			reason: "a user who may look only", objects: installation(), deny: []apiserver.Request{{Verb: "create", Group: "sparkoperator.k8s.io"}},
+			want: map[string]string{"rights": "wrong: you may not create sparkapplications.sparkoperator.k8s.io, scheduledsparkapplications.sparkoperator.k8s.io, " +
+				"sparkconnects.sparkoperator.k8s.io in namespace jobs"},
+		},
+		"NoReviewOfMyself": {
+			reason: "the API server does not say", objects: installation(), deny: []apiserver.Request{request("create", "selfsubjectaccessreviews")},
+			want: map[string]string{"rights": "unknown: you may not create selfsubjectaccessreviews.authorization.k8s.io in the whole cluster: an administrator can give you that right" +
+				", which the cluster role admin has (kubectl auth can-i create selfsubjectaccessreviews.authorization.k8s.io -A)"},
+		},
 		"Rivals": {
 			reason: "two operators work in the namespace", objects: append(installation(), runs("old", "dev", 1, "")...),
 			want: map[string]string{"operator": "wrong: 2 operators work in namespace jobs: firesteel/firesteel-spark-operator-controller and old/old-spark-operator-controller; " +

@@ -111,6 +111,9 @@ func (c cluster) connect() (*connection, error) {
 	connected.CreatesPods = func(ctx context.Context, namespace, account string) (bool, error) {
 		return createsPods(ctx, all, namespace, account)
 	}
+	connected.MayCreate = func(ctx context.Context, namespace string, of schema.GroupResource) (bool, error) {
+		return mayCreate(ctx, all, namespace, of)
+	}
 	connected.Forward = func(ctx context.Context, pod string, port int32, opened func(string)) error {
 		return tunnel(ctx, connected, pod, port, opened)
 	}

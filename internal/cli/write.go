@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -161,6 +162,15 @@ func (c *connection) remove(ctx context.Context, o inspect.Object, orphan bool, 
 
 // stamp is a time as the annotations have it: whole seconds, as what the operator records of it.
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// mayCreate asks the API server whether the user may create objects of a resource, in the same way.
+func mayCreate(ctx context.Context, c client.Client, namespace string, of schema.GroupResource) (bool, error) {
+	asked := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+		ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: namespace, Verb: "create", Group: of.Group, Resource: of.Resource},
+	}}
+	err := c.Create(ctx, asked)
+	return asked.Status.Allowed, err
+}
 
 // createsPods asks the API server whether a service account may create pods. The question is sent as an object, and nothing is stored.
 func createsPods(ctx context.Context, c client.Client, namespace, account string) (bool, error) {

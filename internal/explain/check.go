@@ -17,6 +17,7 @@ type Checked struct {
 	Operator     CheckedOperator
 	Definitions  []CheckedDefinition
 	Scope        CheckedScope
+	Rights       CheckedRights
 	Accounts     CheckedAccounts
 	Schedulers   []CheckedScheduler
 	Quotas       CheckedQuotas
@@ -61,6 +62,12 @@ type CheckedScope struct {
 	Works      bool
 	Namespaces []string
 	Selector   string
+}
+
+// CheckedRights are the resources of which the user may create objects in the namespace, and those of which not.
+type CheckedRights struct {
+	Unread      string
+	May, MayNot []string
 }
 
 // CheckedAccounts are the service accounts that drivers may run as.
@@ -127,7 +134,7 @@ const (
 
 // CheckLine is the outcome of one check. Of several things a check may have several.
 type CheckLine struct {
-	// Name is operator, plugin, definitions, namespace, account, schedulers, quotas, policies or webhook.
+	// Name is operator, plugin, definitions, namespace, rights, account, schedulers, quotas, policies or webhook.
 	Name    string      `json:"name"`
 	Status  CheckStatus `json:"status"`
 	Message string      `json:"message"`
@@ -147,7 +154,7 @@ type CheckReport struct {
 func Check(c Checked) CheckReport {
 	r := CheckReport{Namespace: c.Namespace}
 	for _, lines := range []func(Checked) []CheckLine{
-		checkOperator, checkPlugin, checkDefinitions, checkScope, checkAccounts, checkSchedulers, checkQuotas, checkPolicies, checkWebhooks,
+		checkOperator, checkPlugin, checkDefinitions, checkScope, checkRights, checkAccounts, checkSchedulers, checkQuotas, checkPolicies, checkWebhooks,
 	} {
 		r.Checks = append(r.Checks, lines(c)...)
 	}

@@ -19,6 +19,24 @@ func accountAction(namespace string) string {
 	return fmt.Sprintf("an administrator of namespace %s gives it an account and its rights: config/rbac/spark-driver, docs/install.md", namespace)
 }
 
+// checkRights is about the user, who may not be one who runs applications.
+func checkRights(c Checked) []CheckLine {
+	const name = "rights"
+	switch {
+	case c.Scope.Absent:
+		return nil
+	case c.Rights.Unread != "":
+		return []CheckLine{unknown(name, c.Rights.Unread, "you may create applications in namespace "+c.Namespace)}
+	case len(c.Rights.MayNot) > 0:
+		return []CheckLine{wrong(name, fmt.Sprintf("you may not create %s in namespace %s", strings.Join(c.Rights.MayNot, ", "), c.Namespace), fmt.Sprintf(
+			"an administrator of namespace %[1]s gives you a RoleBinding to the cluster role edit (kubectl create rolebinding NAME -n %[1]s --clusterrole=edit --user=YOU), "+
+				"which has the right with the operator's roles for users: config/rbac/sparkapplication_editor_role.yaml, or userRoles.create of the chart", c.Namespace))}
+	case len(c.Rights.May) == 0: // nothing is installed
+		return nil
+	}
+	return []CheckLine{right(name, "you may create %s", strings.Join(c.Rights.May, ", "))}
+}
+
 func checkAccounts(c Checked) []CheckLine {
 	a := c.Accounts
 	would := fmt.Sprintf("a service account of namespace %s may create pods, and spec.driver.serviceAccount names it", c.Namespace)

@@ -19,6 +19,7 @@ func sound() Checked {
 		Operator:    CheckedOperator{Namespace: "firesteel", Name: "controller", Version: "v1.2.3", Ready: 1, Wanted: 2},
 		Definitions: []CheckedDefinition{{Kind: "SparkApplication", Version: "g/v1", Installed: true}, {Kind: "Cluster", Version: "h/v1", Optional: true}},
 		Scope:       CheckedScope{Works: true},
+		Rights:      CheckedRights{May: []string{"apps.g", "schedules.g"}},
 		Accounts:    CheckedAccounts{All: []CheckedAccount{{Name: "spark", Creates: true, Meant: true}, {Name: "default"}}},
 		Schedulers:  []CheckedScheduler{{Name: "kube", Default: true}, {Name: "volcano"}},
 	}
@@ -169,6 +170,21 @@ func TestCheck(t *testing.T) {
 			want: []CheckLine{line("schedulers", CheckUnknown, "it is not known which are enabled: see operator",
 				"the scheduler that your applications name is enabled, and its API is installed")},
 		},
+		"Rights": {
+			reason: "what the user may create", about: "rights", change: func(*Checked) {},
+			want: []CheckLine{line("rights", CheckOK, "you may create apps.g, schedules.g", "")},
+		},
+		"SomeRights": {
+			reason: "one of several is missing", about: "rights", change: func(c *Checked) { c.Rights.MayNot = []string{"servers.g"} },
+			want: []CheckLine{line("rights", CheckWrong, "you may not create servers.g in namespace jobs", "an administrator of namespace jobs gives you a RoleBinding to the cluster role edit "+
+				"(kubectl create rolebinding NAME -n jobs --clusterrole=edit --user=YOU), which has the right with the operator's roles for users: "+
+				"config/rbac/sparkapplication_editor_role.yaml, or userRoles.create of the chart")},
+		},
+		"UnreadRights": {
+			reason: "an API server may not answer", about: "rights", change: func(c *Checked) { c.Rights = CheckedRights{Unread: "you may not"} },
+			want: []CheckLine{line("rights", CheckUnknown, "you may not", "you may create applications in namespace jobs")},
+		},
+		"NoKinds": {reason: "nothing is installed, as definitions says", about: "rights", change: func(c *Checked) { c.Rights = CheckedRights{} }, want: []CheckLine{}},
 		"Account": {
 			reason: "one that may", about: "account", change: func(*Checked) {},
 			want: []CheckLine{line("account", CheckOK, "spark may create pods; write it in spec.driver.serviceAccount", "")},

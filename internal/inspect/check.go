@@ -44,6 +44,7 @@ func (c *Cluster) Check(ctx context.Context, operators Installation, plugin stri
 		c.checkScope(ctx, operator.config, &in)
 		c.checkConfiguration(operators.Plugins, operator.config, &in)
 	}
+	in.Rights = c.checkRights(ctx, operator.config)
 	in.Accounts = c.checkAccounts(ctx, operator)
 	in.Webhooks = c.checkWebhooks(ctx)
 	var quotas corev1.ResourceQuotaList
@@ -139,6 +140,27 @@ func (c *Cluster) checkDefinitions(ctx context.Context, o config.OperatorConfigu
 		all = append(all, d)
 	}
 	return all
+}
+
+// checkRights asks whether the user may create objects of the kinds that are installed, and served.
+func (c *Cluster) checkRights(ctx context.Context, o config.OperatorConfiguration) explain.CheckedRights {
+	var rights explain.CheckedRights
+	for _, k := range Types() {
+		if _, err := c.RESTMapper().RESTMapping(k.GroupKind(), k.Version); isMissingKind(err) || k.Optional && !o.Apache.Enabled {
+			continue
+		}
+		resource := schema.GroupResource{Group: k.Group, Resource: k.Plural}
+		may, err := c.MayCreate(ctx, c.Namespace, resource)
+		switch {
+		case err != nil:
+			return explain.CheckedRights{Unread: unread(err)}
+		case may:
+			rights.May = append(rights.May, resource.String())
+		default:
+			rights.MayNot = append(rights.MayNot, resource.String())
+		}
+	}
+	return rights
 }
 
 // schemas are those of a group version.

@@ -33,9 +33,10 @@ type Cluster struct {
 	Pods    typedcorev1.PodsGetter
 	Forward func(ctx context.Context, pod string, port int32, opened func(address string)) error
 	// Schema reads what the API server publishes of a group version, in OpenAPI v3. CreatesPods asks it whether a service account may create pods
-	// in its namespace.
+	// in its namespace, and MayCreate whether the user may create objects of a resource.
 	Schema      func(ctx context.Context, version schema.GroupVersion) ([]byte, error)
 	CreatesPods func(ctx context.Context, namespace, account string) (bool, error)
+	MayCreate   func(ctx context.Context, namespace string, of schema.GroupResource) (bool, error)
 	// Namespace is that of objects that are named without one.
 	Namespace string
 }

@@ -26,12 +26,15 @@ import (
 const user = `User "eve"`
 
 // withoutNamespace are the kinds that are in no namespace.
-var withoutNamespace = map[string]bool{"Namespace": true, "Node": true, "MutatingWebhookConfiguration": true, "ValidatingWebhookConfiguration": true}
+var withoutNamespace = map[string]bool{
+	"Namespace": true, "Node": true, "MutatingWebhookConfiguration": true, "ValidatingWebhookConfiguration": true,
+	"SelfSubjectAccessReview": true,
+}
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	s.mu.Lock()
-	writes := s.writes || strings.HasSuffix(r.URL.Path, "/"+reviews)
+	writes := s.writes || isReview(parts[len(parts)-1])
 	document, published := s.documents[r.URL.Path]
 	s.mu.Unlock()
 	switch {

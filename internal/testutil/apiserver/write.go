@@ -56,8 +56,12 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, asked Request, st
 
 // create stores a new object, whose UID is made from its name.
 func (s *Server) create(w http.ResponseWriter, r *http.Request, asked Request) {
-	if asked.Resource == reviews {
+	switch asked.Resource {
+	case reviews:
 		s.review(w, asked)
+		return
+	case selfReviews:
+		s.selfReview(w, asked)
 		return
 	}
 	o := &unstructured.Unstructured{}
