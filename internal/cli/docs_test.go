@@ -4,8 +4,10 @@ package cli
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -109,5 +111,35 @@ func TestParseFindsMistakes(t *testing.T) {
 				t.Errorf("%s: got %v", test.reason, err)
 			}
 		})
+	}
+}
+
+// shortOfKubectl matches commands of kubectl that name applications without their group.
+var shortOfKubectl = regexp.MustCompile("kubectl (get|describe|delete|edit|annotate|label|patch|wait|explain|auth can-i)\\b[^\n`|;]*\\b(sparkapp|sparkapplications?)([^.a-z-]|$)")
+
+// Two families have a kind of applications, so that kubectl takes one of them if the group is not written.
+func TestKubectlGetsFullNames(t *testing.T) {
+	top, seen := filepath.Join("..", ".."), 0
+	for _, folder := range []string{"internal", "cmd", "docs"} {
+		err := filepath.WalkDir(filepath.Join(top, folder), func(name string, _ fs.DirEntry, err error) error {
+			if err != nil || filepath.Ext(name) != ".md" && filepath.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") {
+				return err
+			}
+			text, err := os.ReadFile(name)
+			seen++
+			for _, found := range shortOfKubectl.FindAllString(string(text), -1) {
+				t.Errorf("%s: %s: write sparkapplications.sparkoperator.k8s.io", name, found)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if seen < 200 {
+		t.Errorf("only %d files were read", seen)
+	}
+	if !shortOfKubectl.MatchString("kubectl wait --for=condition=Succeeded sparkapp/pi") || !shortOfKubectl.MatchString("kubectl get sparkapplication -A") {
+		t.Error("the test does not see what it should")
 	}
 }

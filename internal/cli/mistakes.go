@@ -21,6 +21,7 @@ import (
 
 const (
 	meantExplain = "did you mean explain?"
+	fullType     = "sparkapplications.sparkoperator.k8s.io" // both families have a kind of that name
 	meantApply   = "write a manifest, or let kubectl spark convert make it of a command line of spark-submit, and run it with kubectl apply -f FILE"
 )
 
@@ -30,7 +31,7 @@ var elsewhere = map[string]string{
 	"status": meantExplain, "why": meantExplain, "events": meantExplain, "top": "did you mean list or queue?",
 	"run": meantApply, "start": "did you mean resume (what is suspended) or rerun? A new application: " + meantApply,
 	"submit": meantApply, "spark-submit": meantApply, "create": "did you mean kubectl apply -f FILE?", "apply": "did you mean kubectl apply -f FILE?",
-	"edit": "did you mean kubectl edit?", "stop": "did you mean suspend (it can go on) or delete?", "pause": "did you mean suspend?",
+	"edit": "did you mean kubectl edit " + fullType + " NAME?", "stop": "did you mean suspend (it can go on) or delete?", "pause": "did you mean suspend?",
 	"kill": "did you mean delete, or suspend (it can go on)?", "cancel": "did you mean delete, or suspend (it can go on)?",
 	"restart": "did you mean rerun?", "retry": "did you mean rerun?", "backfill": "did you mean trigger --from DATE --to DATE?",
 	"port-forward": "did you mean ui or connect?", "lint": "did you mean validate?", "template": "did you mean render?",

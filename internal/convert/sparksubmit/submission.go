@@ -51,7 +51,7 @@ func (c *converter) submissionOnly() {
 		}
 	}
 	if wait, ok := c.take(confWait); ok && strings.EqualFold(wait, "true") {
-		c.note(confWait, "the operator does not wait; use kubectl wait --for=condition=Succeeded sparkapp/%s", c.app.Name)
+		c.note(confWait, "the operator does not wait; use kubectl wait --for=condition=Succeeded sparkapplications.sparkoperator.k8s.io/%s", c.app.Name)
 	}
 	for _, key := range withoutEffect {
 		if _, ok := c.conf[key]; ok {
