@@ -44,8 +44,8 @@ spark-image: ## A Spark image from the pyspark package, as the demo and the test
 	hack/image/build.sh spark
 
 .PHONY: release
-release: ## Image, chart, plugin for five platforms, SBOMs, checksums, provenance: VERSION=v1.2.3, into dist/release
-	hack/release.sh $(VERSION)
+release: ## Image, chart, plugin for five platforms, SBOMs, checksums, provenance, into dist/release: VERSION=v1.2.3 REGISTRY=registry.example.com/team
+	hack/release.sh "$(VERSION)" "$(REGISTRY)"
 
 .PHONY: docs
 docs: ## The documentation site from docs/, into dist/site; needs Python 3

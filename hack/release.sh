@@ -4,22 +4,22 @@
 # Makes everything that a release publishes, into dist/release/VERSION:
 #
 #   spark-operator-VERSION.oci.tar               the image for linux/amd64 and linux/arm64, as an OCI archive
-#   spark-operator-VERSION.tgz                   the Helm chart
-#   install.yaml, crds.yaml                      what `kubectl apply --server-side` takes
+#   spark-operator-VERSION.tgz                   the Helm chart, whose default image is REGISTRY/spark-operator:VERSION with its digest
+#   install.yaml, crds.yaml                      what `kubectl apply --server-side` takes, with the same image
 #   kubectl-spark_VERSION_OS_ARCH.tar.gz|.zip    the kubectl plugin for Linux, macOS and Windows
 #   *.cdx.json                                   an SBOM (CycloneDX) of each program
 #   provenance.json                              what was built from which commit with which tools (in-toto, SLSA v1)
 #   SHA256SUMS
 #   SHA256SUMS.sig, provenance.json.sig          their signatures, if COSIGN_KEY names the key of who publishes
 #
-# Usage: hack/release.sh VERSION      e.g. v0.1.0; the tree must be clean, and make test-all have passed at its commit
+# Usage: hack/release.sh VERSION REGISTRY      e.g. v0.1.0 registry.example.com/team; the tree must be clean, and make test-all have passed at its commit
 #
 # Nothing is uploaded. SECURITY.md says how the signatures are verified.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-version=${1:?usage: hack/release.sh VERSION, e.g. v0.1.0}
-[[ $version =~ ^v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$ ]] ||
-  { echo "release: version \"$version\": must be like v1.2.3 or v1.2.3-rc.1" >&2; exit 2; }
+. hack/release-parts.sh
+version=${1:-} registry=${2:-}
+release_names
 [ -z "$(git status --porcelain)" ] ||
   { echo "release: the tree has changes that are not committed; a release is made from a commit" >&2; exit 1; }
 
@@ -40,8 +40,8 @@ kubectl=$(hack/tools/build.sh kubernetes)/kubectl
 sbom=$(hack/tools/build.sh cyclonedx)/cyclonedx-gomod
 ldflags="-s -w -X github.com/firesteel-dev/firesteel/internal/version.version=$version"
 
-# archive packs a folder so that the same content always gives the same bytes.
-archive() {
+# pack packs a folder so that the same content always gives the same bytes.
+pack() {
   local name=$1 dir=$2
   case $name in
   *.zip) (cd "$dir" && find . -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} + && TZ=UTC python3 -m zipfile -c "$out/$name" *) ;;
@@ -50,12 +50,13 @@ archive() {
 }
 
 say "image"
-FIRESTEEL_VERSION=$version hack/image/build.sh operator "$out/spark-operator-$version.oci.tar" >/dev/null
+archive=$out/spark-operator-$version.oci.tar
+FIRESTEEL_VERSION=$version FIRESTEEL_IMAGE=$registry/spark-operator:$version hack/image/build.sh operator "$archive" >/dev/null
+digest=$(image_digest "$archive")
 
 say "chart and manifests"
-"$helm" package charts/spark-operator --version "${version#v}" --app-version "$version" --destination "$out" >/dev/null
-"$kubectl" kustomize config/crd >"$out/crds.yaml"
-"$kubectl" kustomize config/default | sed "s|firesteel.local/spark-operator:dev|firesteel.local/spark-operator:$version|" >"$out/install.yaml"
+release_chart
+release_manifests
 
 for platform in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64; do
   os=${platform%/*} arch=${platform#*/} program=kubectl-spark kind=tar.gz
@@ -65,7 +66,7 @@ for platform in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64;
   mkdir -p "$dir"
   GOOS=$os GOARCH=$arch CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "$ldflags" -o "$dir/$program" ./cmd/kubectl-spark
   cp LICENSE "$dir/"
-  archive "kubectl-spark_${version}_${os}_$arch.$kind" "$dir"
+  pack "kubectl-spark_${version}_${os}_$arch.$kind" "$dir"
 done
 
 say "SBOMs"
@@ -76,7 +77,7 @@ done
 
 say "checksums and provenance"
 (cd "$out" && find . -maxdepth 1 -type f ! -name SHA256SUMS ! -name provenance.json -printf '%f\n' | LC_ALL=C sort | xargs sha256sum >SHA256SUMS)
-jq -n --arg commit "$commit" --arg version "$version" --arg go "$(go env GOVERSION)" --arg at "$(date -u -d "@$SOURCE_DATE_EPOCH" +%FT%TZ)" \
+jq -n --arg commit "$commit" --arg version "$version" --arg registry "$registry" --arg go "$(go env GOVERSION)" --arg at "$(date -u -d "@$SOURCE_DATE_EPOCH" +%FT%TZ)" \
   --rawfile sums "$out/SHA256SUMS" '{
     _type: "https://in-toto.io/Statement/v1",
     subject: [$sums | rtrimstr("\n") | split("\n")[] | split("  ") | {name: .[1], digest: {sha256: .[0]}}],
@@ -84,7 +85,7 @@ jq -n --arg commit "$commit" --arg version "$version" --arg go "$(go env GOVERSI
     predicate: {
       buildDefinition: {
         buildType: "https://firesteel.dev/release/v1",
-        externalParameters: {version: $version},
+        externalParameters: {version: $version, registry: $registry},
         resolvedDependencies: [{uri: "git+https://github.com/firesteel-dev/firesteel", digest: {gitCommit: $commit}}, {uri: "pkg:generic/go", name: $go}]
       },
       runDetails: {builder: {id: "https://firesteel.dev/release.sh"}, metadata: {invocationId: ($commit + "/" + $version), startedOn: $at}}

@@ -3,6 +3,7 @@
 package hack
 
 import (
+	"cmp"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -31,6 +32,7 @@ func TestReleaseRefuses(t *testing.T) {
 		}
 	}
 	write("hack/release.sh", read(t, "hack/release.sh"))
+	write("hack/release-parts.sh", read(t, "hack/release-parts.sh"))
 	write(".gitignore", "dist/\n")
 	for _, arguments := range [][]string{{"init", "-q"}, {"add", "."}, {"commit", "-q", "-m", "first"}} {
 		if out, err := do("git", arguments...); err != nil {
@@ -38,11 +40,19 @@ func TestReleaseRefuses(t *testing.T) {
 		}
 	}
 	for _, tc := range []struct {
-		reason, version, proven string
-		change                  bool
-		want                    string
+		reason, version, registry, proven string
+		change                            bool
+		want                              string
 	}{
 		{reason: "no version", version: "1.2", want: `version "1.2": must be like v1.2.3`},
+		{reason: "no registry", version: "v1.2.3", registry: "-", want: `registry "": must be a host`},
+		{reason: "a URL", version: "v1.2.3", registry: "https://registry.example.com", want: "without https://"},
+		{reason: "a slash at the end", version: "v1.2.3", registry: "registry.example.com/", want: "without a slash"},
+		{reason: "capital letters, which no registry takes", version: "v1.2.3", registry: "registry.example.com/Team", want: "lower case"},
+		{reason: "a user of Docker's registry, and no host", version: "v1.2.3", registry: "team", want: "must be a host"},
+		{reason: "what a script could take for more", version: "v1.2.3", registry: "registry.example.com/a|b", want: "must be a host"},
+		{reason: "a host, a port and a path", version: "v1.2.3", registry: "registry.example.com:5000/team/a_b", want: "make test-all has not passed"},
+		{reason: "a host of this machine", version: "v1.2.3", registry: "localhost:5000", want: "make test-all has not passed"},
 		{reason: "nobody ran make test-all here", version: "v1.2.3", want: "make test-all has not passed at this commit"},
 		{reason: "it passed at another commit", version: "v1.2.3", proven: strings.Repeat("0", 40), want: "make test-all has not passed at this commit"},
 		{reason: "a change that nobody has committed", version: "v1.2.3", change: true, want: "changes that are not committed"},
@@ -53,7 +63,7 @@ func TestReleaseRefuses(t *testing.T) {
 		if tc.change {
 			write("new", "")
 		}
-		out, err := do("hack/release.sh", tc.version)
+		out, err := do("hack/release.sh", tc.version, strings.TrimPrefix(cmp.Or(tc.registry, "registry.example.com/team"), "-"))
 		if err == nil || !strings.Contains(out, tc.want) {
 			t.Errorf("%s: %v: %q, want %q", tc.reason, err, out, tc.want)
 		}

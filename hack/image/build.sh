@@ -8,7 +8,7 @@
 #   build.sh spark [VERSION]       apache/spark:VERSION (4.1.4), a whole Spark with Java and Python
 #   build.sh spark-home [VERSION]  prints the SPARK_HOME of the same Spark, for a spark-submit on this machine
 #   build.sh base-sums             prints what base.sha256 is to hold: the packages of Debian's signed index as they are today
-#   build.sh operator [TAR [ARCH...]]   firesteel.local/spark-operator:dev for linux/amd64 and linux/arm64, at dist/
+#   build.sh operator [TAR [ARCH...]]   firesteel.local/spark-operator:dev, or FIRESTEEL_IMAGE, for linux/amd64 and linux/arm64, at dist/
 #
 # What does not change from run to run is cached in FIRESTEEL_CACHE, keyed by everything that goes into it.
 # FIRESTEEL_VERSION is the version the operator reports; without it, git is asked.

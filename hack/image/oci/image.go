@@ -14,8 +14,9 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// buildIndex makes one image per platform and an index of them all.
-func buildIndex(groups []platformLayers, config v1.Config, compress bool) (v1.ImageIndex, error) {
+// buildIndex makes one image per platform and an index of them all. The labels of the configuration are annotations of each manifest, too:
+// registries show those of an index, which has no configuration.
+func buildIndex(groups []platformLayers, config v1.ConfigFile, compress bool) (v1.ImageIndex, error) {
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	for _, group := range groups {
 		image, err := buildImage(group, config, compress)
@@ -27,10 +28,13 @@ func buildIndex(groups []platformLayers, config v1.Config, compress bool) (v1.Im
 			Descriptor: v1.Descriptor{Platform: &group.platform},
 		})
 	}
-	return index, nil
+	if len(config.Config.Labels) == 0 {
+		return index, nil
+	}
+	return mutate.Annotations(index, config.Config.Labels).(v1.ImageIndex), nil
 }
 
-func buildImage(group platformLayers, config v1.Config, compress bool) (v1.Image, error) {
+func buildImage(group platformLayers, config v1.ConfigFile, compress bool) (v1.Image, error) {
 	image := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
 	for _, file := range group.files {
 		layer, err := openLayer(file, compress)
@@ -48,8 +52,11 @@ func buildImage(group platformLayers, config v1.Config, compress bool) (v1.Image
 	}
 	full := base.DeepCopy()
 	full.OS, full.Architecture, full.Variant = group.platform.OS, group.platform.Architecture, group.platform.Variant
-	full.Config = config
-	return mutate.ConfigFile(image, full)
+	full.Config, full.Created = config.Config, config.Created
+	if image, err = mutate.ConfigFile(image, full); err != nil || len(full.Config.Labels) == 0 {
+		return image, err
+	}
+	return mutate.Annotations(image, full.Config.Labels).(v1.Image), nil
 }
 
 func openLayer(file string, compress bool) (v1.Layer, error) {

@@ -7,7 +7,7 @@
 // of several clouds' registries with it; here images of three origins (Go, Debian packages, Spark) are put on an empty
 // base and nothing is ever pulled or pushed.
 //
-// The same input always gives the same bytes: all times are the epoch.
+// The same input always gives the same bytes: all times are the epoch, but for the one that -created names.
 package main
 
 import (
@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
@@ -34,7 +35,7 @@ func (l *list) Set(s string) error { *l = append(*l, s); return nil }
 
 func run(args []string) error {
 	flags := flag.NewFlagSet("oci", flag.ExitOnError)
-	var layers, env, entrypoint list
+	var layers, env, entrypoint, labels list
 	out := flags.String("out", "", "archive to write")
 	name := flags.String("name", "", "image name with tag, as pods write it")
 	user := flags.String("user", "", "user or user:group of the process")
@@ -43,6 +44,8 @@ func run(args []string) error {
 	flags.Var(&layers, "layer", "OS/ARCH=FILE.tar, lowest layer first; several platforms make an image for several platforms")
 	flags.Var(&env, "env", "NAME=VALUE of the process")
 	flags.Var(&entrypoint, "entrypoint", "the command and, given again, its arguments")
+	flags.Var(&labels, "label", "NAME=VALUE that the image says of itself: a label of its configuration, and an annotation of all its manifests")
+	created := flags.Int64("created", 0, "when the sources were committed, in seconds since the epoch; 0 says nothing")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -53,13 +56,37 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
-	index, err := buildIndex(byPlatform, v1.Config{
-		User: *user, WorkingDir: *workdir, Env: env, Entrypoint: entrypoint,
+	described, err := describe(labels, *created)
+	if err != nil {
+		return err
+	}
+	index, err := buildIndex(byPlatform, v1.ConfigFile{
+		Created: v1.Time{Time: time.Unix(*created, 0).UTC()},
+		Config:  v1.Config{User: *user, WorkingDir: *workdir, Env: env, Entrypoint: entrypoint, Labels: described},
 	}, *compress)
 	if err != nil {
 		return err
 	}
 	return writeArchive(*out, *name, index)
+}
+
+// describe reads what an image says of itself, and adds the time of its sources. There is no map without labels.
+func describe(labels []string, created int64) (map[string]string, error) {
+	var described map[string]string
+	if created != 0 {
+		labels = append(labels, "org.opencontainers.image.created="+time.Unix(created, 0).UTC().Format(time.RFC3339))
+	}
+	for _, label := range labels {
+		name, value, ok := strings.Cut(label, "=")
+		if !ok || name == "" || value == "" {
+			return nil, fmt.Errorf("-label %q is not NAME=VALUE", label)
+		}
+		if described == nil {
+			described = map[string]string{}
+		}
+		described[name] = value
+	}
+	return described, nil
 }
 
 // platformLayers are the layer files of one platform, lowest first.

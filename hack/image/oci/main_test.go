@@ -12,8 +12,11 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
+
+var saysOfItself = map[string]string{"org.opencontainers.image.version": "v1", "org.opencontainers.image.created": "2023-11-14T22:13:20Z"}
 
 func TestArchive(t *testing.T) {
 	cases := map[string]struct {
@@ -35,6 +38,9 @@ func TestArchive(t *testing.T) {
 				t.Errorf("%s: image name %q, want example.local/x:1", tc.reason, got)
 			}
 			index := decode[v1.IndexManifest](t, files[blobPath(top.Manifests[0].Digest)])
+			if diff := cmp.Diff(saysOfItself, index.Annotations); diff != "" {
+				t.Errorf("%s: annotations of the index (-want +got):\n%s", tc.reason, diff)
+			}
 			for i, want := range []string{"amd64", "arm64"} {
 				checkImage(t, files, index.Manifests[i], want)
 			}
@@ -53,6 +59,12 @@ func checkImage(t *testing.T, files map[string][]byte, descriptor v1.Descriptor,
 	if config.Config.User != "65532:65532" || config.Config.Entrypoint[0] != "/x" {
 		t.Errorf("config: %+v, want the given user and entrypoint", config.Config)
 	}
+	if diff := cmp.Diff([]map[string]string{saysOfItself, saysOfItself}, []map[string]string{manifest.Annotations, config.Config.Labels}); diff != "" {
+		t.Errorf("annotations and labels (-want +got):\n%s", diff)
+	}
+	if config.Created.Unix() != 1700000000 {
+		t.Errorf("created %v, want what -created says", config.Created)
+	}
 	for _, layer := range manifest.Layers {
 		if content := files[blobPath(layer.Digest)]; int64(len(content)) != layer.Size {
 			t.Errorf("layer %s has %d bytes, want %d", layer.Digest, len(content), layer.Size)
@@ -68,12 +80,30 @@ func TestParseLayersRefuses(t *testing.T) {
 	}
 }
 
+func TestDescribe(t *testing.T) {
+	for _, tc := range []struct {
+		reason, label string
+		want          map[string]string
+		fails         bool
+	}{
+		{reason: "a value may have the sign, too", label: "a=b=c", want: map[string]string{"a": "b=c"}},
+		{reason: "no value", label: "a=", fails: true},
+		{reason: "no name", label: "=b", fails: true},
+		{reason: "neither", label: "a", fails: true},
+	} {
+		got, err := describe([]string{tc.label}, 0)
+		if diff := cmp.Diff(tc.want, got); diff != "" || (err != nil) != tc.fails {
+			t.Errorf("%s: %v (-want +got):\n%s", tc.reason, err, diff)
+		}
+	}
+}
+
 // writeSample writes an image for two platforms and returns the archive.
 func writeSample(t *testing.T, gzip string) []byte {
 	t.Helper()
 	dir := t.TempDir()
 	args := []string{"-out", filepath.Join(dir, "out.tar"), "-name", "example.local/x:1", "-user", "65532:65532",
-		"-entrypoint", "/x", gzip}
+		"-entrypoint", "/x", "-label", "org.opencontainers.image.version=v1", "-created", "1700000000", gzip}
 	for _, architecture := range []string{"amd64", "arm64"} {
 		file := filepath.Join(dir, architecture+".tar")
 		writeTar(t, file, "x", []byte("program for "+architecture))
