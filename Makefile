@@ -104,10 +104,11 @@ bench-build: ## Time and allocations of the native submission
 ##@ Upkeep
 
 .PHONY: generate
-generate: ## DeepCopy methods, the field reference and the lifecycle's transitions in docs/
+generate: ## DeepCopy methods, the field reference and the lifecycle's transitions in docs/, the values in the chart's README
 	"$$($(TOOLS) controller-gen)/controller-gen" object:headerFile=hack/boilerplate.go.txt paths=./api/... paths=./test/family
 	go run ./hack/fields api docs/fields.md
 	go run ./hack/lifecycle docs/lifecycle-transitions.md
+	go run ./hack/values charts/spark-operator/values.yaml charts/spark-operator/README.md
 
 .PHONY: manifests
 manifests: ## CRDs, RBAC and webhook configurations, also in the chart

@@ -17,11 +17,16 @@ release_image() { echo "$registry/spark-operator:$version@$digest"; }
 # image_digest prints the digest of the image in an OCI archive.
 image_digest() { tar -xOf "$1" index.json | jq -er '.manifests[0].digest'; }
 
-# release_chart packs the chart, with the image in its default values. The same sources give the same bytes.
+# release_chart packs what Git has of the chart, with the image in its default values and its annotations. The same sources give the same bytes.
 release_chart() {
-  local chart=$work/spark-operator rendered
-  cp -r charts/spark-operator "$chart"
+  local chart=$work/charts/spark-operator rendered
+  git ls-files -z charts/spark-operator | tar --null -T - -cf - | tar -C "$work" -xf -
   sed -i -e "/^image:/,/^[a-z]/ { s|^  registry: .*|  registry: \"$registry\"|; s|^  tag: .*|  tag: \"$version\"|; s|^  digest: .*|  digest: \"$digest\"|; }" "$chart/values.yaml"
+  cat >>"$chart/Chart.yaml" <<EOF
+  artifacthub.io/prerelease: "$([[ $version == *-* ]] && echo true || echo false)"
+  artifacthub.io/images: |
+    - {name: spark-operator, image: "$(release_image)", platforms: [linux/amd64, linux/arm64]}
+EOF
   find "$chart" -exec touch -d "@$SOURCE_DATE_EPOCH" {} +
   "$helm" package "$chart" --version "${version#v}" --app-version "$version" --destination "$out" >/dev/null
   rendered=$("$helm" template x "$out/spark-operator-${version#v}.tgz" --set spark.jobNamespaces=null)

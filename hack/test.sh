@@ -20,7 +20,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 # Every package with tests is in one of these, which a run of everything compares with the tree.
-units=(./api/... ./cmd/... ./docs/... ./hack/crd ./hack/fields ./hack/lifecycle ./hack/mutation ./hack/project ./hack/testreport ./internal/... ./test/bench/internal/... ./test/definitions ./test/family)
+units=(./api/... ./cmd/... ./docs/... ./hack/crd ./hack/fields ./hack/lifecycle ./hack/mutation ./hack/project ./hack/testreport ./hack/values ./internal/... ./test/bench/internal/... ./test/definitions ./test/family)
 scripts=(./hack) # they run shell scripts, which Go's cache does not see
 modules=(hack/image)
 simulation=(./test/simulation/...)

@@ -56,6 +56,12 @@ func TestReleasedChart(t *testing.T) {
 	if strings.Contains(rendered, "firesteel.local") {
 		t.Error("the chart names an image of this machine")
 	}
+	about := must(t, root, nil, helm, "show", "chart", packed)
+	for _, want := range []string{"version: 1.2.3-rc.1\n", "artifacthub.io/prerelease: \"true\"\n", "image: \"" + image + "\", platforms: [linux/amd64, linux/arm64]}"} {
+		if !strings.Contains(about, want) {
+			t.Errorf("Chart.yaml does not have %q:\n%s", want, about)
+		}
+	}
 	mirrored := must(t, root, nil, helm, "template", "x", packed, "--set", "image.registry=mirror.example.com")
 	if !strings.Contains(mirrored, "mirror.example.com/spark-operator:v1.2.3-rc.1@"+digest) {
 		t.Error("a mirror of the image does not keep its digest")
