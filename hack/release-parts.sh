@@ -17,6 +17,24 @@ release_image() { echo "$registry/spark-operator:$version@$digest"; }
 # image_digest prints the digest of the image in an OCI archive.
 image_digest() { tar -xOf "$1" index.json | jq -er '.manifests[0].digest'; }
 
+# release_notes cuts the section of the version out of CHANGELOG.md, or Unreleased if there is none.
+release_notes() {
+  local section
+  for section in "${version#v}" Unreleased; do
+    awk -v head="## [$section]" 'index($0, "## ") == 1 { on = index($0, head) == 1; next } on' CHANGELOG.md |
+      sed -e '/./,$!d' >"$out/NOTES.md"
+    if grep '^- ' "$out/NOTES.md" >/dev/null; then return; fi
+  done
+  echo "release: CHANGELOG.md: neither \"## [${version#v}]\" nor \"## [Unreleased]\" has a line that begins with \"- \": write what changed" >&2
+  return 1
+}
+
+# release_changes prints the notes as Artifact Hub takes them: a list of kinds and texts.
+release_changes() {
+  awk '/^### / { kind = tolower($2) } /^- / { print kind "\t" substr($0, 3) }' "$out/NOTES.md" |
+    jq -Rc 'split("\t") | (if .[0] == "" then {} else {kind: .[0]} end) + {description: .[1]}' | sed 's/^/    - /'
+}
+
 # release_chart packs what Git has of the chart, with the image in its default values and its annotations. The same sources give the same bytes.
 release_chart() {
   local chart=$work/charts/spark-operator rendered
@@ -26,6 +44,8 @@ release_chart() {
   artifacthub.io/prerelease: "$([[ $version == *-* ]] && echo true || echo false)"
   artifacthub.io/images: |
     - {name: spark-operator, image: "$(release_image)", platforms: [linux/amd64, linux/arm64]}
+  artifacthub.io/changes: |
+$(release_changes)
 EOF
   find "$chart" -exec touch -d "@$SOURCE_DATE_EPOCH" {} +
   "$helm" package "$chart" --version "${version#v}" --app-version "$version" --destination "$out" >/dev/null

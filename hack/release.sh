@@ -7,6 +7,7 @@
 #   spark-operator-VERSION.tgz                   the Helm chart, whose default image is REGISTRY/spark-operator:VERSION with its digest
 #   install.yaml, crds.yaml                      what `kubectl apply --server-side` takes, with the same image
 #   kubectl-spark_VERSION_OS_ARCH.tar.gz|.zip    the kubectl plugin for Linux, macOS and Windows
+#   NOTES.md                                     what changed: the version's section of CHANGELOG.md, or Unreleased
 #   *.cdx.json                                   an SBOM (CycloneDX) of each program
 #   provenance.json                              what was built from which commit with which tools (in-toto, SLSA v1)
 #   SHA256SUMS
@@ -35,6 +36,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 say() { printf '== %s\n' "$*" >&2; }
 
+release_notes
 helm=$(hack/tools/build.sh helm)/helm
 kubectl=$(hack/tools/build.sh kubernetes)/kubectl
 sbom=$(hack/tools/build.sh cyclonedx)/cyclonedx-gomod

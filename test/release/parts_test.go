@@ -43,7 +43,7 @@ func mustParts(t *testing.T, tools, command string) string {
 
 // Who installs a released chart with its default values gets the released image, and two who pack it get the same bytes.
 func TestReleasedChart(t *testing.T) {
-	folder := mustParts(t, withHelm, "release_chart")
+	folder := mustParts(t, withHelm, "release_notes; release_chart")
 	packed := filepath.Join(folder, "spark-operator-1.2.3-rc.1.tgz")
 	helm := strings.TrimSpace(must(t, root, nil, "hack/tools/build.sh", "helm")) + "/helm"
 	rendered := must(t, root, nil, helm, "template", "x", packed)
@@ -57,7 +57,7 @@ func TestReleasedChart(t *testing.T) {
 		t.Error("the chart names an image of this machine")
 	}
 	about := must(t, root, nil, helm, "show", "chart", packed)
-	for _, want := range []string{"version: 1.2.3-rc.1\n", "artifacthub.io/prerelease: \"true\"\n", "image: \"" + image + "\", platforms: [linux/amd64, linux/arm64]}"} {
+	for _, want := range []string{"version: 1.2.3-rc.1\n", "artifacthub.io/prerelease: \"true\"\n", "image: \"" + image + "\", platforms: [linux/amd64, linux/arm64]}", "artifacthub.io/changes: |\n    - {\"kind\":\"added\",\"description\":\""} {
 		if !strings.Contains(about, want) {
 			t.Errorf("Chart.yaml does not have %q:\n%s", want, about)
 		}
@@ -66,7 +66,7 @@ func TestReleasedChart(t *testing.T) {
 	if !strings.Contains(mirrored, "mirror.example.com/spark-operator:v1.2.3-rc.1@"+digest) {
 		t.Error("a mirror of the image does not keep its digest")
 	}
-	if again := mustParts(t, withHelm, "release_chart"); read(t, filepath.Join(again, filepath.Base(packed))) != read(t, packed) {
+	if again := mustParts(t, withHelm, "release_notes; release_chart"); read(t, filepath.Join(again, filepath.Base(packed))) != read(t, packed) {
 		t.Error("the same chart was packed into other bytes")
 	}
 }
