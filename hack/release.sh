@@ -8,18 +8,22 @@
 #   install.yaml, crds.yaml                      what `kubectl apply --server-side` takes, with the same image
 #   kubectl-spark_VERSION_OS_ARCH.tar.gz|.zip    the kubectl plugin for Linux, macOS and Windows
 #   NOTES.md                                     what changed: the version's section of CHANGELOG.md, or Unreleased
-#   *.cdx.json                                   an SBOM (CycloneDX) of each program
+#   spark.yaml                                   the manifest of the plugin for krew
+#   index.yaml                                   the index of a Helm repository with this chart
+#   *.cdx.json                                   an SBOM (CycloneDX) of each program, and of the image
 #   provenance.json                              what was built from which commit with which tools (in-toto, SLSA v1)
 #   SHA256SUMS
 #   SHA256SUMS.sig, provenance.json.sig          their signatures, if COSIGN_KEY names the key of who publishes
 #
 # Usage: hack/release.sh VERSION REGISTRY      e.g. v0.1.0 registry.example.com/team; the tree must be clean, and make test-all have passed at its commit
+# DOWNLOADS is the URL of the folder in which spark.yaml and index.yaml say that the files are; by default that of the release on the project's page.
 #
 # Nothing is uploaded. SECURITY.md says how the signatures are verified.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . hack/release-parts.sh
 version=${1:-} registry=${2:-}
+downloads=${DOWNLOADS:-https://github.com/firesteel-dev/firesteel/releases/download/$version}
 release_names
 [ -z "$(git status --porcelain)" ] ||
   { echo "release: the tree has changes that are not committed; a release is made from a commit" >&2; exit 1; }
@@ -60,22 +64,21 @@ say "chart and manifests"
 release_chart
 release_manifests
 
-for platform in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64; do
-  os=${platform%/*} arch=${platform#*/} program=kubectl-spark kind=tar.gz
-  if [ "$os" = windows ]; then program=kubectl-spark.exe kind=zip; fi
+for platform in "${platforms[@]}"; do
   say "kubectl-spark for $platform"
-  dir=$work/$os-$arch
+  program=kubectl-spark dir=$work/${platform/\//-}
+  if [[ $platform = windows/* ]]; then program=kubectl-spark.exe; fi
   mkdir -p "$dir"
-  GOOS=$os GOARCH=$arch CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "$ldflags" -o "$dir/$program" ./cmd/kubectl-spark
+  GOOS=${platform%/*} GOARCH=${platform#*/} CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "$ldflags" -o "$dir/$program" ./cmd/kubectl-spark
   cp LICENSE "$dir/"
-  pack "kubectl-spark_${version}_${os}_$arch.$kind" "$dir"
+  pack "$(plugin_archive "$platform")" "$dir"
 done
+release_krew
+release_index
 
 say "SBOMs"
-CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "$ldflags" -o "$work/" ./cmd/spark-operator ./cmd/kubectl-spark
-for program in spark-operator kubectl-spark; do
-  "$sbom" bin -json -std -noserial -version "$version" -output "$out/$program-$version.cdx.json" "$work/$program" 2>/dev/null
-done
+release_sbom
+"$sbom" bin -json -std -noserial -version "$version" -output "$out/kubectl-spark-$version.cdx.json" "$work/linux-amd64/kubectl-spark" 2>/dev/null
 
 say "checksums and provenance"
 (cd "$out" && find . -maxdepth 1 -type f ! -name SHA256SUMS ! -name provenance.json -printf '%f\n' | LC_ALL=C sort | xargs sha256sum >SHA256SUMS)

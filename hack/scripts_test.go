@@ -40,9 +40,9 @@ func TestReleaseRefuses(t *testing.T) {
 		}
 	}
 	for _, tc := range []struct {
-		reason, version, registry, proven string
-		change                            bool
-		want                              string
+		reason, version, registry, downloads, proven string
+		change                                       bool
+		want                                         string
 	}{
 		{reason: "no version", version: "1.2", want: `version "1.2": must be like v1.2.3`},
 		{reason: "no registry", version: "v1.2.3", registry: "-", want: `registry "": must be a host`},
@@ -52,6 +52,8 @@ func TestReleaseRefuses(t *testing.T) {
 		{reason: "a user of Docker's registry, and no host", version: "v1.2.3", registry: "team", want: "must be a host"},
 		{reason: "what a script could take for more", version: "v1.2.3", registry: "registry.example.com/a|b", want: "must be a host"},
 		{reason: "a host, a port and a path", version: "v1.2.3", registry: "registry.example.com:5000/team/a_b", want: "make test-all has not passed"},
+		{reason: "no URL", version: "v1.2.3", downloads: "example.com/x", want: "must be the URL of the folder"},
+		{reason: "a folder of your own", version: "v1.2.3", downloads: "https://example.com/x", want: "make test-all has not passed"},
 		{reason: "a host of this machine", version: "v1.2.3", registry: "localhost:5000", want: "make test-all has not passed"},
 		{reason: "nobody ran make test-all here", version: "v1.2.3", want: "make test-all has not passed at this commit"},
 		{reason: "it passed at another commit", version: "v1.2.3", proven: strings.Repeat("0", 40), want: "make test-all has not passed at this commit"},
@@ -63,6 +65,7 @@ func TestReleaseRefuses(t *testing.T) {
 		if tc.change {
 			write("new", "")
 		}
+		t.Setenv("DOWNLOADS", tc.downloads)
 		out, err := do("hack/release.sh", tc.version, strings.TrimPrefix(cmp.Or(tc.registry, "registry.example.com/team"), "-"))
 		if err == nil || !strings.Contains(out, tc.want) {
 			t.Errorf("%s: %v: %q, want %q", tc.reason, err, out, tc.want)

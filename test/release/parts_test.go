@@ -19,7 +19,7 @@ const (
 func parts(t *testing.T, tools, command string) (string, error) {
 	t.Helper()
 	out := t.TempDir()
-	env := []string{"version=v1.2.3-rc.1", "registry=" + registry, "digest=" + digest, "out=" + out, "work=" + t.TempDir(), "SOURCE_DATE_EPOCH=1700000000"}
+	env := []string{"version=v1.2.3-rc.1", "registry=" + registry, "digest=" + digest, "downloads=https://example.com/dl", "out=" + out, "work=" + t.TempDir(), "SOURCE_DATE_EPOCH=1700000000"}
 	said, err := run(t, root, env, "bash", "-euo", "pipefail", "-c", ". hack/release-parts.sh; "+tools+"; "+command)
 	if said != "" {
 		t.Logf("%s: %s", command, said)
