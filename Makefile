@@ -47,6 +47,10 @@ spark-image: ## A Spark image from the pyspark package, as the demo and the test
 release: ## Image, chart, plugin for five platforms, SBOMs, checksums, provenance, into dist/release: VERSION=v1.2.3 REGISTRY=registry.example.com/team
 	hack/release.sh "$(VERSION)" "$(REGISTRY)"
 
+.PHONY: publish
+publish: ## Push that release to its registry: image, chart, SBOM, signatures; FORCE=1 overwrites tags
+	hack/publish.sh "$(VERSION)" "$(REGISTRY)" $(if $(FORCE),-force)
+
 .PHONY: docs
 docs: ## The documentation site from docs/, into dist/site; needs Python 3
 	hack/docs.sh

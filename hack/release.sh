@@ -13,12 +13,13 @@
 #   *.cdx.json                                   an SBOM (CycloneDX) of each program, and of the image
 #   provenance.json                              what was built from which commit with which tools (in-toto, SLSA v1)
 #   SHA256SUMS
-#   SHA256SUMS.sig, provenance.json.sig          their signatures, if COSIGN_KEY names the key of who publishes
+#   *.payload.json                               what is signed of image and chart for a registry
+#   *.sig                                        signatures of the four files before, if COSIGN_KEY names the key of who publishes
 #
 # Usage: hack/release.sh VERSION REGISTRY      e.g. v0.1.0 registry.example.com/team; the tree must be clean, and make test-all have passed at its commit
 # DOWNLOADS is the URL of the folder in which spark.yaml and index.yaml say that the files are; by default that of the release on the project's page.
 #
-# Nothing is uploaded. SECURITY.md says how the signatures are verified.
+# Nothing is uploaded: hack/publish.sh does that. SECURITY.md says how the signatures are verified.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . hack/release-parts.sh
@@ -79,6 +80,10 @@ release_index
 say "SBOMs"
 release_sbom
 "$sbom" bin -json -std -noserial -version "$version" -output "$out/kubectl-spark-$version.cdx.json" "$work/linux-amd64/kubectl-spark" 2>/dev/null
+
+# what is signed of image and chart in a registry: its digest, and where it is published
+GOWORK=off GOFLAGS='' CGO_ENABLED=0 go build -C hack/publish -trimpath -buildvcs=false -o "$work/publish" .
+"$work/publish" -payloads "$out" "$version" "$registry"
 
 say "checksums and provenance"
 (cd "$out" && find . -maxdepth 1 -type f ! -name SHA256SUMS ! -name provenance.json -printf '%f\n' | LC_ALL=C sort | xargs sha256sum >SHA256SUMS)

@@ -22,7 +22,7 @@ cd "$(dirname "$0")/.."
 # Every package with tests is in one of these, which a run of everything compares with the tree.
 units=(./api/... ./cmd/... ./docs/... ./hack/crd ./hack/fields ./hack/lifecycle ./hack/mutation ./hack/project ./hack/testreport ./hack/values ./internal/... ./test/bench/internal/... ./test/definitions ./test/family)
 scripts=(./hack) # they run shell scripts, which Go's cache does not see
-modules=(hack/image)
+modules=(hack/image hack/publish)
 simulation=(./test/simulation/...)
 integration=(./test/integration/...)
 short=(./test/bench ./test/docs/... ./test/release ./test/chart) # of the same kind
