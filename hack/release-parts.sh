@@ -11,9 +11,17 @@ release_names() {
     { echo "release: version \"$version\": must be like v1.2.3 or v1.2.3-rc.1" >&2; return 2; }
   # a first part without dot and port would be a user of Docker's registry, and not a host
   [[ $registry =~ ^([a-z0-9-]+(\.[a-z0-9-]+)+(:[0-9]+)?|[a-z0-9-]+:[0-9]+|localhost)(/[a-z0-9]+([._-]+[a-z0-9]+)*)*$ ]] ||
-    { echo "release: registry \"$registry\": must be a host and perhaps a path, in lower case, without https:// and without a slash at the end: REGISTRY=registry.example.com/team" >&2; return 2; }
+    {
+      echo "release: registry \"$registry\": must be a host and perhaps a path, in lower case, without https:// and without a slash at the end:" \
+        "REGISTRY=registry.example.com/team" >&2
+      return 2
+    }
   [[ $downloads =~ ^https?://[A-Za-z0-9._~:/%+-]*[A-Za-z0-9]$ ]] ||
-    { echo "release: downloads \"$downloads\": must be the URL of the folder that the files will be in, without a slash at the end: DOWNLOADS=https://example.com/firesteel/$version" >&2; return 2; }
+    {
+      echo "release: downloads \"$downloads\": must be the URL of the folder that the files will be in, without a slash at the end:" \
+        "DOWNLOADS=https://example.com/firesteel/$version" >&2
+      return 2
+    }
 }
 
 # release_image prints how the released manifests name the image.
@@ -44,7 +52,9 @@ release_changes() {
 release_chart() {
   local chart=$work/charts/spark-operator rendered
   git ls-files -z charts/spark-operator | tar --null -T - -cf - | tar -C "$work" -xf -
-  sed -i -e "/^image:/,/^[a-z]/ { s|^  registry: .*|  registry: \"$registry\"|; s|^  tag: .*|  tag: \"$version\"|; s|^  digest: .*|  digest: \"$digest\"|; }" "$chart/values.yaml"
+  sed -i -e "/^image:/,/^[a-z]/ { s|^  registry: .*|  registry: \"$registry\"|; s|^  tag: .*|  tag: \"$version\"|" \
+    -e "s|^  digest: .*|  digest: \"$digest\"|; }" "$chart/values.yaml"
+  sed -i "s|oci://REGISTRY/charts/spark-operator --version VERSION|oci://$registry/charts/spark-operator --version ${version#v}|" "$chart/README.md"
   cat >>"$chart/Chart.yaml" <<EOF
   artifacthub.io/prerelease: "$([[ $version == *-* ]] && echo true || echo false)"
   artifacthub.io/images: |

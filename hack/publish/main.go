@@ -96,7 +96,8 @@ func push(ctx context.Context, things []thing, force bool, out io.Writer) error 
 		case got == want:
 			fmt.Fprintf(out, "%s: %s is there already, with the digest %s\n", t.what, t.ref, got)
 		case got != v1.Hash{} && !force:
-			taken = errors.Join(taken, fmt.Errorf("%s: %s has the digest %s, which is another one than %s: release a new version, or overwrite it with FORCE=1", t.what, t.ref, got, want))
+			taken = errors.Join(taken, fmt.Errorf("%s: %s has the digest %s, which is another one than %s: release a new version, or overwrite it with FORCE=1",
+				t.what, t.ref, got, want))
 		default:
 			missing = append(missing, t)
 		}

@@ -142,7 +142,10 @@ func TestPublish(t *testing.T) {
 			write(t, folder, "spark-operator-image-"+version+".payload.json.sig", "c2lnbmVk\n")
 			said, err := publish(t, folder, version, host+"/team")
 			must(t, err)
-			for _, want := range []string{"image: pushed " + host + "/team/spark-operator:v1.2.3 with the digest " + digest(t, image), "chart: pushed", "SBOM: pushed", "signature of the image: pushed"} {
+			for _, want := range []string{
+				"image: pushed " + host + "/team/spark-operator:v1.2.3 with the digest " + digest(t, image),
+				"chart: pushed", "SBOM: pushed", "signature of the image: pushed",
+			} {
 				if !strings.Contains(said, want) {
 					t.Errorf("%s: it does not say %q:\n%s", tc.reason, want, said)
 				}
@@ -240,7 +243,8 @@ func pullSignature(t *testing.T, host, folder, image string) {
 	must(t, err)
 	text, err := io.ReadAll(content)
 	must(t, err)
-	if string(text) != read(t, folder, "spark-operator-image-"+version+".payload.json") || manifest.Layers[0].Annotations["dev.cosignproject.cosign/signature"] != "c2lnbmVk" {
+	if string(text) != read(t, folder, "spark-operator-image-"+version+".payload.json") ||
+		manifest.Layers[0].Annotations["dev.cosignproject.cosign/signature"] != "c2lnbmVk" {
 		t.Errorf("%s with %v, want what was signed, and its signature", text, manifest.Layers[0].Annotations)
 	}
 }
@@ -254,7 +258,8 @@ func TestPublishOverwritesNothing(t *testing.T) {
 	must(t, err)
 	must(t, remote.Write(taken, other))
 	before := writes.Load()
-	if _, err := publish(t, folder, version, host+"/team"); err == nil || !strings.Contains(err.Error(), taken.String()+" has the digest "+digest(t, other)) || writes.Load() != before {
+	_, err = publish(t, folder, version, host+"/team")
+	if err == nil || !strings.Contains(err.Error(), taken.String()+" has the digest "+digest(t, other)) || writes.Load() != before {
 		t.Errorf("it wrote %d times, and says: %v", writes.Load()-before, err)
 	}
 	_, err = publish(t, "-force", folder, version, host+"/team")

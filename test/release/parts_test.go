@@ -57,10 +57,17 @@ func TestReleasedChart(t *testing.T) {
 		t.Error("the chart names an image of this machine")
 	}
 	about := must(t, root, nil, helm, "show", "chart", packed)
-	for _, want := range []string{"version: 1.2.3-rc.1\n", "artifacthub.io/prerelease: \"true\"\n", "image: \"" + image + "\", platforms: [linux/amd64, linux/arm64]}", "artifacthub.io/changes: |\n    - {\"kind\":\"added\",\"description\":\""} {
+	for _, want := range []string{
+		"version: 1.2.3-rc.1\n", "artifacthub.io/prerelease: \"true\"\n",
+		"image: \"" + image + "\", platforms: [linux/amd64, linux/arm64]}",
+		"artifacthub.io/changes: |\n    - {\"kind\":\"added\",\"description\":\"",
+	} {
 		if !strings.Contains(about, want) {
 			t.Errorf("Chart.yaml does not have %q:\n%s", want, about)
 		}
+	}
+	if readme := must(t, root, nil, helm, "show", "readme", packed); !strings.Contains(readme, "`oci://"+registry+"/charts/spark-operator --version 1.2.3-rc.1`") {
+		t.Error("the README does not say where this chart is published")
 	}
 	mirrored := must(t, root, nil, helm, "template", "x", packed, "--set", "image.registry=mirror.example.com")
 	if !strings.Contains(mirrored, "mirror.example.com/spark-operator:v1.2.3-rc.1@"+digest) {
