@@ -14,7 +14,6 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/kinds"
 	"github.com/firesteel-dev/firesteel/internal/manifest"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
-	"github.com/firesteel-dev/firesteel/internal/validation"
 )
 
 // render is the command that prints what the operator would create.
@@ -89,17 +88,21 @@ func (r *render) run(timed bool) error {
 	return r.output.print(r.Out, objects...)
 }
 
-// document returns the objects of one document, and the findings about it.
+// document returns the objects of one document. It says what validate says of it, and refuses what validate refuses.
 func (r *render) document(name string, d *manifest.Document, assumed kinds.Assumed, operator resolve.Operator) ([]any, error) {
-	if d.Row == nil {
-		r.say("%s:%d: %s: not rendered, it is neither a %s", name, d.Line, d.Title(), kindNames(" nor a "))
-		return nil, nil
+	errors := 0
+	for _, finding := range manifest.Check([]manifest.Document{*d}, assumed, operator) {
+		if d.Row == nil && finding.Severity == manifest.Note {
+			r.say("%s:%d: %s: not rendered, it is neither a %s", name, d.Line, d.Title(), kindNames(" nor a "))
+			return nil, nil
+		}
+		r.say("%s:%d: %s: %s", name, finding.Line, finding.Severity, finding.Message)
+		if finding.Severity == manifest.Error {
+			errors++
+		}
 	}
-	for _, problem := range d.Problems {
-		r.say("%s:%d: %s", name, problem.Line, problem.Message)
-	}
-	if d.Undecoded != "" {
-		return nil, fmt.Errorf("%s:%d: it cannot be decoded: %s", name, d.Line, d.Undecoded)
+	if errors > 0 {
+		return nil, fmt.Errorf("%s:%d: %s is not rendered: errors: %d", name, d.Line, d.Title(), errors)
 	}
 	var objects []any
 	forecast := d.DryRun(assumed, operator)
@@ -108,14 +111,7 @@ func (r *render) document(name string, d *manifest.Document, assumed kinds.Assum
 	}
 	created, err := forecast.Objects()
 	if err != nil {
-		line := d.Line
-		if len(forecast.Errors) > 0 {
-			line = d.LineOf(forecast.Errors[0].Field)
-		}
-		return nil, fmt.Errorf("%s:%d: %w", name, line, err)
-	}
-	for _, assumption := range forecast.Assumptions {
-		r.say("%s:%d: %s", name, d.LineOf(assumption.Field), validation.Sentence(assumption))
+		return nil, fmt.Errorf("%s:%d: %w", name, d.Line, err)
 	}
 	for _, object := range created {
 		objects = append(objects, object)

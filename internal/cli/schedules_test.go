@@ -109,7 +109,7 @@ func TestRenderSchedule(t *testing.T) {
 		t.Error("the same time gives something else")
 	}
 	out, errOut, code = execute(t, "", "render", "-f", "testdata/schedules.yaml")
-	if want := "testdata/schedules.yaml:10: spec.schedule: "; code != 1 || out != "" || !strings.Contains(errOut, want) {
+	if want := "testdata/schedules.yaml:10: error: spec.schedule: "; code != 1 || out != "" || !strings.Contains(errOut, want) {
 		t.Errorf("exit code %d, want 1 and %q: %s%s", code, want, out, errOut)
 	}
 	if out, _, _ := execute(t, "", "render", "-f", sampleSchedule); !strings.Contains(out, "kind: Pod\n") {

@@ -95,6 +95,10 @@ func (d *Document) reported() (findings []Problem, enough bool) {
 		// Everything that the operator creates is called after the object.
 		return append(findings, d.problem("metadata.name", Error, "metadata.name: missing; "+d.Row.One+" needs a name")), true
 	}
+	if d.Generated {
+		findings = append(findings, d.problem("metadata.generateName", Note,
+			"metadata.generateName: the API server chooses the name at kubectl create; judged as "+d.Name+". kubectl apply needs metadata.name"))
+	}
 	errors := slices.ContainsFunc(findings, func(f Problem) bool { return f.Severity == Error })
 	return findings, d.malformed != "" && errors // the operator would report the same
 }
@@ -126,6 +130,11 @@ func (d *Document) findings(forecast admission.DryRunResult) []Problem {
 func (d *Document) said(severity Severity, list field.ErrorList) []Problem {
 	var all []Problem
 	for _, e := range list {
+		if d.Generated && e.Field == "metadata.name" {
+			generated := *e
+			generated.Field = "metadata.generateName"
+			e = &generated
+		}
 		all = append(all, d.problem(e.Field, severity, validation.Sentence(e)))
 	}
 	return all

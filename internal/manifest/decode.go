@@ -56,7 +56,8 @@ func (d *Document) decode(content []byte, of metav1.TypeMeta) error {
 	var head struct {
 		metav1.TypeMeta
 		Metadata struct {
-			Name string `json:"name"`
+			Name         string `json:"name"`
+			GenerateName string `json:"generateName"`
 		} `json:"metadata"`
 	}
 	// What has no such fields is not an object; it is named by what it has.
@@ -65,27 +66,51 @@ func (d *Document) decode(content []byte, of metav1.TypeMeta) error {
 	if d.Row = kinds.Of(schema.FromAPIVersionAndKind(d.APIVersion, d.Kind)); d.Row == nil {
 		return nil
 	}
-	if err := d.inspect(content); err != nil {
+	content, object, err := d.stored(content)
+	if err != nil {
 		return err
 	}
-	var err error
+	if err := d.inspect(content, object); err != nil {
+		return err
+	}
 	if d.Object, d.malformed, err = d.Row.Decode(content); err != nil {
 		// The spec is not to blame, whose mistakes the decoder contains. What is wrong is among the problems, with its place.
 		d.Undecoded = err.Error()
 	}
+	if prefix := head.Metadata.GenerateName; d.Name == "" && prefix != "" && d.Object != nil {
+		d.Name, d.Generated = prefix[:min(len(prefix), maxGenerated)]+madeUp, true
+		d.Object.SetName(d.Name)
+	}
 	return nil
 }
 
+// The API server takes so much of metadata.generateName, and adds five characters, for which these stand.
+const (
+	maxGenerated = 58
+	madeUp       = "bcdfg"
+)
+
+// stored is the object as the API server has it, without what is null, and that as text.
+func (d *Document) stored(content []byte) ([]byte, map[string]any, error) {
+	all, err := definitions()
+	if err != nil {
+		return nil, nil, err
+	}
+	var object map[string]any
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(content, &object); err != nil {
+		return nil, nil, err
+	}
+	withoutNulls(object, all[schema.FromAPIVersionAndKind(d.APIVersion, d.Kind)].schema)
+	content, err = json.Marshal(object)
+	return content, object, err
+}
+
 // inspect collects the problems of an object of one of our kinds.
-func (d *Document) inspect(content []byte) error {
+func (d *Document) inspect(content []byte, object map[string]any) error {
 	kind, into := schema.FromAPIVersionAndKind(d.APIVersion, d.Kind), d.Row.Fields()
 	d.duplicates(d.root, "")
 	all, err := definitions()
 	if err != nil {
-		return err
-	}
-	var object map[string]any
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(content, &object); err != nil {
 		return err
 	}
 	wrong, unknown := lenient.Compare(object, reflect.TypeOf(into))
@@ -101,7 +126,7 @@ func (d *Document) inspect(content []byte) error {
 		}
 		switch {
 		case strings.HasPrefix(u.Path, "status."): // of another release
-		case unstored[u.Path]:
+		case unstored[dotted(u.Path)]:
 			d.add(u.Path, Error, u.Path+": unknown field; the operator would not see it"+meant)
 		default:
 			d.add(u.Path, Warning, u.Path+": unknown field; it has no effect"+meant)

@@ -81,6 +81,43 @@ func (d definition) unstored(object map[string]any) map[string]bool {
 	return paths
 }
 
+// withoutNulls takes out of an object what the API server takes for absent: a null in a field or an entry of a map that may not be null. One in a
+// list stays, and is refused. The rule is that of k8s.io/apiextensions-apiserver, PruneNonNullableNullsWithoutDefaults, whose package would
+// bring CEL and half of an API server. A field with a default, which that leaves for it, is absent here: the operator takes that for the default.
+func withoutNulls(value any, s *structural.Structural) {
+	switch value := value.(type) {
+	case map[string]any:
+		for key, below := range value {
+			rule := ruleOf(key, s)
+			if below == nil && rule != nil && !rule.Nullable {
+				delete(value, key)
+				continue
+			}
+			withoutNulls(below, rule)
+		}
+	case []any:
+		for _, one := range value {
+			if s != nil {
+				withoutNulls(one, s.Items)
+			}
+		}
+	}
+}
+
+// ruleOf is the schema of a field or an entry of a map; nil if it has none.
+func ruleOf(key string, s *structural.Structural) *structural.Structural {
+	if s == nil {
+		return nil
+	}
+	if rule, is := s.Properties[key]; is {
+		return &rule
+	}
+	if s.AdditionalProperties != nil {
+		return s.AdditionalProperties.Structural
+	}
+	return nil
+}
+
 // refused is what the API server finds wrong with an object. It sets no defaults for these kinds, and has no rules beside the schema.
 func (d definition) refused(object map[string]any) []error {
 	return d.validator.Validate(object).Errors

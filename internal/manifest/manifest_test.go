@@ -129,11 +129,15 @@ func TestProblems(t *testing.T) {
 				{6, Error, `spec.driver.template.spec.containers[0].resources.limits["memory"]: "1GB": not a quantity; write a number with a unit, such as "500m", "512Mi" or "2Gi"`},
 			},
 		},
-		"large":   {"finding 21: it is a whole number", "spec:\n  executor:\n    instances: 99999999999999\n", []Finding{{6, Error, "spec.executor.instances: 99999999999999 is too large; write a number of at most 2147483647"}}},
-		"huge":    {"finding 21: no other number is shown", "spec:\n  executor:\n    instances: 92233720368547758070\n", []Finding{{6, Error, "spec.executor.instances: the number is too large; write a number of at most 2147483647"}}},
-		"half":    {"not a whole number", "spec:\n  executor: {instances: 1.5}\n", []Finding{{5, Error, "spec.executor.instances: 1.5 is not valid here; write a whole number"}}},
-		"endless": {"nobody waits for hours", "spec:\n  driver: {template: {spec: {containers: [{resources: {limits: {cpu: \"1e-100000000\"}}}]}}}\n", []Finding{{5, Error, `spec.driver.template.spec.containers[0].resources.limits["cpu"]: "1e-100000000": a quantity with an exponent that is too large; write a number between 1n and 1E`}}},
-		"twice":   {"the first would be lost", "spec:\n  type: A\n  type: B\n", []Finding{{6, Error, "spec.type: duplicate; the first is in line 5"}}},
+		"large":          {"finding 21: it is a whole number", "spec:\n  executor:\n    instances: 99999999999999\n", []Finding{{6, Error, "spec.executor.instances: 99999999999999 is too large; write a number of at most 2147483647"}}},
+		"huge":           {"finding 21: no other number is shown", "spec:\n  executor:\n    instances: 92233720368547758070\n", []Finding{{6, Error, "spec.executor.instances: the number is too large; write a number of at most 2147483647"}}},
+		"half":           {"not a whole number", "spec:\n  executor: {instances: 1.5}\n", []Finding{{5, Error, "spec.executor.instances: 1.5 is not valid here; write a whole number"}}},
+		"endless":        {"nobody waits for hours", "spec:\n  driver: {template: {spec: {containers: [{resources: {limits: {cpu: \"1e-100000000\"}}}]}}}\n", []Finding{{5, Error, `spec.driver.template.spec.containers[0].resources.limits["cpu"]: "1e-100000000": a quantity with an exponent that is too large; write a number between 1n and 1E`}}},
+		"twice":          {"case 002: kubectl takes the last", "spec:\n  type: A\n  type: B\n", []Finding{{6, Warning, "spec.type: written twice, in lines 5 and 6; the last one counts: B"}}},
+		"twice a block":  {"case 002: a block is not shown", "spec:\n  driver: {cores: 1}\n  driver: {cores: 2}\n", []Finding{{6, Warning, "spec.driver: written twice, in lines 5 and 6; the last one counts"}}},
+		"twice a secret": {"case 002: nor what Spark would redact", "spec:\n  sparkConf:\n    a.password: b\n    a.password: c\n", []Finding{{7, Warning, `spec.sparkConf["a.password"]: written twice, in lines 6 and 7; the last one counts: (redacted)`}}},
+		"null":           {"case 001: Helm writes empty keys, and the API server drops them", "spec:\n  sparkConf:\n  volumes: null\n  driver: {env: , labels: , cores: null, template: {spec: {containers: null}}}\n  hadoopConf: {a: null}\n", nil},
+		"null in a list": {"the API server keeps it, and refuses it", "spec:\n  arguments: [a, null]\n", nil},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -152,7 +156,12 @@ func TestRefused(t *testing.T) {
 		want         []Finding
 	}{
 		"required": {"finding 12: no type, no driver", "spec: {sparkVersion: 4.1.4, executor: {}, mainApplicationFile: a}\n", []Finding{{4, Error, "spec.driver: is required"}, {4, Error, "spec.type: is required"}}},
-		"null":     {"finding 12: no driver either", "spec:\n  type: Scala\n  sparkVersion: 4.1.4\n  executor: {}\n  driver: null\n  mainApplicationFile: a\n", []Finding{{8, Error, `spec.driver: must be of type object: "null"`}}},
+		"null":     {"finding 12: no driver either", "spec:\n  type: Scala\n  sparkVersion: 4.1.4\n  executor: {}\n  driver: null\n  mainApplicationFile: a\n", []Finding{{8, Error, "spec.driver: is required"}}},
+		"empty": {
+			"case 001: what is null is absent, but for an entry of a list",
+			"spec:\n  type: Scala\n  sparkVersion: 4.1.4\n  executor: {coreLimit: null}\n  driver: {env: , labels: null}\n  mainApplicationFile: a\n  sparkConf:\n  arguments: [null]\n",
+			[]Finding{{11, Error, `spec.arguments[0]: must be of type string: "null"`}},
+		},
 		"least": {
 			"finding 12: bounds of numbers", "spec:\n  type: Scala\n  sparkVersion: 4.1.4\n  driver: {}\n  executor: {}\n  mainApplicationFile: a\n  restartPolicy:\n    onFailureRetries: -1\n  monitoring:\n    prometheus:\n      port: 80\n",
 			[]Finding{

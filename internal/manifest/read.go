@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/firesteel-dev/firesteel/internal/kinds"
+	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
 // Document is one object of a manifest.
@@ -33,6 +34,8 @@ type Document struct {
 	Problems, Refused []Problem
 	// Undecoded says that the object could not be decoded beside its spec, so that nothing else can be said of it; "" if it was.
 	Undecoded string
+	// Generated says that the API server chooses the name, and that Name is made like one.
+	Generated bool
 
 	// malformed says why the spec of the object is left out; "" if it is not.
 	malformed string
@@ -150,7 +153,7 @@ func shifted(err error, first int) error {
 	return errors.New(strings.TrimPrefix(text, "yaml: "))
 }
 
-// duplicates finds keys that appear twice in a map: the first of them is lost.
+// duplicates finds keys that appear twice in a map. kubectl and Helm take the last.
 func (d *Document) duplicates(node *yamlv3.Node, path string) {
 	seen := map[string]int{}
 	for i, child := range node.Content {
@@ -159,16 +162,31 @@ func (d *Document) duplicates(node *yamlv3.Node, path string) {
 			continue
 		}
 		if i%2 == 1 {
-			d.duplicates(child, strings.TrimPrefix(path+"."+node.Content[i-1].Value, "."))
+			d.duplicates(child, below(path, node.Content[i-1].Value))
 			continue
 		}
 		if first, twice := seen[child.Value]; twice {
-			field := strings.TrimPrefix(path+"."+child.Value, ".")
-			d.Problems = append(d.Problems, Problem{Finding{child.Line, Error, fmt.Sprintf("%s: duplicate; the first is in line %d", field, first)}, field})
+			field, counts := below(path, child.Value), ""
+			if value := node.Content[i+1]; value.Kind == yamlv3.ScalarNode {
+				counts = ": " + (&spark.ConfError{Key: child.Value, Value: value.Value}).Shown()
+			}
+			message := fmt.Sprintf("%s: written twice, in lines %d and %d; the last one counts%s", field, first, child.Line, counts)
+			d.Problems = append(d.Problems, Problem{Finding{child.Line, Warning, message}, field})
 		}
 		seen[child.Value] = child.Line
 	}
 }
+
+// below is the path of a key.
+func below(path, key string) string {
+	if plain.MatchString(key) {
+		return strings.TrimPrefix(path+"."+key, ".")
+	}
+	return fmt.Sprintf("%s[%q]", path, key)
+}
+
+// plain matches keys that a path has without quotes.
+var plain = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
 // step matches one step of a path.
 var step = regexp.MustCompile(`^\.?([A-Za-z0-9_-]+)|^\[([0-9]+)\]|^\[("(?:[^"\\]|\\.)*")\]`)
@@ -206,7 +224,7 @@ func childOf(node *yamlv3.Node, name, index string) (*yamlv3.Node, int) {
 			return node.Content[i], node.Content[i].Line
 		}
 	case yamlv3.MappingNode:
-		for i := 0; i+1 < len(node.Content); i += 2 {
+		for i := len(node.Content) - 2; i >= 0; i -= 2 { // of two the last counts
 			if node.Content[i].Value == name && index == "" {
 				return node.Content[i+1], node.Content[i].Line
 			}

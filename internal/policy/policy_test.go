@@ -126,7 +126,7 @@ func TestValidate(t *testing.T) {
 			`policies[0].defaults.sparkConf["spark.executor.memory"]: "2gbb": not a size; write a whole number and one of k, m, g, t, such as "512m" or "2g"`,
 			`policies[0].defaults.sparkConf["spark.executor.memoryOverhead"]: "1Gi": a Kubernetes quantity, where Spark expects its own size format; write "1g"`,
 			`policies[0].defaults.sparkConf["spark.executor.memoryOverheadFactor"]: "-1": not a factor; write a number that is not negative, such as "0.1"`,
-			`policies[0].defaults.sparkConf["spark.kubernetes.executor.limit.cores"]: "many": not a number of cores; write a positive Kubernetes quantity such as "500m" or "2"`,
+			`policies[0].defaults.sparkConf["spark.kubernetes.executor.limit.cores"]: "many": not a number of cores; write a Kubernetes quantity that is not negative, such as "500m" or "2"`,
 			`policies[0].defaults.sparkConf["spark.driver.cores"]: "1.5": not a positive whole number; write e.g. "2"`,
 			`policies[0].defaults.sparkConf["spark.executor.cores"]: "0": not a positive whole number; write e.g. "2"`,
 			`policies[1].defaults.sparkConf["spark.executor.memory"]: "0": not a size: a positive whole number with one of the suffixes k, m, g, t and p; write e.g. "2g"`,

@@ -80,7 +80,7 @@ func factorErrors(conf map[string]string) []*spark.ConfError {
 	return found
 }
 
-// quantityKeys are Spark properties that Kubernetes reads as quantities.
+// quantityKeys are Spark properties that Kubernetes reads as quantities. It takes 0, and refuses a limit below its request.
 var quantityKeys = []string{
 	spark.ConfDriverRequestCores, spark.ConfDriverLimitCores, spark.ConfExecutorRequestCores, spark.ConfExecutorLimitCores,
 }
@@ -92,10 +92,10 @@ func quantityErrors(conf map[string]string) []*spark.ConfError {
 		if !set {
 			continue
 		}
-		if q, err := spark.ParseQuantity(value); err != nil || q.Sign() <= 0 {
+		if q, err := spark.ParseQuantity(value); err != nil || q.Sign() < 0 {
 			found = append(found, &spark.ConfError{
 				Key: key, Value: value,
-				Problem: `not a number of cores; write a positive Kubernetes quantity such as "500m" or "2"`,
+				Problem: `not a number of cores; write a Kubernetes quantity that is not negative, such as "500m" or "2"`,
 			})
 		}
 	}

@@ -129,7 +129,7 @@ func TestCheckRefuses(t *testing.T) {
 		"HeapLine":        {reason: "the end of a line is no end", change: typed(spark.ConfDriverMemory, "2g\n", "driver.memory"), says: `spec.driver.memory: "2g\n": ` + heapSays},
 		"HeapEmpty":       {reason: "an empty value is a value", change: conf(spark.ConfDriverMemory, ""), says: `spec.sparkConf["spark.driver.memory"]: ` + heapSays},
 		"DriverRequest":   {reason: "no quantity", change: typed(spark.ConfDriverRequestCores, "one", "driver.coreRequest"), says: `spec.driver.coreRequest: "one": ` + coresSays},
-		"DriverLimit":     {reason: "nothing is no limit", change: typed(spark.ConfDriverLimitCores, "0", "driver.coreLimit"), says: `spec.driver.coreLimit: "0": ` + coresSays},
+		"DriverLimit":     {reason: "nothing is no limit", change: typed(spark.ConfDriverLimitCores, "0", "driver.coreLimit"), says: `spec.driver.coreLimit: "0": the limit of cpu is lower than the 1 that container spark-kubernetes-driver requests; raise it or request less`},
 		"ExecutorRequest": {reason: "less than nothing", change: conf(spark.ConfExecutorRequestCores, "-1"), says: `spec.sparkConf["spark.kubernetes.executor.request.cores"]: "-1": ` + coresSays},
 		"ExecutorLimit":   {reason: "no quantity", change: typed(spark.ConfExecutorLimitCores, "2 cores", "executor.coreLimit"), says: `spec.executor.coreLimit: "2 cores": ` + coresSays},
 		"DriverName":      {reason: "no pod can be called so", change: func(a *spark.Application) { a.OperatorConf[spark.ConfDriverPodName] = "Pi_Driver" }, says: `spec.driver.podName: "Pi_Driver": ` + nameSays},
@@ -169,7 +169,7 @@ func TestCheckRefuses(t *testing.T) {
 
 const (
 	heapSays  = `not a heap size that a JVM takes; write a whole number and one of k, m, g, t, such as "512m" or "2g"`
-	coresSays = `not a number of cores; write a positive Kubernetes quantity such as "500m" or "2"`
+	coresSays = `not a number of cores; write a Kubernetes quantity that is not negative, such as "500m" or "2"`
 	nameSays  = `not a pod name; write lower-case letters, digits, '-' and '.', such as "my-job-driver"`
 )
 

@@ -164,6 +164,17 @@ var _ = Describe("A client that writes an object", Ordered, func() {
 		Expect(os.WriteFile(kubeconfig, env.KubeConfig, 0o600)).To(Succeed())
 	})
 
+	It("hears from validate what the API server would say, whatever it writes", func(ctx SpecContext) {
+		for _, d := range ourDefinitions() {
+			for _, version := range d.Spec.Versions {
+				differ, tried := disagreements(ctx, c, d.in(version.Name, "offline"), version.Schema.OpenAPIV3Schema.Properties["spec"])
+				Expect(differ).To(BeEmpty(), "of %d slips", tried)
+				Expect(tried).To(BeNumerically(">", 100))
+				AddReportEntry(d.Spec.Names.Kind+" "+version.Name, tried)
+			}
+		}
+	})
+
 	It("loses nothing of spec and status that it did not name, in every version of every kind", func(ctx SpecContext) {
 		ways := map[string]written{
 			"merge patch of a label":      patched(types.MergePatchType, `{"metadata": {"labels": {"patched": "yes"}}}`),

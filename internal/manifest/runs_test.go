@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/firesteel-dev/firesteel/internal/kinds"
+	"github.com/firesteel-dev/firesteel/internal/resolve"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/scheduler/kube"
+)
+
+const plainSpec = "spec: {type: Scala, sparkVersion: 4.1.4, image: a/b:c, mainClass: M, mainApplicationFile: 'local:///a.jar', driver: {DRIVER}, executor: {EXECUTOR}}\n"
+
+// What runs is no error (cases 002 to 004).
+func TestWhatRunsIsNoError(t *testing.T) {
+	const kind = "apiVersion: sparkoperator.k8s.io/v1beta2\nkind: SparkApplication\n"
+	spec := strings.NewReplacer("DRIVER", "", "EXECUTOR", "").Replace(plainSpec)
+	registry, err := scheduler.NewRegistry(kube.Name, kube.Plugin{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		reason, text string
+		want         []Finding
+	}{
+		"Generated": {
+			"case 004: the API server makes a name of it", kind + "metadata: {generateName: hourly-}\n" + spec,
+			[]Finding{{3, Note, "metadata.generateName: the API server chooses the name at kubectl create; judged as hourly-bcdfg. kubectl apply needs metadata.name"}},
+		},
+		"GeneratedBadly": {
+			"case 004: no name can come of it", kind + "metadata: {generateName: Hourly_}\n" + spec,
+			[]Finding{
+				{3, Note, "metadata.generateName: the API server chooses the name at kubectl create; judged as Hourly_bcdfg. kubectl apply needs metadata.name"},
+				{3, Error, `metadata.generateName: invalid SparkApplication name "Hourly_bcdfg": a DNS-1035 label must consist of lower case alphanumeric characters or '-', ` +
+					`start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')`},
+			},
+		},
+		"NoName": {"nothing to call pods after", kind + "metadata: {}\n" + spec, []Finding{{3, Error, "metadata.name: missing; an application needs a name"}}},
+		"NoCPU":  {"case 003: Kubernetes takes 0", head + strings.NewReplacer("DRIVER", `coreRequest: "0"`, "EXECUTOR", `coreRequest: "0", coreLimit: "1"`).Replace(plainSpec), nil},
+		"Negative": {
+			"case 003: and nothing below", head + strings.NewReplacer("DRIVER", `coreRequest: "-1"`, "EXECUTOR", "").Replace(plainSpec),
+			[]Finding{{4, Error, `spec.driver.coreRequest: "-1": not a number of cores; write a Kubernetes quantity that is not negative, such as "500m" or "2"`}},
+		},
+		"Twice": {"case 002: the last counts", head + spec + "metadata: {name: second}\n", []Finding{{5, Warning, "metadata: written twice, in lines 3 and 5; the last one counts"}}},
+		"Unserved": {
+			"case 014: an early version of Apache's", "apiVersion: spark.apache.org/v1alpha1\nkind: SparkApplication\nmetadata: {name: early}\n",
+			[]Finding{{1, Error, "SparkApplication early (spark.apache.org/v1alpha1): spark.apache.org has no such kind; write kind: SparkApplication or SparkCluster, apiVersion: spark.apache.org/v1"}},
+		},
+	} {
+		got := Check(documents(t, tc.text), kinds.Assumed{Namespace: "data", Now: time.Unix(0, 0)}, resolve.Operator{Registry: registry})
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("%s: %s (-want +got):\n%s", name, tc.reason, diff)
+		}
+	}
+}
+
+// The API server has 63 characters for a name that it makes, and so has validate.
+func TestGeneratedNamesAreBounded(t *testing.T) {
+	text := "apiVersion: sparkoperator.k8s.io/v1beta2\nkind: SparkApplication\nmetadata: {generateName: " + strings.Repeat("a", 70) + "}\n"
+	if got, want := documents(t, text)[0].Name, strings.Repeat("a", 58)+madeUp; got != want {
+		t.Errorf("the name is %q, want %q", got, want)
+	}
+}
