@@ -120,5 +120,5 @@ func apacheFields() []apiField {
 
 // apacheTable lists the fields of an application of spark.apache.org.
 func apacheTable(comments map[string]string) (string, error) {
-	return table(apacheHead, "next attempt", apacheFields(), comments)
+	return table(apacheHead, "apache.", "next attempt", apacheFields(), comments)
 }

@@ -143,5 +143,5 @@ func objectEffects(before, after []spark.Object) (effects []string, edit string)
 
 // clusterTable lists the fields of a cluster.
 func clusterTable(comments map[string]string) (string, error) {
-	return table(clusterHead, "", clusterFields(), comments)
+	return table(clusterHead, "cluster.", "", clusterFields(), comments)
 }

@@ -100,11 +100,11 @@ func connectEffects(path string) outcome {
 
 // connectTable lists the fields of a server.
 func connectTable(comments map[string]string) (string, error) {
-	return table(connectHead, "replaces", connectFields(), comments)
+	return table(connectHead, "connect.", "replaces", connectFields(), comments)
 }
 
-// table lists fields below a head. restarts is what an edit does of those that are not live.
-func table(head, restarts string, fields []apiField, comments map[string]string) (string, error) {
+// table lists fields below a head. kind begins their ids, and restarts is what an edit does of those that are not live.
+func table(head, kind, restarts string, fields []apiField, comments map[string]string) (string, error) {
 	var b strings.Builder
 	b.WriteString(head)
 	for _, f := range fields {
@@ -116,7 +116,7 @@ func table(head, restarts string, fields []apiField, comments map[string]string)
 		if f.Restarts {
 			edit = restarts
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", f.Path, f.Type, cell(comment), cell(strings.Join(f.Effects, "; ")), cmp.Or(f.Edit, edit))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", named(kind, f.Path), f.Type, cell(comment), cell(strings.Join(f.Effects, "; ")), cmp.Or(f.Edit, edit))
 	}
 	return b.String(), nil
 }

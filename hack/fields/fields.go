@@ -149,7 +149,7 @@ func scheduleRows(b *strings.Builder, t reflect.Type, prefix string, comments ma
 		if comment == "" {
 			return fmt.Errorf("%s.%s has no comment", t.Name(), field.Name)
 		}
-		fmt.Fprintf(b, "| `%s` | %s | %s |\n", prefix+name, typeName(field.Type), cell(comment))
+		fmt.Fprintf(b, "| %s | %s | %s |\n", named("scheduled.", prefix+name), typeName(field.Type), cell(comment))
 	}
 	return nil
 }

@@ -30,6 +30,30 @@ func TestPageNamesAFieldWithoutComment(t *testing.T) {
 	}
 }
 
+// The site's search, explain and people link to a field: its id is its own, and does not change with the fields around it.
+func TestFieldsHaveIDs(t *testing.T) {
+	page, err := os.ReadFile("../../docs/fields.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for line := range strings.Lines(string(page)) {
+		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| Field of ") {
+			continue
+		}
+		_, id, _ := strings.Cut(line, ` id="`)
+		if id, _, _ = strings.Cut(id, `"`); id == "" || seen[id] {
+			t.Errorf("the id %q is empty or stands twice: %s", id, line)
+		}
+		seen[id] = true
+	}
+	for _, id := range []string{"driver.memory", "executor.envSecretKeyRefs.name.key", "scheduled.schedule", "connect.idleTimeout", "apache.mainClass", "cluster.workerSpec.statefulSetSpec"} {
+		if !seen[id] {
+			t.Errorf("there is no field with the id %s", id)
+		}
+	}
+}
+
 func TestSentence(t *testing.T) {
 	cases := map[string]struct{ reason, comment, want string }{
 		"Markers":    {reason: "they are for generators", comment: "Of the pod.\n+optional\n", want: "Of the pod."},
