@@ -72,6 +72,7 @@ func firstApplication(w *harness) {
 	w.become("default", "spark-pi", v1beta2.ApplicationStateCompleted, condition(lifecycle.ConditionSucceeded, metav1.ConditionTrue, "Succeeded", "the driver has completed"),
 		func(o *v1beta2.SparkApplication) { o.Status.TerminationTime = before(0) })
 	w.run("README.md", "A first application")
+	w.says(w.run("docs/index.md", "Run a first job"), "completed")
 	w.says(w.do("kubectl get spark"), "sparkapplication.sparkoperator.k8s.io/spark-pi")
 	w.says(w.do("kubectl auth can-i create pods --as system:serviceaccount:default:spark-operator-spark"), "yes")
 	questions(w)
