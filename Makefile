@@ -51,9 +51,11 @@ release: ## Image, chart, plugin for five platforms, SBOMs, checksums, provenanc
 publish: ## Push that release to its registry: image, chart, SBOM, signatures; FORCE=1 overwrites tags
 	hack/publish.sh "$(VERSION)" "$(REGISTRY)" $(if $(FORCE),-force)
 
-.PHONY: docs
+.PHONY: docs docs-check
 docs: ## The documentation site from docs/, into dist/site; needs Python 3
 	hack/docs.sh
+docs-check: ## Each page of it in Chromium: scroll, contrast, accessibility, links, script errors; needs Node 20, takes 90 seconds
+	hack/site/check.sh
 
 ##@ Local cluster
 

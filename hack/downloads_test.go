@@ -5,6 +5,7 @@ package hack
 
 import (
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -51,8 +52,14 @@ var downloads = []struct {
 		}
 		return ""
 	}},
+	{regexp.MustCompile(`\bnpm["']?\s+\S`), func(_, _, line string) string { // TestPackageLocksHaveChecksums checks the rest
+		if !strings.Contains(line, "npm ci ") {
+			return "npm that does not install what package-lock.json says"
+		}
+		return ""
+	}},
 	{
-		regexp.MustCompile(`\b(curl|wget|npm|npx|pnpm|yarn|gem|cargo|crane|skopeo|aria2c)["']?\s+\S|\bgit\s+clone\b|\bgo\s+(get|install)\b|\bgo\s+run\s+\S+@|` +
+		regexp.MustCompile(`\b(curl|wget|npx|pnpm|yarn|gem|cargo|crane|skopeo|aria2c)["']?\s+\S|\bgit\s+clone\b|\bgo\s+(get|install)\b|\bgo\s+run\s+\S+@|` +
 			`\b(docker|podman|crictl|images)\s+pull\b|\bhelm["']?\s+(pull|repo\s+(add|update))\b|urllib\.request|\brequests\.get`),
 		func(string, string, string) string { return "a download whose checksum nothing compares" },
 	},
@@ -130,6 +137,33 @@ func TestRequirementsHaveChecksums(t *testing.T) {
 	}
 }
 
+// Each package of npm's has a checksum, and no address: npm asks the registry that the machine has.
+func TestPackageLocksHaveChecksums(t *testing.T) {
+	found := 0
+	for _, file := range files(t) {
+		if filepath.Base(file) != "package-lock.json" {
+			continue
+		}
+		var lock struct {
+			Packages map[string]struct{ Integrity, Resolved string }
+		}
+		if err := json.Unmarshal([]byte(read(t, file)), &lock); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		for name, p := range lock.Packages {
+			if name == "" { // the project itself
+				continue
+			}
+			if found++; !strings.HasPrefix(p.Integrity, "sha512-") || p.Resolved != "" {
+				t.Errorf("%s: %s: checksum %q, address %q: must have a checksum and no address", file, name, p.Integrity, p.Resolved)
+			}
+		}
+	}
+	if found < 2 {
+		t.Errorf("%d packages were found, at least 2 are there", found)
+	}
+}
+
 // Each Go module is pinned by its go.sum.
 func TestModulesHaveChecksums(t *testing.T) {
 	for _, file := range files(t) {
@@ -154,7 +188,8 @@ func TestDownloadWithoutChecksumIsFound(t *testing.T) {
 		"pip install \\\n  --require-hashes -r x.txt":                    false,
 		"mvn -q dependency:copy":                                         true,
 		"apt-get -qq install -y jq":                                      true,
-		"npm ci":                                                         true,
+		"npm install x":                                                  true,
+		"npm ci --prefix \"$x\" --ignore-scripts":                        false,
 		"go run example.org/x@latest":                                    true,
 		"go run ./hack/project":                                          false,
 		"GOFLAGS=-mod=mod go build ./...":                                true,

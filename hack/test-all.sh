@@ -13,6 +13,8 @@ changes=$(git status --porcelain)
 CI=true FIRESTEEL_TESTS=all hack/test.sh
 # what is measured or explored has the machine to itself
 make --no-print-directory mutation
+say "reading each page of the documentation site in a browser"
+make --no-print-directory docs-check
 while IFS=: read -r file target; do
   target=${target#func } target=${target%%(*}
   say "fuzzing $target of $(dirname "$file")"
