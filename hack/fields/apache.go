@@ -24,9 +24,7 @@ const apacheHead = `
 The kind is [off by default](migrate-from-apache.md). ` + "`v1beta1`" + ` offers fewer fields, keeps the others, and is read as ` + "`v1`" + `. An edit acts *live*, or holds from the *next attempt* on: as in Apache's
 operator, no edit restarts what runs.
 
-| Field of ` + "`spec`" + ` | Type | Description | Effect | Edit |
-|---|---|---|---|---|
-`
+` + columns
 
 // inApache says what the fields mean that are no properties and no parts of pods. Words are for all fields that begin with their name; those
 // of the longest name count.

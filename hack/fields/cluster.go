@@ -28,9 +28,7 @@ The kind is [off by default](migrate-from-apache.md), and has the same fields in
 the applications that run in the cluster end, or replace the *workers*, one after the other unless their update strategy says something else. What the API server refuses of a StatefulSet that is there, such as other
 claims for volumes, is said by the condition ` + "`Applied`" + `, and the cluster runs on as it was.
 
-| Field of ` + "`spec`" + ` | Type | Description | Effect | Edit |
-|---|---|---|---|---|
-`
+` + columns
 
 // inCluster says what the fields do where the names of the objects that change do not.
 var inCluster = map[string]string{

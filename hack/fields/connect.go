@@ -26,9 +26,7 @@ const connectHead = `
 What a server is, and how it is kept alive, is in [Spark Connect](spark-connect.md). An edit of most fields *replaces* the server: the new one starts when the sessions of
 the old one have ended, or when ` + "`drainTimeout`" + ` is over. *Live* acts on the server as it is.
 
-| Field of ` + "`spec`" + ` | Type | Description | Effect | Edit |
-|---|---|---|---|---|
-`
+` + columns
 
 // inServer says what the fields mean that are no properties and no parts of pods.
 var inServer = map[string]string{

@@ -5,8 +5,11 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // The page that is committed is what the types say.
@@ -51,6 +54,25 @@ func TestFieldsHaveIDs(t *testing.T) {
 		if !seen[id] {
 			t.Errorf("there is no field with the id %s", id)
 		}
+	}
+}
+
+// The search finds headings: a field stands below that of its part of the spec, and those of the spec itself come first.
+func TestPartsOfTheSpecHaveTables(t *testing.T) {
+	var all []apiField
+	comments := map[string]string{}
+	for _, path := range []string{"driver.cores", "image", "ports[].name", "driver.memory", "type"} {
+		all = append(all, apiField{Path: path, Owner: "Spec", Name: path})
+		comments["Spec."+path] = "Said."
+	}
+	text, err := page(all, comments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := regexp.MustCompile(`(?m)^## .*$|id="[^"]*"`).FindAllString(text, -1)
+	want := []string{`id="image"`, `id="type"`, "## Fields of driver", `id="driver.cores"`, `id="driver.memory"`, "## Fields of ports", `id="ports.name"`}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }
 
