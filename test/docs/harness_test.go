@@ -47,6 +47,7 @@ func TestPages(t *testing.T) {
 	t.Run("kubectl-spark", w.as(kubectlSpark))
 	t.Run("schedulers", w.as(schedulers))
 	t.Run("samples", w.as(samples))
+	t.Run("guides", w.as(guides))
 	t.Run("README", w.as(firstApplication))
 	t.Run("install", w.as(install))
 	t.Run("webhooks", w.as(webhooks))
