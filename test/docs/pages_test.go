@@ -100,6 +100,7 @@ func install(w *harness) {
 	w.Helper()
 	w.run("docs/install.md", "kubectl delete crd sparkapplications.sparkoperator.k8s.io scheduledsparkapplications.sparkoperator.k8s.io sparkconnects.sparkoperator.k8s.io")
 	w.says(w.run("docs/install.md", "Helm"), "STATUS: deployed", "kind: SparkApplication")
+	w.says(w.run("docs/upgrade.md", "Upgrade"), "STATUS: deployed", "REVISION: 2")
 	w.says(w.run("docs/troubleshooting.md", "helm get notes RELEASE -n NAMESPACE"), "default")
 	configuration(w)
 	w.uninstall()
