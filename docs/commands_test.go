@@ -28,7 +28,7 @@ func pages(t *testing.T) map[string]string {
 	for i := range found {
 		found[i] = filepath.Join("docs", found[i])
 	}
-	for _, name := range append(found, "README.md", "CONTRIBUTING.md", "SECURITY.md") {
+	for _, name := range append(found, "README.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md", "GOVERNANCE.md", "MAINTAINERS.md", "ROADMAP.md") {
 		out[name] = read(t, name)
 	}
 	return out
