@@ -12,7 +12,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/testutil"
 )
 
-const versionsHead = `# Versions: what is tested with what
+const versionsHead = `# Supported versions: what is tested with what
 
 <!-- Written by the test TestVersions out of the files in the last column: go test ./docs -run TestVersions -update -->
 
