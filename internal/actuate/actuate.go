@@ -106,7 +106,7 @@ func (w Writer) createResource(ctx context.Context, owner lifecycle.Owner, resou
 	case left == nil:
 		return transient(fmt.Sprintf("%s %s was deleted concurrently; retrying", kindOf(resource), resource.GetName()))
 	case owner.Of(left) == lifecycle.NotOwned:
-		return nameTaken(resource)
+		return nameTaken(owner, resource, left)
 	}
 	if err := w.delete(ctx, left); err != nil {
 		return resultOf(lifecycle.Submit, err)
@@ -146,7 +146,7 @@ func (w Writer) recognize(ctx context.Context, owner lifecycle.Owner, driver *co
 		}
 	}
 	if existing != nil {
-		return nameTaken(driver), true
+		return nameTaken(owner, driver, existing), true
 	}
 	return lifecycle.Result{}, false
 }
@@ -157,7 +157,7 @@ func (w Writer) abort(ctx context.Context, owner lifecycle.Owner, s spark.Submis
 	if r.Class == lifecycle.ClassDone || r.Class == lifecycle.ClassTransient {
 		return r
 	}
-	if seen, found := w.recognize(ctx, owner, s.Driver); found && seen.Class != lifecycle.ClassNameTaken {
+	if seen, found := w.recognize(ctx, owner, s.Driver); found && ours(seen) {
 		return seen
 	}
 	taken := false
@@ -310,11 +310,20 @@ func transient(message string) lifecycle.Result {
 	return lifecycle.Result{Kind: lifecycle.Submit, Class: lifecycle.ClassTransient, Message: message}
 }
 
-func nameTaken(obj client.Object) lifecycle.Result {
-	return lifecycle.Result{
-		Kind: lifecycle.Submit, Class: lifecycle.ClassNameTaken,
-		Message: fmt.Sprintf("%s %s already exists and does not belong to this application; delete or rename it", kindOf(obj), obj.GetName()),
+// nameTaken is the answer to an object whose name another owner's has.
+func nameTaken(owner lifecycle.Owner, wanted, there client.Object) lifecycle.Result {
+	r := lifecycle.Result{Kind: lifecycle.Submit, Class: lifecycle.ClassNameTaken}
+	r.Message = fmt.Sprintf("%s %s already exists and does not belong to this application; delete or rename it", kindOf(wanted), wanted.GetName())
+	if !there.GetDeletionTimestamp().IsZero() || owner.Predecessor(there) {
+		r.Class = lifecycle.ClassLeaving
+		r.Message = fmt.Sprintf("%s %s of the application that had this name before is not deleted yet; the driver starts when it is gone", kindOf(wanted), wanted.GetName())
 	}
+	return r
+}
+
+// ours reports whether a driver that was recognized is the application's.
+func ours(r lifecycle.Result) bool {
+	return r.Class != lifecycle.ClassNameTaken && r.Class != lifecycle.ClassLeaving
 }
 
 func kindOf(obj client.Object) string {

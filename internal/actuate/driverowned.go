@@ -39,7 +39,7 @@ func (w Writer) submitDriver(ctx context.Context, owner lifecycle.Owner, s spark
 			return r
 		}
 		// An earlier try may have created it, and a policy refuses it since.
-		if seen, found := w.recognize(ctx, owner, s.Driver); found && seen.Class != lifecycle.ClassNameTaken {
+		if seen, found := w.recognize(ctx, owner, s.Driver); found && ours(seen) {
 			return seen
 		}
 		return r
@@ -70,7 +70,7 @@ func (w Writer) attach(ctx context.Context, driver lifecycle.Owner, resources []
 		case left == nil:
 			return transient(fmt.Sprintf("%s %s was deleted concurrently; retrying", kindOf(resource), resource.GetName()))
 		case !refersTo(left, driver):
-			return nameTaken(resource)
+			return nameTaken(driver, resource, left)
 		}
 	}
 	return done()
@@ -100,7 +100,7 @@ func (w Writer) namesFree(ctx context.Context, owner lifecycle.Owner, s spark.Su
 		case goes:
 			return transient(fmt.Sprintf("%s %s of an earlier attempt is not deleted yet", kindOf(resource), resource.GetName()))
 		}
-		return nameTaken(resource)
+		return nameTaken(owner, resource, left)
 	}
 	return done()
 }

@@ -33,6 +33,15 @@ func belongsTo(obj client.Object, uid types.UID, submission string) client.Objec
 	return obj
 }
 
+// ofPredecessor makes the application that had the name before the owner of an object.
+func ofPredecessor(obj client.Object) client.Object {
+	before := owner
+	before.Reference.UID = "old-app"
+	obj.SetUID("other-uid")
+	before.Own(obj)
+	return obj
+}
+
 // Identity is never the name alone: what belongs to somebody else is reported and not touched.
 func TestSubmitNotOwned(t *testing.T) {
 	cases := map[string]struct {
@@ -47,6 +56,8 @@ func TestSubmitNotOwned(t *testing.T) {
 		"PodPrevious":     {reason: "the driver of an earlier attempt is waited for", notOwned: belongsTo(&corev1.Pod{ObjectMeta: metaOf("pi-driver")}, "app", "s-0"), says: "earlier attempt", class: lifecycle.ClassTransient},
 		"ConfigMap":       {reason: "nobody's ConfigMap", notOwned: belongsTo(&corev1.ConfigMap{ObjectMeta: metaOf("pi-conf")}, "", ""), says: "ConfigMap pi-conf", class: lifecycle.ClassNameTaken},
 		"ConfigMapOfSame": {reason: "another UID is another application", notOwned: belongsTo(&corev1.ConfigMap{ObjectMeta: metaOf("pi-conf")}, "old-app", "s-1"), says: "ConfigMap pi-conf", class: lifecycle.ClassNameTaken},
+		"PodLeaves":       {reason: "case 018: it goes with the application that had the name", notOwned: ofPredecessor(&corev1.Pod{ObjectMeta: metaOf("pi-driver")}), says: "pod pi-driver of the application that had this name before", class: lifecycle.ClassLeaving},
+		"ServiceLeaves":   {reason: "case 018: so does all else", notOwned: ofPredecessor(&corev1.Service{ObjectMeta: metaOf("pi-svc")}), says: "service pi-svc of the application that had this name before", class: lifecycle.ClassLeaving},
 		"Service":         {reason: "nobody's Service", notOwned: belongsTo(&corev1.Service{ObjectMeta: metaOf("pi-svc")}, "", ""), says: "service pi-svc", class: lifecycle.ClassNameTaken},
 	}
 	for name, tc := range cases {

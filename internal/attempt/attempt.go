@@ -18,7 +18,7 @@ import (
 // Target says which pods are those of an application's attempt.
 func Target(s resolve.Application, now time.Time) observe.Target {
 	return observe.Target{
-		Namespace: s.App.Namespace, App: s.App.Name, UID: s.App.UID, DriverName: s.DriverName(), NextName: s.Desired.DriverName,
+		Namespace: s.App.Namespace, App: s.App.Name, UID: s.App.UID, Owner: s.Owner.Reference, DriverName: s.DriverName(), NextName: s.Desired.DriverName,
 		SubmissionID: s.Identity.SubmissionID, LogTails: s.Desired.LogTails, Now: now,
 	}
 }

@@ -293,7 +293,7 @@ func TestNothingIsLeftUnsaid(t *testing.T) {
 
 // noAdvice are the reasons that need no advice: all is well, or it gets well by itself, or another line has said it.
 var noAdvice = map[string]bool{
-	"ManagedByAnother": true, "NamespaceTerminating": true, "Backoff": true, "Rerun": true, "SpecChanged": true, "RerunRequested": true, "Resumed": true, "Woken": true, "NotSubmitted": true,
+	"ManagedByAnother": true, "NamespaceTerminating": true, "Backoff": true, "Rerun": true, "SpecChanged": true, "RerunRequested": true, "Resumed": true, "Woken": true, "NotSubmitted": true, "PreviousApplication": true,
 	"DriverPending": true, "DriverCreated": true, "DriverRunning": true, "DriverStopping": true, "DriverSucceeded": true,
 	"InProgress": true, "Finished": true, "Admitted": true, "ExecutorsRunning": true, "NoExecutors": true,
 }

@@ -51,6 +51,20 @@ func resumed(a *Application)     { a.Suspend = false; a.Generation++ }
 func isDeleted(a *Application)   { a.Deleting = true }
 func edited(a *Application)      { a.Generation++; a.SpecHash += "'" }
 
+// predecessor is the driver of the application that had the name before.
+func predecessor(change func(*Driver)) Driver {
+	d := driver(NotOwned, DriverRunning)
+	d.Predecessor = true
+	change(&d)
+	return d
+}
+
+func queuedSince(ago time.Duration) Record {
+	r := queued()
+	r.QueuedAt = later.Add(ago)
+	return r
+}
+
 func driver(o Ownership, p DriverPhase) Driver {
 	d := Driver{Presence: Present, Ownership: o, Name: "pi-driver", UID: "uid-1", SubmissionID: "s-1", SparkAppID: "spark-1", SpecHash: "spec-1", CreatedAt: now, Phase: p}
 	switch o {
@@ -183,6 +197,11 @@ func TestDecide(t *testing.T) {
 		"StartAdopts":       {reason: "a driver created just before a crash is recognized, not doubled", driver: driver(Current, DriverRunning), state: Running},
 		"StartAdoptsOther":  {reason: "so is the driver of a previous operator", driver: driver(Previous, DriverRunning), state: Running},
 		"StartForeign":      {reason: "a pod of another owner is never changed", rec: queued(), driver: driver(NotOwned, DriverRunning), gate: admit, state: Queued, cause: ReasonNameConflict},
+		"StartSoon":         {reason: "case 018: it goes with the application that had the name", rec: queuedSince(0), driver: predecessor(func(*Driver) {}), gate: admit, state: Queued, cause: ReasonPreviousApplication},
+		"StartSooner":       {reason: "case 018: the collector has begun", rec: queuedSince(-time.Hour), driver: predecessor(func(d *Driver) { d.Deleting, d.GoneAt = true, later.Add(time.Minute) }), gate: admit, state: Queued, cause: ReasonPreviousApplication},
+		"StartOrphaned":     {reason: "case 018: the collector has left it behind", rec: queuedSince(-orphanTime), driver: predecessor(func(*Driver) {}), gate: admit, state: Queued, actions: []Action{{Kind: DeleteDriver, UID: "uid-foreign"}}, cause: ReasonPreviousApplication},
+		"StartStuck":        {reason: "case 018: its node is gone", rec: queued(), driver: predecessor(func(d *Driver) { d.Deleting, d.GoneAt = true, now.Add(-time.Hour) }), gate: admit, state: Queued, cause: ReasonPreviousDriver},
+		"StartLeaving":      {reason: "whoever deletes it", rec: queued(), driver: predecessor(func(d *Driver) { d.Predecessor, d.Deleting, d.GoneAt = false, true, later.Add(time.Minute) }), gate: admit, state: Queued, cause: ReasonPreviousApplication},
 		"StartDoubt":        {reason: "nothing is created while the driver is unknown", rec: queued(), driver: unknownDriver(), gate: admit, state: Queued},
 		"QueuedGoes":        {reason: "a queued application goes on when it is admitted", rec: queued(), driver: absent, gate: admit, state: Queued, actions: submit},
 		"QueuedSuspended":   {reason: "suspension before the first run is no state of its own", app: with(isSuspended), rec: queued(), driver: absent, state: Queued, cause: ReasonSuspended},

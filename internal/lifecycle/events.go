@@ -74,7 +74,7 @@ func entered(kind, app string, to Record) (Event, bool) {
 	}
 	switch to.State {
 	case Queued:
-		return Event{Warning: to.Cause.Reason != ReasonSuspended, Reason: kind + "Waiting", Action: "Submit", Message: to.Cause.Message}, true
+		return Event{Warning: to.Cause.Reason != ReasonSuspended && to.Cause.Reason != ReasonPreviousApplication, Reason: kind + "Waiting", Action: "Submit", Message: to.Cause.Message}, true
 	case Running:
 		return Event{Reason: "SparkDriverRunning", Action: "Observe", Message: fmt.Sprintf("Driver %s is running", to.DriverName)}, true
 	case Failing:

@@ -69,6 +69,7 @@ func TestEvents(t *testing.T) {
 		"RefusedForGood":  {reason: "the outcome", from: at(refusedFirst(), refusal), to: at(rejected(), refusal), want: one(true, "SparkApplicationFailed", "Complete", "SparkApplication pi failed: "+refusal.Message)},
 		"Waiting":         {reason: "why it does not start", to: at(queued(), quota), want: one(true, "SparkApplicationWaiting", "Submit", quota.Message)},
 		"SuspendedBefore": {reason: "what the user asked for is no warning", to: at(queued(), Cause{ReasonSuspended, "spec.suspend is true"}), want: one(false, "SparkApplicationWaiting", "Submit", "spec.suspend is true")},
+		"Predecessor":     {reason: "case 018: it passes by itself", to: at(queued(), Cause{ReasonPreviousApplication, "a"}), want: one(false, "SparkApplicationWaiting", "Submit", "a")},
 		"OtherWait":       {reason: "a new reason is news", from: queued(), to: at(queued(), quota), want: one(true, "SparkApplicationWaiting", "Submit", quota.Message)},
 		"Admitted":        {reason: "the scheduler has let it start: nothing is waited for", from: at(queued(), quota), to: at(queued(), Cause{ReasonAdmitted, "there is room"})},
 		"SameWait":        {reason: "other numbers in the sentence are no news", from: at(queued(), quota), to: at(queued(), Cause{ReasonQuotaExceeded, "exceeded quota: team, used: 9"})},

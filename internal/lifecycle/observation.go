@@ -27,7 +27,7 @@ const (
 type Ownership string
 
 const (
-	// NotOwned objects have another owner: never adopted, changed or deleted.
+	// NotOwned objects have another owner: never adopted or changed, and deleted only if that owner is gone (Driver.Predecessor).
 	NotOwned Ownership = "NotOwned"
 	// Current objects belong to this application's current attempt.
 	Current Ownership = "Current"
@@ -77,6 +77,8 @@ type Driver struct {
 	// Restarted is set when a live driver's Spark container has ended and the kubelet started it again in the pod, or is about to: its
 	// program would run twice in one attempt.
 	Restarted bool
+	// Predecessor is set when a driver that is not owned belongs to the application that had the name before.
+	Predecessor bool
 	// Exit is set when the phase is DriverFailed, and is that of the first run when Restarted is set.
 	Exit Exit
 	// MemoryLimit is that of the Spark container, in bytes; 0 if it is not known.

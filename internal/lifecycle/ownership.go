@@ -8,6 +8,7 @@ import (
 	"hash/fnv"
 	"maps"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -139,6 +140,15 @@ func (w Owner) Of(o metav1.Object) Ownership {
 		return Current
 	}
 	return Previous
+}
+
+// Predecessor reports whether an object belongs to the application that had the name before: it was deleted, since two of a kind cannot have one name,
+// and the object goes with it.
+func (w Owner) Predecessor(o metav1.Object) bool {
+	group, _, _ := strings.Cut(w.Reference.APIVersion, "/")
+	return slices.ContainsFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool {
+		return strings.HasPrefix(r.APIVersion, group+"/") && r.Kind == w.Reference.Kind && r.Name == w.Reference.Name && r.UID != w.Reference.UID
+	})
 }
 
 // Driver makes the attempt's driver pod the owner of what is created for it. It does not block the deletion of the pod, which would need a right to

@@ -24,6 +24,8 @@ const (
 	ReasonManagedByAnother Reason = "ManagedByAnother"
 	// ReasonNameConflict : an object of another owner has the name.
 	ReasonNameConflict Reason = "NameConflict"
+	// ReasonPreviousApplication : an object of the application that had the name before is not gone yet.
+	ReasonPreviousApplication Reason = "PreviousApplication"
 	// ReasonPreviousDriver : the driver pod of an earlier attempt still has the name.
 	ReasonPreviousDriver Reason = "PreviousDriver"
 	// ReasonQuotaExceeded : a ResourceQuota has no room for the driver pod at present.
@@ -156,6 +158,8 @@ const (
 	ClassDone Class = "Done"
 	// ClassNameTaken : an object of another owner has the name.
 	ClassNameTaken Class = "NameTaken"
+	// ClassLeaving : an object that is going, with the application that had the name before or because somebody deletes it, has the name.
+	ClassLeaving Class = "Leaving"
 	// ClassQuota : a ResourceQuota has no room; it may have later.
 	ClassQuota Class = "Quota"
 	// ClassTerminating : the namespace is being deleted.
@@ -172,7 +176,7 @@ const (
 
 // classReasons are the reasons of refusals that do not depend on what was refused.
 var classReasons = map[Class]Reason{
-	ClassNameTaken: ReasonNameConflict, ClassQuota: ReasonQuotaExceeded,
+	ClassNameTaken: ReasonNameConflict, ClassLeaving: ReasonPreviousApplication, ClassQuota: ReasonQuotaExceeded,
 	ClassTerminating: ReasonNamespaceTerminating, ClassOperatorForbidden: ReasonOperatorForbidden,
 }
 

@@ -209,7 +209,7 @@ func settleSubmit(o Outcome, p Plan, r Result, env Env) Outcome {
 	switch r.Class {
 	case ClassDone:
 		o.Record = submitted(o.Record, p.App, r.DriverUID == "", env.Now)
-	case ClassNameTaken, ClassQuota:
+	case ClassNameTaken, ClassLeaving, ClassQuota:
 		o = delayed(o, p, c, env.Periods.conflict(), env)
 	case ClassTerminating, ClassOperatorForbidden:
 		o = delayed(o, p, c, operatorRetry, env)

@@ -49,6 +49,7 @@ func TestSettleSubmit(t *testing.T) {
 		"Quota":             {reason: "no room is a wait with the API server's words", record: fresh, class: ClassQuota, requeue: conflictRetry, refused: true, want: because(ReasonQuotaExceeded)},
 		"QuotaAgain":        {reason: "the latest cause is the one shown", record: waits, class: ClassQuota, requeue: conflictRetry, refused: true, want: because(ReasonQuotaExceeded)},
 		"NameTaken":         {reason: "pods of other owners are not watched: a timer", record: fresh, class: ClassNameTaken, requeue: conflictRetry, refused: true, want: because(ReasonNameConflict)},
+		"Leaving":           {reason: "case 018: it is gone soon", record: fresh, class: ClassLeaving, requeue: conflictRetry, refused: true, want: because(ReasonPreviousApplication)},
 		"Terminating":       {reason: "the namespace's end comes for the application too", record: fresh, class: ClassTerminating, requeue: operatorRetry, refused: true, want: because(ReasonNamespaceTerminating)},
 		"OperatorForbidden": {reason: "an admin can change the operator's rights", record: fresh, class: ClassOperatorForbidden, requeue: operatorRetry, refused: true, want: because(ReasonOperatorForbidden)},
 		"Policy":            {reason: "what the policy misses may come: it waits from now on", record: fresh, class: ClassPolicy, requeue: policyRetry, refused: true, want: graceful},

@@ -123,6 +123,8 @@ func decideQueue(p Plan, d Driver, env Env) Plan {
 	switch {
 	case p.Admission.Verdict != scheduler.Admit:
 		return wait(p, causeOf(p.Admission), min(left, max(p.Admission.RetryAfter, time.Second)))
+	case d.Is(NotOwned) && (d.Deleting || d.Predecessor):
+		return awaitPredecessor(p, d, left, env)
 	case d.Is(NotOwned):
 		return wait(p, nameConflict(p.App.Fields, d.Name), min(left, env.Periods.conflict()))
 	}
@@ -177,6 +179,25 @@ func awaitPrevious(p Plan, d Driver, env Env) Plan {
 		}
 	}
 	return p
+}
+
+// orphanTime is how long the garbage collector may take to delete the driver of an application that is gone.
+const orphanTime = 30 * time.Second
+
+// awaitPredecessor waits for a pod that has the driver's name and is going. One that the garbage collector has left behind is deleted.
+func awaitPredecessor(p Plan, d Driver, left time.Duration, env Env) Plan {
+	whose, cause := "pod "+d.Name, Cause{Reason: ReasonPreviousApplication}
+	if d.Predecessor {
+		whose += " of the application that had this name before"
+	}
+	cause.Message = whose + " is ending; the driver starts when it is gone"
+	switch {
+	case d.overdue(env.Now):
+		cause = Cause{ReasonPreviousDriver, whose + " " + stuckAdvice}
+	case !d.Deleting && env.Now.Sub(p.Record.QueuedAt) >= orphanTime:
+		p.Actions = append(p.Actions, Action{Kind: DeleteDriver, UID: d.UID})
+	}
+	return wait(p, cause, min(left, env.Periods.conflict()))
 }
 
 // stuckAdvice says what to do about a pod that is not deleted in time.

@@ -84,7 +84,7 @@ func (r Reader) clusterObject(ctx context.Context, t ClusterTarget, into client.
 func foundOf(owner lifecycle.Owner, there, wanted *unstructured.Unstructured) standalone.Found {
 	f := standalone.Found{
 		Presence: lifecycle.Present, UID: string(there.GetUID()), Ours: owner.Of(there) != lifecycle.NotOwned,
-		Marked: there.GetAnnotations()[owner.Labels.Applied] != "", Deleting: there.GetDeletionTimestamp() != nil,
+		Marked: there.GetAnnotations()[owner.Labels.Applied] != "", Deleting: there.GetDeletionTimestamp() != nil || owner.Predecessor(there),
 	}
 	f.Same = wanted != nil && owner.Labels.SameApplied(there, wanted) && lifecycle.Contains(there, wanted)
 	return f

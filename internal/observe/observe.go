@@ -53,9 +53,11 @@ type Reader struct {
 
 // Target says which pods to look for.
 type Target struct {
-	Namespace  string
-	App        string
-	UID        types.UID
+	Namespace string
+	App       string
+	UID       types.UID
+	// Owner is the reference of what belongs to the application.
+	Owner      metav1.OwnerReference
 	DriverName string
 	// DriverUID is that of the last driver that is known to have been created, if any: another one in the cache is older, and was deleted, or
 	// younger, if the answer about it was lost. The API server is asked which.
@@ -205,6 +207,7 @@ func (r Reader) driver(ctx context.Context, pod *Pod, t Target, rec lifecycle.Re
 	}
 	d := *pod.driver
 	d.SubmissionID, d.SpecHash, d.Ownership = pod.label(r.Labels.Submission), pod.label(r.Labels.SpecHash), r.ownership(pod, t)
+	d.Predecessor = d.Ownership == lifecycle.NotOwned && lifecycle.Owner{Reference: t.Owner}.Predecessor(pod)
 	r.complete(ctx, &d, pod, t, rec)
 	return d
 }

@@ -84,7 +84,7 @@ func decideStart(p Plan) Plan {
 	for _, part := range c.Parts {
 		switch f := o.Found[part.Ref]; {
 		case f.Presence != lifecycle.Present:
-		case !f.Ours:
+		case !f.Ours && !f.Deleting:
 			p.Record.Cause, p.Requeue = taken(part.Ref), conflictRetry
 			return p
 		case f.Deleting:

@@ -187,6 +187,23 @@ var _ = Describe("An application", func() {
 		driverPod(ctx, ns, "pi-driver")
 	})
 
+	// Case 018. There is no garbage collector here: the driver is left behind, as if that were slow.
+	It("waits for the driver of the application that had its name, without a word to its user, and takes it away in the end", func() {
+		Expect(admin.Create(ctx, sparkPi(ns, "pi"))).To(Succeed())
+		old := driverPod(ctx, ns, "pi-driver")
+		kubelet(ctx, old, corev1.PodRunning, driverContainer, running())
+		Expect(admin.Delete(ctx, app(ctx, ns, "pi"))).To(Succeed())
+		Expect(admin.Create(ctx, sparkPi(ns, "pi"))).To(Succeed())
+		Eventually(func() string { return condition(ctx, ns, "pi", "Reconciling").Reason }, wait, poll).Should(Equal("PreviousApplication"))
+		Expect(condition(ctx, ns, "pi", "Stalled").Status).To(Equal(metav1.ConditionFalse))
+		Expect(app(ctx, ns, "pi").Status.AppState.State).To(Equal(v1beta2.ApplicationStateSubmitted))
+		Eventually(func(g Gomega) {
+			var driver corev1.Pod
+			g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(old), &driver)).To(Succeed())
+			g.Expect(driver.UID).NotTo(Equal(old.UID))
+		}, time.Minute+wait, poll).Should(Succeed())
+	})
+
 	It("does not touch a pod that has its driver's name, and continues when it is gone", func() {
 		notOwned := &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "pi-driver"},
