@@ -167,6 +167,15 @@ type subject[T client.Object] struct {
 	read func(T) answer
 }
 
+// named creates an object whose name the API server chooses under the one that render shows.
+func named(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+	if prefix := o.GetGenerateName(); prefix != "" {
+		o.SetName(strings.TrimSuffix(prefix, "-"))
+		o.SetGenerateName("")
+	}
+	return c.Create(ctx, o, opts...)
+}
+
 // reconciled lets an operator reconcile the object.
 func (s subject[T]) reconciled(t *testing.T, configured resolve.Operator, at time.Time) answer {
 	t.Helper()
@@ -174,7 +183,7 @@ func (s subject[T]) reconciled(t *testing.T, configured resolve.Operator, at tim
 	stored.SetResourceVersion("")
 	c := fake.NewClientBuilder().WithScheme(controller.Scheme()).WithObjects(stored).
 		WithStatusSubresource(s.object, &corev1.Pod{}).
-		WithInterceptorFuncs(interceptor.Funcs{Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, into client.Object, opts ...client.GetOption) error {
+		WithInterceptorFuncs(interceptor.Funcs{Create: named, Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, into client.Object, opts ...client.GetOption) error {
 			err := c.Get(ctx, key, into, opts...)
 			if o, ok := into.(T); ok && s.malformed != "" {
 				s.restore(o)
