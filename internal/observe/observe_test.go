@@ -15,7 +15,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -381,23 +380,6 @@ func TestStrays(t *testing.T) {
 		r := Reader{Labels: family.Labels, Cache: cluster(nil, nil, tc.pod)}
 		if got, err := r.Orphans(t.Context(), app); err != nil || got != tc.want {
 			t.Errorf("%s: %t, %v; want %t", name, got, err, tc.want)
-		}
-	}
-}
-
-// What the application that had the name before has left is known by its owner (case 018).
-func TestDriverOfAPredecessor(t *testing.T) {
-	mine := metav1.OwnerReference{APIVersion: "sparkoperator.k8s.io/v1beta2", Kind: "SparkApplication", Name: "pi", UID: "app", Controller: new(true)}
-	for uid, want := range map[types.UID]bool{"app": false, "old": true} {
-		p, owner := driverPod(), mine
-		owner.UID = uid
-		p.OwnerReferences = []metav1.OwnerReference{owner}
-		at := target
-		at.Owner = mine
-		r := Reader{Labels: family.Labels, Cache: cluster(nil, nil), Live: cluster(nil, nil, p)}
-		o, err := r.Observe(t.Context(), at, lifecycle.Record{State: lifecycle.Queued})
-		if err != nil || o.Driver.Presence != lifecycle.Present || o.Driver.Predecessor != want {
-			t.Errorf("owner %s: driver %+v, error %v, want predecessor %t", uid, o.Driver, err, want)
 		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
@@ -54,5 +56,22 @@ func TestObserveStrays(t *testing.T) {
 				t.Errorf("%s: %v, want %t", tc.reason, names, tc.want)
 			}
 		})
+	}
+}
+
+// What the application that had the name before has left is known by its owner (case 018).
+func TestDriverOfAPredecessor(t *testing.T) {
+	mine := metav1.OwnerReference{APIVersion: "sparkoperator.k8s.io/v1beta2", Kind: "SparkApplication", Name: "pi", UID: "app", Controller: new(true)}
+	for uid, want := range map[types.UID]bool{"app": false, "old": true} {
+		p, owner := driverPod(), mine
+		owner.UID = uid
+		p.OwnerReferences = []metav1.OwnerReference{owner}
+		at := target
+		at.Owner = mine
+		r := Reader{Labels: family.Labels, Cache: cluster(nil, nil), Live: cluster(nil, nil, p)}
+		o, err := r.Observe(t.Context(), at, lifecycle.Record{State: lifecycle.Queued})
+		if err != nil || o.Driver.Presence != lifecycle.Present || o.Driver.Predecessor != want {
+			t.Errorf("owner %s: driver %+v, error %v, want predecessor %t", uid, o.Driver, err, want)
+		}
 	}
 }
