@@ -158,7 +158,7 @@ const (
 	ClassDone Class = "Done"
 	// ClassNameTaken : an object of another owner has the name.
 	ClassNameTaken Class = "NameTaken"
-	// ClassLeaving : an object that is going, with the application that had the name before or because somebody deletes it, has the name.
+	// ClassLeaving : an object that is going, with the application that had the name before or since a client deletes it, has the name.
 	ClassLeaving Class = "Leaving"
 	// ClassQuota : a ResourceQuota has no room; it may have later.
 	ClassQuota Class = "Quota"
