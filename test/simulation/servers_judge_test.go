@@ -114,12 +114,14 @@ func tokenOf(p *corev1.Pod) string {
 // guards judges where a server has the token of its clients from: as the spec says, from a Secret that is there, and that clients know.
 func (s *servers) guards(server *v1alpha1.SparkConnect, pod *corev1.Pod) {
 	name, known := tokenOf(pod), server.Status.Server.TokenSecretName
+	now := s.h.store.server()
+	stays := now != nil && now.UID == server.UID && now.DeletionTimestamp == nil // else the collector may have been faster
 	switch {
 	case (name != "") != asksForToken(server):
 		s.h.fail("the spec asks for a token: %t, and the server reads %q", asksForToken(server), name)
 	case name != "" && known != "" && name != known:
 		s.h.fail("clients know the token in Secret %s, and the server reads %s", known, name)
-	case name != "" && s.h.store.server() != nil && s.h.store.objects[id{kindSecret, name}] == nil:
+	case name != "" && stays && s.h.store.objects[id{kindSecret, name}] == nil:
 		s.h.fail("there is no Secret %s", name)
 	}
 }
