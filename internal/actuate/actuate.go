@@ -312,11 +312,15 @@ func transient(message string) lifecycle.Result {
 
 // nameTaken is the answer to an object whose name another owner's has.
 func nameTaken(owner lifecycle.Owner, wanted, there client.Object) lifecycle.Result {
-	r := lifecycle.Result{Kind: lifecycle.Submit, Class: lifecycle.ClassNameTaken}
-	r.Message = fmt.Sprintf("%s %s already exists and does not belong to this application; delete or rename it", kindOf(wanted), wanted.GetName())
-	if !there.GetDeletionTimestamp().IsZero() || owner.Predecessor(there) {
-		r.Class = lifecycle.ClassLeaving
-		r.Message = fmt.Sprintf("%s %s of the application that had this name before is not deleted yet; the driver starts when it is gone", kindOf(wanted), wanted.GetName())
+	r := lifecycle.Result{Kind: lifecycle.Submit, Class: lifecycle.ClassLeaving}
+	what := kindOf(wanted) + " " + wanted.GetName()
+	switch {
+	case owner.Predecessor(there):
+		r.Message = what + " of the application that had this name before is not deleted yet; the driver starts when it is gone"
+	case !there.GetDeletionTimestamp().IsZero():
+		r.Message = what + " of another owner is not deleted yet; the driver starts when it is gone"
+	default:
+		r.Class, r.Message = lifecycle.ClassNameTaken, what+" already exists and does not belong to this application; delete or rename it"
 	}
 	return r
 }

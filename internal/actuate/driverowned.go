@@ -116,19 +116,11 @@ func (w Writer) goes(ctx context.Context, owner lifecycle.Owner, o client.Object
 		if err != nil {
 			return false, err
 		}
-		if pod != nil && pod.GetUID() == r.UID && pod.GetDeletionTimestamp().IsZero() && !slices.ContainsFunc(pod.GetOwnerReferences(), named(owner)) {
+		if pod != nil && pod.GetUID() == r.UID && pod.GetDeletionTimestamp().IsZero() && !slices.ContainsFunc(pod.GetOwnerReferences(), owner.Named) {
 			return false, nil
 		}
 	}
 	return len(o.GetOwnerReferences()) > 0, nil
-}
-
-// named reports whether a reference is to the application, or to one that had its name before and so is deleted. Any version of its kind may be written.
-func named(owner lifecycle.Owner) func(metav1.OwnerReference) bool {
-	group, _, _ := strings.Cut(owner.Reference.APIVersion, "/")
-	return func(r metav1.OwnerReference) bool {
-		return strings.HasPrefix(r.APIVersion, group+"/") && r.Kind == owner.Reference.Kind && r.Name == owner.Reference.Name
-	}
 }
 
 // refusal judges an error about one of a driver's resources. An API that is not installed is no trouble of the API server, and the driver does

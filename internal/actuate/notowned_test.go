@@ -8,6 +8,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -30,6 +31,14 @@ func belongsTo(obj client.Object, uid types.UID, submission string) client.Objec
 	if uid != "" {
 		obj.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "X", Name: "pi", UID: uid, Controller: new(true)}})
 	}
+	return obj
+}
+
+// leaving makes an object of another owner one that is being deleted.
+func leaving(obj client.Object) client.Object {
+	obj = belongsTo(obj, "another", "")
+	obj.SetDeletionTimestamp(&metav1.Time{Time: time.Unix(1_700_000_000, 0)})
+	obj.SetFinalizers([]string{"example.org/kept"}) // what the fake API server asks for
 	return obj
 }
 
@@ -57,6 +66,7 @@ func TestSubmitNotOwned(t *testing.T) {
 		"ConfigMap":       {reason: "nobody's ConfigMap", notOwned: belongsTo(&corev1.ConfigMap{ObjectMeta: metaOf("pi-conf")}, "", ""), says: "ConfigMap pi-conf", class: lifecycle.ClassNameTaken},
 		"ConfigMapOfSame": {reason: "another UID is another application", notOwned: belongsTo(&corev1.ConfigMap{ObjectMeta: metaOf("pi-conf")}, "old-app", "s-1"), says: "ConfigMap pi-conf", class: lifecycle.ClassNameTaken},
 		"PodLeaves":       {reason: "case 018: it goes with the application that had the name", notOwned: ofPredecessor(&corev1.Pod{ObjectMeta: metaOf("pi-driver")}), says: "pod pi-driver of the application that had this name before", class: lifecycle.ClassLeaving},
+		"PodIsDeleted":    {reason: "whoever deletes it", notOwned: leaving(&corev1.Pod{ObjectMeta: metaOf("pi-driver")}), says: "pod pi-driver of another owner is not deleted yet", class: lifecycle.ClassLeaving},
 		"ServiceLeaves":   {reason: "case 018: so does all else", notOwned: ofPredecessor(&corev1.Service{ObjectMeta: metaOf("pi-svc")}), says: "service pi-svc of the application that had this name before", class: lifecycle.ClassLeaving},
 		"Service":         {reason: "nobody's Service", notOwned: belongsTo(&corev1.Service{ObjectMeta: metaOf("pi-svc")}, "", ""), says: "service pi-svc", class: lifecycle.ClassNameTaken},
 	}

@@ -145,10 +145,14 @@ func (w Owner) Of(o metav1.Object) Ownership {
 // Predecessor reports whether an object belongs to the application that had the name before: it was deleted, since two of a kind cannot have one name,
 // and the object goes with it.
 func (w Owner) Predecessor(o metav1.Object) bool {
+	return slices.ContainsFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return w.Named(r) && r.UID != w.Reference.UID })
+}
+
+// Named reports whether a reference is to the application, or to one that had its name before and so is deleted. Any version of its kind may be
+// written.
+func (w Owner) Named(r metav1.OwnerReference) bool {
 	group, _, _ := strings.Cut(w.Reference.APIVersion, "/")
-	return slices.ContainsFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool {
-		return strings.HasPrefix(r.APIVersion, group+"/") && r.Kind == w.Reference.Kind && r.Name == w.Reference.Name && r.UID != w.Reference.UID
-	})
+	return strings.HasPrefix(r.APIVersion, group+"/") && r.Kind == w.Reference.Kind && r.Name == w.Reference.Name
 }
 
 // Driver makes the attempt's driver pod the owner of what is created for it. It does not block the deletion of the pod, which would need a right to
