@@ -4,6 +4,7 @@ package lifecycle
 
 import (
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -32,6 +33,19 @@ func TestPredecessor(t *testing.T) {
 	} {
 		if got := mine.Predecessor(&metav1.ObjectMeta{OwnerReferences: tc.refs}); got != tc.want {
 			t.Errorf("%s: %s: %t, want %t", name, tc.reason, got, tc.want)
+		}
+	}
+}
+
+// The sentence says whose pod is waited for.
+func TestWhoseDriverIsWaitedFor(t *testing.T) {
+	for want, is := range map[string]bool{
+		"pod pi-driver of the application that had this name before is ending; the driver starts when it is gone": true,
+		"pod pi-driver is ending; the driver starts when it is gone":                                              false,
+	} {
+		d := predecessor(func(d *Driver) { d.Predecessor, d.Deleting, d.GoneAt = is, true, later.Add(time.Minute) })
+		if got := Decide(testApp(), queuedSince(0), Observation{Driver: d}, admit, Env{Now: later}).Record.Cause.Message; got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }
