@@ -65,7 +65,7 @@ var inModel = map[string]string{
 
 // notMeant are parts of the model that only describe the others.
 // The exposure has words of its own.
-var notMeant = map[string]bool{"Origins": true, "Warnings": true, "Exposure": true}
+var notMeant = map[string]bool{"Origins": true, "Warnings": true, "Exposure": true, "Written": true}
 
 // outcome is what a change of a field does.
 type outcome struct {

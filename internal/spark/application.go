@@ -96,6 +96,8 @@ type Role struct {
 	TemplateText string
 	// Overlay is laid over the pod that Spark makes (driver), or over the template that executors start from.
 	Overlay PodOverlay
+	// Written are the parts of the pod that the user wrote in fields of their own. Messages name them; nothing is built from them.
+	Written []Written
 }
 
 // ConfigMap is a ConfigMap of the application's own. Its name is the same on every attempt.

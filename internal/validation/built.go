@@ -5,7 +5,6 @@ package validation
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,8 +17,8 @@ import (
 )
 
 // checkBuilt checks what would be created: the builders refuse what they cannot build, and what contradicts itself in a
-// pod shows only there.
-func checkBuilt(app spark.Application, submission spark.Submission, failed error) []*spark.ConfError {
+// pod shows only there. said is what is wrong already.
+func checkBuilt(app spark.Application, submission spark.Submission, failed error, said []*spark.ConfError) []*spark.ConfError {
 	var unsupported *spark.UnsupportedVersionError
 	switch {
 	case errors.As(failed, &unsupported):
@@ -29,9 +28,11 @@ func checkBuilt(app spark.Application, submission spark.Submission, failed error
 	}
 	driver := newPodCheck(app, spark.RoleDriver, submission.Driver)
 	driver.all()
+	driver.kubernetes(said, func() []*spark.ConfError { return driverErrors(app, submission.Driver, driver.sparkIndex()) })
 	pod := newPodCheck(app, spark.RoleExecutor, submission.Executor)
 	pod.executor()
 	pod.all()
+	pod.kubernetes(said, func() []*spark.ConfError { return executorErrors(app, submission) })
 	return slices.Concat(driver.found, pod.found, checkObjects(submission), checkCount(app, submission))
 }
 
@@ -133,65 +134,29 @@ func (p *podCheck) executor() {
 	}
 	p.volumes["spark-conf-volume-exec"], p.volumes["hadoop-properties"] = true, true
 	p.paths["/opt/spark/conf"] = true
-	for name := range p.volumes {
-		p.volumeName(name)
-	}
 }
 
 func (p *podCheck) all() {
-	p.metadata()
-	p.placement()
-	own := map[string]bool{}
+	p.found = append(p.found, checkTemplate(p.fieldOf("template"), p.field, p.pod)...)
 	for i := range p.pod.Spec.Volumes {
-		name := p.pod.Spec.Volumes[i].Name
-		if own[name] {
-			p.refuse(p.field, name, "two volumes of the pod have this name; rename one of them")
-		}
-		own[name], p.volumes[name] = true, true
-		if dir := p.pod.Spec.Volumes[i].EmptyDir; dir != nil && dir.SizeLimit != nil && dir.SizeLimit.Sign() < 0 {
-			p.refuse(p.field, dir.SizeLimit.String(), "not the size of volume "+name+`; write a positive quantity such as "10Gi"`)
-		}
-		p.volumeName(name)
+		p.volumes[p.pod.Spec.Volumes[i].Name] = true
 	}
-	names, ports := map[string]bool{}, map[string]bool{}
 	for _, list := range [][]corev1.Container{p.pod.Spec.InitContainers, p.pod.Spec.Containers} {
 		for i := range list {
-			c := &list[i]
-			if names[c.Name] {
-				p.refuse(p.field, c.Name, "two containers of the pod have this name; rename one of them")
-			}
-			names[c.Name] = true
-			p.container(c)
-			p.ports(c, ports)
+			p.container(&list[i])
 		}
 	}
 }
 
-// metadata is of the template: what comes from properties is checked under their names.
-func (p *podCheck) metadata() {
-	template := p.fieldOf("template")
-	p.found = append(p.found, checkTemplate(template, p.field, p.pod)...)
-	for _, name := range slices.Sorted(maps.Keys(p.pod.Labels)) {
-		if _, ok := p.app.Conf[spark.ConfDriverLabelPrefix+name]; !ok {
-			if problem := labelProblem(name, p.pod.Labels[name]); problem != "" {
-				p.refuse(template, p.pod.Labels[name], problem)
-			}
+// kubernetes adds what the API server refuses and nothing has said yet, unless so much is wrong that the rest may be said once it is mended.
+func (p *podCheck) kubernetes(said []*spark.ConfError, refused func() []*spark.ConfError) {
+	said = slices.Concat(said, p.found)
+	if len(said) >= mostPodErrors {
+		return
+	}
+	for _, e := range refused() {
+		if !slices.ContainsFunc(said, e.Repeats) {
+			p.found = append(p.found, e)
 		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(p.pod.Spec.NodeSelector)) {
-		_, all := p.app.Conf[spark.ConfNodeSelectorPrefix+name]
-		_, own := p.app.Conf[spark.ConfDriverNodeSelectorPrefix+name]
-		if problem := labelProblem(name, p.pod.Spec.NodeSelector[name]); problem != "" && !all && !own {
-			p.refuse(p.fieldOf("nodeSelector"), p.pod.Spec.NodeSelector[name], problem)
-		}
-	}
-	if name := p.pod.Spec.ServiceAccountName; name != "" && name != p.app.Conf[spark.ConfDriverServiceAccount] && len(utilvalidation.IsDNS1123Subdomain(name)) > 0 {
-		p.refuse(template, name, notAnAccount)
-	}
-}
-
-func (p *podCheck) volumeName(name string) {
-	if len(utilvalidation.IsDNS1123Label(name)) > 0 {
-		p.refuse(p.field, name, "not the name of a volume; write at most 63 lower-case letters, digits and '-' (the volume of a Secret has its name and \"-volume\")")
 	}
 }

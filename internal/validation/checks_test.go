@@ -93,7 +93,10 @@ func manyPorts(n int) change {
 func ephemeralVolume(name string) func(*spark.PodOverlay) {
 	return func(o *spark.PodOverlay) {
 		mounted(name, "/"+name)(o)
-		o.Volumes[len(o.Volumes)-1].VolumeSource = corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}}
+		o.Volumes[len(o.Volumes)-1].VolumeSource = corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{VolumeClaimTemplate: &corev1.PersistentVolumeClaimTemplate{Spec: corev1.PersistentVolumeClaimSpec{
+			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
+		}}}}
 	}
 }
 
@@ -189,32 +192,31 @@ func TestBuiltIsChecked(t *testing.T) {
 			a.MainFile = "/home/me/a.jar"
 		}, says: `spec.mainApplicationFile: "/home/me/a.jar": a file of the submitting machine`, right: "local://"},
 		"LocalJar":        {reason: "it would be uploaded", change: func(a *spark.Application) { a.Deps.Jars = []string{"file:///a.jar"} }, says: `spec.sparkConf["spark.jars"]: "file:///a.jar": a file of the submitting machine`, right: "local://"},
-		"DuplicateVolume": {reason: "no pod has two", change: driver(func(o *spark.PodOverlay) { mounted("data", "/a")(o); mounted("data", "/b")(o) }), says: `spec.driver: "data": two volumes`, right: "rename"},
+		"DuplicateVolume": {reason: "no pod has two", change: driver(func(o *spark.PodOverlay) { mounted("data", "/a")(o); mounted("data", "/b")(o) }), says: `spec.driver.volumes[0].name: "data": there twice`, right: `change one of them`},
 		"DuplicatePath":   {reason: "one hides the other", change: executor(func(o *spark.PodOverlay) { mounted("a", "/data")(o); mounted("b", "/data")(o) }), says: `spec.executor: "/data": two volumes are mounted`, right: "a path of its own"},
 		"PathOfSpark":     {reason: "Spark's own ConfigMap is there", change: executor(mounted("a", "/opt/spark/conf")), says: `spec.executor: "/opt/spark/conf": two volumes`, right: "a path of its own"},
 		"MissingVolume":   {reason: "nothing to mount", change: driver(sidecar(corev1.Container{Name: "log", Image: "log", VolumeMounts: []corev1.VolumeMount{{Name: "nope", MountPath: "/x"}}})), says: `spec.driver: "nope": container log mounts a volume that the pod does not have`, right: "volumeMounts"},
-		"Colon":           {reason: "no path", change: driver(mounted("a", "/a:b")), says: `spec.driver: "/a:b": container`, right: "without ':'"},
-		"SubPath":         {reason: "out of the volume", change: driver(func(o *spark.PodOverlay) { mounted("a", "/a")(o); o.VolumeMounts[0].SubPath = "../b" }), says: `spec.driver: "../b": not a path inside`, right: `".."`},
-		"VolumeName":      {reason: "no name", change: driver(mounted("A_b", "/a")), says: `spec.driver: "A_b": not the name of a volume`, right: "lower-case"},
-		"SecretName":      {reason: "Spark makes a volume of it", change: conf("spark.kubernetes.driver.secrets.my.secret", "/s"), says: `spec.driver: "my.secret-volume": not the name of a volume`, right: "Secret"},
-		"Container":       {reason: "no name", change: driver(sidecar(corev1.Container{Name: "A b", Image: "x"})), says: `spec.driver: "A b": not the name of a container`, right: "lower-case"},
+		"SubPath":         {reason: "out of the volume", change: driver(func(o *spark.PodOverlay) { mounted("a", "/a")(o); o.VolumeMounts[0].SubPath = "../b" }), says: `spec.driver.volumeMounts[0].subPath: "../b": Kubernetes refuses it`, right: "must not contain '..'"},
+		"VolumeName":      {reason: "no name", change: driver(mounted("A_b", "/a")), says: `spec.driver.volumes[0].name: "A_b": Kubernetes refuses it`, right: "lower case"},
+		"SecretName":      {reason: "Spark makes a volume of it", change: conf("spark.kubernetes.driver.secrets.my.secret", "/s"), says: `spec.sparkConf["spark.kubernetes.driver.secrets.my.secret"]: "my.secret-volume": Kubernetes refuses it`, right: `must not contain dots`},
+		"Container":       {reason: "no name", change: driver(sidecar(corev1.Container{Name: "A b", Image: "x"})), says: `spec.driver.sidecars[0].name: "A b": Kubernetes refuses it`, right: `lower case`},
 		"Containers": {reason: "no pod has two", change: driver(func(o *spark.PodOverlay) {
 			c := corev1.Container{Name: "x", Image: "x"}
 			sidecar(c)(o)
 			o.InitContainers = append(o.InitContainers, c)
-		}), says: `spec.driver: "x": two containers`, right: "rename"},
+		}), says: `spec.driver.initContainers[0].name: "x": there twice`, right: `change one of them`},
 		"SidecarImage": {reason: "nothing to run", change: executor(sidecar(corev1.Container{Name: "x"})), says: `spec.executor: "x": the container has no image`, right: "write one"},
-		"Variable":     {reason: "no name", change: driver(func(o *spark.PodOverlay) { o.Env = []corev1.EnvVar{{Name: "A=B"}} }), says: `spec.driver: "A=B": not the name of an environment variable`, right: "letters"},
+		"Variable":     {reason: "no name", change: driver(func(o *spark.PodOverlay) { o.Env = []corev1.EnvVar{{Name: "A=B"}} }), says: `spec.driver.env[0].name: "A=B": Kubernetes refuses it`, right: `other than '='`},
 		"TwoValues": {reason: "which one?", change: driver(func(o *spark.PodOverlay) {
 			o.Env = []corev1.EnvVar{{Name: "A", Value: "b", ValueFrom: &corev1.EnvVarSource{}}}
-		}), says: `spec.driver: "A": a variable has a value or a valueFrom`, right: "remove one"},
-		"SecretKey":     {reason: "no key", change: conf(spark.ConfDriverSecretKeyRefPrefix+"A", "s:a b"), says: `spec.driver: "s:a b": the variable A`, right: "one of its keys"},
+		}), says: `spec.driver.env[0].valueFrom: Kubernetes refuses it`, right: `must specify one of`},
+		"SecretKey":     {reason: "no key", change: conf(spark.ConfDriverSecretKeyRefPrefix+"A", "s:a b"), says: `spec.sparkConf["spark.kubernetes.driver.secretKeyRef.A"]: "a b": Kubernetes refuses it`, right: `'key.name'`},
 		"ExecSecretKey": {reason: "no key", change: typed("spark.kubernetes.executor.secretKeyRef.A", "S:k", `executor.envSecretKeyRefs["A"]`), says: `spec.executor.envSecretKeyRefs["A"]: "S:k": needs the name of a Secret`, right: "':'"},
-		"PortNumber":    {reason: "no port", change: driver(ports(port("a", 70000))), says: `spec.driver.ports: "70000": the port a`, right: "65535"},
-		"PortName":      {reason: "no name", change: executor(ports(port("much-too-long-a-name", 80))), says: `spec.executor.ports: "much-too-long-a-name": not the name of a port`, right: "15"},
-		"PortNames":     {reason: "which one?", change: driver(ports(port("spark-ui", 80))), says: `spec.driver.ports: "spark-ui": two ports`, right: "rename"},
-		"Protocol":      {reason: "no protocol", change: driver(ports(corev1.ContainerPort{Name: "a", ContainerPort: 80, Protocol: "tcp"})), says: `spec.driver.ports: "tcp": not a protocol`, right: `"TCP"`},
-		"HostPorts":     {reason: "a node has each port once", change: driver(func(o *spark.PodOverlay) { o.HostNetwork = true; ports(port("a", 4040))(o) }), says: `spec.driver.ports: "4040": two ports of the pod`, right: "different"},
+		"PortNumber":    {reason: "no port", change: driver(ports(port("a", 70000))), says: `spec.driver.ports[0].containerPort: "70000": Kubernetes refuses it`, right: `between 1 and 65535`},
+		"PortName":      {reason: "no name", change: executor(ports(port("much-too-long-a-name", 80))), says: `spec.executor.ports[0].name: "much-too-long-a-name": Kubernetes refuses it`, right: `no more than 15`},
+		"PortNames":     {reason: "which one?", change: driver(ports(port("spark-ui", 80))), says: `spec.driver.ports[0].name: "spark-ui": there twice`, right: `change one of them`},
+		"Protocol":      {reason: "no protocol", change: driver(ports(corev1.ContainerPort{Name: "a", ContainerPort: 80, Protocol: "tcp"})), says: `spec.driver.ports[0].protocol: "tcp": not a value that Kubernetes takes`, right: `"TCP"`},
+		"HostPorts":     {reason: "a node has each port once", change: driver(func(o *spark.PodOverlay) { o.HostNetwork = true; ports(port("a", 4040))(o) }), says: `spec.driver.ports[0].hostPort: "TCP//4040": there twice`, right: `change one of them`},
 		"ServicePorts":  {reason: "a service has each port once", change: conf(spark.ConfUIPort, "7078"), says: `spec.sparkConf: "7078": both driver-rpc-port and spark-ui`, right: "different"},
 		"GPUName":       {reason: "no such resource", change: driver(func(o *spark.PodOverlay) { o.Limits = corev1.ResourceList{"gpu": resource.MustParse("1")} }), says: `spec.driver: "gpu": not the name of a resource`, right: "nvidia.com/gpu"},
 		"ManyPorts":     {reason: "a Service and an Ingress each", change: manyPorts(50), says: "spec.driverIngressOptions: an attempt would have 104 objects: 2 for its driver, 102 that expose it", right: "at most 100"},
@@ -226,15 +228,15 @@ func TestBuiltIsChecked(t *testing.T) {
 		"MemoryLimit":    {reason: "less than is requested", change: driver(func(o *spark.PodOverlay) { o.MemoryLimit = new(resource.MustParse("1Gi")) }), says: `spec.driver.memoryLimit: "1Gi": the limit of memory is lower than the 1408Mi`, right: "raise it"},
 		"CoreLimit":      {reason: "less than is requested", change: all(conf(spark.ConfExecutorCores, "2"), conf(spark.ConfExecutorLimitCores, "1")), says: `spec.executor.coreLimit: "1": the limit of cpu is lower than the 2`, right: "raise it"},
 		"LongProperties": {reason: "no ConfigMap holds them", change: conf("spark.x", strings.Repeat("x", 1<<20)), says: `spec: the ConfigMap spark-drv-`, right: "shorten"},
-		"Operator":       {reason: "an unknown word (finding 17)", change: tolerated(corev1.Toleration{Key: "a", Operator: "Equals"}), says: `spec.driver.tolerations: "Equals": not the operator`, right: `"Equal"`},
-		"Effect":         {reason: "an unknown word (finding 17)", change: tolerated(corev1.Toleration{Key: "a", Effect: "NoSchedul"}), says: `spec.driver.tolerations: "NoSchedul": not the effect`, right: `"NoSchedule"`},
-		"NoKey":          {reason: "Kubernetes refuses it", change: tolerated(corev1.Toleration{Value: "b"}), says: `spec.driver.tolerations: "b": a toleration without a key`, right: `"Exists"`},
-		"ExistsValue":    {reason: "Kubernetes refuses it", change: tolerated(corev1.Toleration{Key: "a", Operator: "Exists", Value: "b"}), says: `spec.driver.tolerations: "b": the operator`, right: "remove"},
-		"PriorityClass":  {reason: "no name (finding 17)", change: executor(func(o *spark.PodOverlay) { o.PriorityClassName = "High!" }), says: `spec.executor.priorityClassName: "High!": not the name of a priority class`, right: "lower-case"},
+		"Operator":       {reason: "an unknown word (finding 17)", change: tolerated(corev1.Toleration{Key: "a", Operator: "Equals"}), says: `spec.driver.tolerations[0].operator: "Equals": not a value that Kubernetes takes`, right: `"Equal"`},
+		"Effect":         {reason: "an unknown word (finding 17)", change: tolerated(corev1.Toleration{Key: "a", Effect: "NoSchedul"}), says: `spec.driver.tolerations[0].effect: "NoSchedul": not a value that Kubernetes takes`, right: `"NoSchedule"`},
+		"NoKey":          {reason: "Kubernetes refuses it", change: tolerated(corev1.Toleration{Value: "b"}), says: `spec.driver.tolerations[0].operator: Kubernetes refuses it`, right: `must be Exists when`},
+		"ExistsValue":    {reason: "Kubernetes refuses it", change: tolerated(corev1.Toleration{Key: "a", Operator: "Exists", Value: "b"}), says: `spec.driver.tolerations[0].operator: "b": Kubernetes refuses it`, right: `must be empty when`},
+		"PriorityClass":  {reason: "no name (finding 17)", change: executor(func(o *spark.PodOverlay) { o.PriorityClassName = "High!" }), says: `spec.executor.priorityClassName: "High!": Kubernetes refuses it`, right: `lower case`},
 		"ServiceType": {reason: "nobody would reach a server (finding 17)", change: func(a *spark.Application) {
 			a.Exposure.Services = []corev1.Service{{Spec: corev1.ServiceSpec{Type: "Nodeport"}}}
 		}, says: `spec.services.spec.type: "Nodeport": not a type of Services`, right: `"NodePort"`},
-		"LongVolume": {reason: "the suffix makes it too long", change: conf("spark.kubernetes.executor.secrets."+long, "/s"), says: `spec.executor: "` + long + `-volume": not the name of a volume`, right: "63"},
+		"LongVolume": {reason: "the suffix makes it too long", change: conf("spark.kubernetes.executor.secrets."+long, "/s"), says: `spec.sparkConf["spark.kubernetes.executor.secrets.` + long + `"]: "` + long + `-volume": Kubernetes refuses it`, right: `63`},
 		"Step":       {reason: "code of the user's in the operator", change: conf("spark.kubernetes.driver.pod.featureSteps", "org.example.Mine"), says: `spec.sparkConf["spark.kubernetes.driver.pod.featureSteps"]: "org.example.Mine": unknown step`, right: "Spark's JVM"},
 	}
 	for name, tc := range cases {

@@ -3,6 +3,7 @@
 package validation
 
 import (
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -19,6 +20,11 @@ func CheckCluster(built spark.Standalone) []*spark.ConfError {
 		found = append(found, checkTemplate(role, role, r.Pod)...)
 		for i := range r.Claims {
 			found = append(found, checkMetadata((role+".claims").Index(i)+".metadata", "claim", &r.Claims[i].ObjectMeta)...)
+		}
+		for _, e := range memberErrors(r) {
+			if !slices.ContainsFunc(found, e.Repeats) {
+				found = append(found, e)
+			}
 		}
 	}
 	return found

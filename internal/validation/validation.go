@@ -45,7 +45,7 @@ func Check(app spark.Application, built spark.Submission, failed error) []*spark
 	for _, check := range checks {
 		add(check(app))
 	}
-	add(checkBuilt(app, built, failed))
+	add(checkBuilt(app, built, failed, found))
 	return found
 }
 

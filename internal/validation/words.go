@@ -12,37 +12,9 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// Words of which Kubernetes knows only a few.
-var (
-	tolerationOperators = []corev1.TolerationOperator{"", corev1.TolerationOpEqual, corev1.TolerationOpExists, corev1.TolerationOpLt, corev1.TolerationOpGt}
-	taintEffects        = []corev1.TaintEffect{"", corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute}
-	serviceTypes        = []corev1.ServiceType{"", corev1.ServiceTypeClusterIP, corev1.ServiceTypeNodePort, corev1.ServiceTypeLoadBalancer, corev1.ServiceTypeExternalName}
-)
+var serviceTypes = []corev1.ServiceType{"", corev1.ServiceTypeClusterIP, corev1.ServiceTypeNodePort, corev1.ServiceTypeLoadBalancer, corev1.ServiceTypeExternalName}
 
-const (
-	notAServiceType   = `not a type of Services; write "ClusterIP", "NodePort" or "LoadBalancer"`
-	notAPriorityClass = "not the name of a priority class; write lower-case letters, digits, '-' and '.'"
-)
-
-// placement checks the priority class and the tolerations.
-func (p *podCheck) placement() {
-	at := p.fieldOf("tolerations")
-	if name := p.pod.Spec.PriorityClassName; name != "" && len(utilvalidation.IsDNS1123Subdomain(name)) > 0 {
-		p.refuse(p.fieldOf("priorityClassName"), name, notAPriorityClass)
-	}
-	for _, t := range p.pod.Spec.Tolerations {
-		switch exists := t.Operator == corev1.TolerationOpExists; {
-		case !slices.Contains(tolerationOperators, t.Operator):
-			p.refuse(at, string(t.Operator), `not the operator of a toleration; write "Equal" or "Exists"`)
-		case !slices.Contains(taintEffects, t.Effect):
-			p.refuse(at, string(t.Effect), `not the effect of a taint; write "NoSchedule", "PreferNoSchedule" or "NoExecute"`)
-		case t.Key == "" && !exists:
-			p.refuse(at, t.Value, `a toleration without a key tolerates every taint; write a key, or the operator "Exists"`)
-		case t.Value != "" && exists:
-			p.refuse(at, t.Value, `the operator "Exists" takes no value; remove one of them`)
-		}
-	}
-}
+const notAServiceType = `not a type of Services; write "ClusterIP", "NodePort" or "LoadBalancer"`
 
 // checkServices refuses Services that are requested whole and that no API server takes: the server would not be reachable.
 func checkServices(app spark.Application) []*spark.ConfError {

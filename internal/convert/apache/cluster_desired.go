@@ -230,7 +230,11 @@ func clusterBuilt(o *v1.SparkCluster, defaults map[string]string) spark.Standalo
 		if size := o.Spec.ClusterTolerations.InstanceConfig; r.name == RoleWorker && size.MinWorkers < size.MaxWorkers {
 			least, most = min(least, size.MinWorkers), max(most, size.MaxWorkers)
 		}
-		built.Roles = append(built.Roles, spark.StandaloneRole{Name: r.name, Pod: pod, Initial: r.replicas, Least: least, Most: most, Set: set, Service: c.service(r), Claims: set.Spec.VolumeClaimTemplates})
+		var template *corev1.PodTemplateSpec
+		if wanted := r.wanted.StatefulSetSpec; wanted != nil {
+			template = &wanted.Template
+		}
+		built.Roles = append(built.Roles, spark.StandaloneRole{Name: r.name, Pod: pod, Template: template, Initial: r.replicas, Least: least, Most: most, Set: set, Service: c.service(r), Claims: set.Spec.VolumeClaimTemplates})
 	}
 	return built
 }

@@ -107,7 +107,7 @@ func (m *metrics) configMaps() []spark.ConfigMap {
 func (m *metrics) mount(overlay *spark.PodOverlay) {
 	if len(m.data) > 0 {
 		files := mounts{volumes: overlay.Volumes, mounts: overlay.VolumeMounts}
-		files.configMap(configMapVolume(m.name), m.name, metricsDir, "")
+		files.configMap(monitoringField, configMapVolume(m.name), m.name, metricsDir, "")
 		overlay.Volumes, overlay.VolumeMounts = files.volumes, files.mounts
 	}
 	if m.agent != "" && m.portName != "" {

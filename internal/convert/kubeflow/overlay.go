@@ -23,7 +23,7 @@ func driverRole(o *v1beta2.SparkApplication) (spark.Role, []*spark.ConfError) {
 	if m := metricsOf(o); m != nil && m.driver {
 		m.mount(&overlay)
 	}
-	return spark.Role{Template: d.Template, Overlay: overlay}, problems
+	return spark.Role{Template: d.Template, Overlay: overlay, Written: writtenOf(&o.Spec, &d.SparkPodSpec, "driver")}, problems
 }
 
 func executorRole(o *v1beta2.SparkApplication) (spark.Role, []*spark.ConfError) {
@@ -38,12 +38,12 @@ func executorRole(o *v1beta2.SparkApplication) (spark.Role, []*spark.ConfError) 
 	if m := metricsOf(o); m != nil && m.executor {
 		m.mount(&overlay)
 	}
-	return spark.Role{Template: e.Template, Overlay: overlay}, problems
+	return spark.Role{Template: e.Template, Overlay: overlay, Written: writtenOf(&o.Spec, &e.SparkPodSpec, "executor")}, problems
 }
 
 // overlayOf gathers what a role requests and no Spark property can express.
 func overlayOf(s *v1beta2.SparkApplicationSpec, p *v1beta2.SparkPodSpec, field spark.Field) (spark.PodOverlay, []*spark.ConfError) {
-	m := mountsOf(s, p)
+	m := mountsOf(s, p, field)
 	limit, problems := memoryLimit(p.MemoryLimit, field+".memoryLimit")
 	return spark.PodOverlay{
 		Env:                           append(m.env, p.Env...),
@@ -66,6 +66,15 @@ func overlayOf(s *v1beta2.SparkApplicationSpec, p *v1beta2.SparkPodSpec, field s
 		TerminationGracePeriodSeconds: p.TerminationGracePeriodSeconds,
 		ShareProcessNamespace:         ptr.Deref(p.ShareProcessNamespace, false),
 	}, problems
+}
+
+// writtenOf are the fields of a role whose content is in the overlay beside what the operator adds, or in another form.
+func writtenOf(s *v1beta2.SparkApplicationSpec, p *v1beta2.SparkPodSpec, role spark.Field) []spark.Written {
+	return append(mountsOf(s, p, role).written,
+		spark.Written{Field: role + ".env", At: "container.env", Value: p.Env},
+		spark.Written{Field: role + ".volumeMounts", At: "container.volumeMounts", Value: p.VolumeMounts},
+		spark.Written{Field: role + ".volumes", At: "spec.volumes", Value: s.Volumes},
+		spark.Written{Field: role + ".gpu", At: "container.resources.limits", Value: gpuLimits(p.GPU), Whole: true})
 }
 
 func ports(in []v1beta2.Port) []corev1.ContainerPort {

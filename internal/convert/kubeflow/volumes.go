@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
 // localDir writes a scratch volume as the properties spark.kubernetes.<role>.volumes.<type>.<name>.*. Volumes of a type
@@ -71,30 +72,35 @@ type mounts struct {
 	volumes []corev1.Volume
 	mounts  []corev1.VolumeMount
 	env     []corev1.EnvVar
+	// written says which fields those of ConfigMaps are made from.
+	written []spark.Written
 }
 
-// configMap mounts a ConfigMap; env, if not "", is set to the path.
-func (m *mounts) configMap(volume, name, path, env string) {
-	m.volumes = append(m.volumes, corev1.Volume{Name: volume, VolumeSource: corev1.VolumeSource{
+// configMap mounts a ConfigMap that a field names; env, if not "", is set to the path.
+func (m *mounts) configMap(from spark.Field, volume, name, path, env string) {
+	v := corev1.Volume{Name: volume, VolumeSource: corev1.VolumeSource{
 		ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}},
-	}})
-	m.mounts = append(m.mounts, corev1.VolumeMount{Name: volume, MountPath: path, ReadOnly: true})
+	}}
+	mount := corev1.VolumeMount{Name: volume, MountPath: path, ReadOnly: true}
+	m.volumes, m.mounts = append(m.volumes, v), append(m.mounts, mount)
+	m.written = append(m.written, spark.Written{Field: from, At: "spec.volumes", Value: []corev1.Volume{v}, Whole: true},
+		spark.Written{Field: from, At: "container.volumeMounts", Value: []corev1.VolumeMount{mount}, Whole: true})
 	if env != "" {
 		m.env = append(m.env, corev1.EnvVar{Name: env, Value: path})
 	}
 }
 
 // mountsOf gathers ConfigMaps and volumes of a role.
-func mountsOf(s *v1beta2.SparkApplicationSpec, p *v1beta2.SparkPodSpec) mounts {
+func mountsOf(s *v1beta2.SparkApplicationSpec, p *v1beta2.SparkPodSpec, role spark.Field) mounts {
 	var m mounts
 	if name := ptr.Deref(s.HadoopConfigMap, ""); name != "" {
-		m.configMap("hadoop-configmap-volume", name, "/etc/hadoop/conf", "HADOOP_CONF_DIR")
+		m.configMap("hadoopConfigMap", "hadoop-configmap-volume", name, "/etc/hadoop/conf", "HADOOP_CONF_DIR")
 	}
 	if name := ptr.Deref(s.SparkConfigMap, ""); name != "" {
-		m.configMap("spark-configmap-volume", name, sparkConfDir, "SPARK_CONF_DIR")
+		m.configMap("sparkConfigMap", "spark-configmap-volume", name, sparkConfDir, "SPARK_CONF_DIR")
 	}
-	for _, cm := range p.ConfigMaps {
-		m.configMap(configMapVolume(cm.Name), cm.Name, cm.Path, "")
+	for i, cm := range p.ConfigMaps {
+		m.configMap((role + ".configMaps").Index(i), configMapVolume(cm.Name), cm.Name, cm.Path, "")
 	}
 	added := map[string]bool{}
 	for _, mount := range p.VolumeMounts {

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package podrules judges pods by the API server's own code, k8s.io/kubernetes, so that what is found offline is what a
+// cluster finds. The rules are those of the newest supported Kubernetes with its default feature gates.
+package podrules
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	podutil "k8s.io/kubernetes/pkg/api/pod"
+	"k8s.io/kubernetes/pkg/apis/core"
+	corev1defaults "k8s.io/kubernetes/pkg/apis/core/v1"
+	"k8s.io/kubernetes/pkg/apis/core/validation"
+	"k8s.io/kubernetes/pkg/capabilities"
+)
+
+// Whether privileged containers run is a flag of the API server, which nearly all set. Pod Security and policies refuse them by namespace.
+func init() { capabilities.Setup(true, 0) }
+
+// Errors returns what the API server refuses of a pod that is created as it is: after defaults, before any webhook. Paths are those of the
+// pod. The pod is not changed.
+func Errors(pod *corev1.Pod) field.ErrorList {
+	pod = pod.DeepCopy()
+	corev1defaults.SetObjectDefaults_Pod(pod)
+	var internal core.Pod
+	if err := corev1defaults.Convert_v1_Pod_To_core_Pod(pod, &internal, nil); err != nil {
+		return field.ErrorList{field.Invalid(nil, field.OmitValueType{}, err.Error())}
+	}
+	internal.Status = core.PodStatus{Phase: core.PodPending}
+	podutil.DropDisabledPodFields(&internal, nil)
+	podutil.DefaultPodLevelResources(&internal)
+	options := podutil.GetValidationOptionsFromPodSpecAndMeta(&internal.Spec, nil, &internal.ObjectMeta, nil)
+	options.ResourceIsPod = true
+	allowFeatures(&options)
+	return validation.ValidatePodCreate(&internal, options)
+}
+
+// allowFeatures allows what depends on features of Kubernetes: a cluster may have them, whatever their default is here.
+func allowFeatures(o *validation.PodValidationOptions) {
+	for _, feature := range []*bool{
+		&o.AllowRelaxedEnvironmentVariableValidation, &o.PodLevelResourcesEnabled, &o.InPlacePodLevelResourcesVerticalScalingEnabled,
+		&o.InPlacePodVerticalScalingMemoryBackedVolumesEnabled, &o.AllowSidecarResizePolicy, &o.AllowMatchLabelKeysInPodTopologySpread, &o.AllowEnvFilesValidation,
+		&o.AllowContainerRestartPolicyRules, &o.AllowTaintTolerationComparisonOperators, &o.AllowUserNamespacesHostNetworkSupport, &o.AllowRestartAllContainers,
+		&o.AllowImageVolumeWithDigest,
+	} {
+		*feature = true
+	}
+}
