@@ -21,8 +21,6 @@ type Mismatch struct {
 	Path string
 	// Message is a sentence that begins with the path and says what is wrong and what would be right; "" for an unknown field.
 	Message string
-	// Names are those that would be right instead of an unknown field's.
-	Names []string
 }
 
 // Compare compares an object, as JSON is decoded without a type, with the Go type that it is decoded into: Kubernetes' decoder stops at
@@ -36,23 +34,29 @@ func Compare(object map[string]any, t reflect.Type) (wrong, unknown []Mismatch) 
 
 // NamesAt are the names of the fields that may stand where a path of a type ends; none if the path leads nowhere.
 func NamesAt(t reflect.Type, path string) []string {
-	steps := strings.Split(strings.NewReplacer("[", ".[").Replace(path), ".")
-	for _, step := range steps[:len(steps)-1] {
-		if t = under(t, step); t == nil {
-			return nil
-		}
-	}
-	if t = pointed(t); t.Kind() != reflect.Struct {
+	if t = TypeAt(t, path[:max(0, strings.LastIndex(path, "."))]); t == nil || t.Kind() != reflect.Struct {
 		return nil
 	}
-	return slices.Sorted(maps.Keys(fieldsOf(t)))
+	return slices.Sorted(maps.Keys(FieldsOf(t)))
+}
+
+// TypeAt is the type of what stands at a path of a type; nil if the path leads nowhere.
+func TypeAt(t reflect.Type, path string) reflect.Type {
+	if path != "" {
+		for step := range strings.SplitSeq(strings.NewReplacer("[", ".[").Replace(path), ".") {
+			if t = under(t, step); t == nil {
+				return nil
+			}
+		}
+	}
+	return pointed(t)
 }
 
 // under is the type of a field, an element or a value of a type; nil if there is none.
 func under(t reflect.Type, step string) reflect.Type {
 	switch t = pointed(t); {
 	case t.Kind() == reflect.Struct:
-		return fieldsOf(t)[step]
+		return FieldsOf(t)[step]
 	case t.Kind() == reflect.Slice || t.Kind() == reflect.Map:
 		return t.Elem()
 	}
@@ -145,14 +149,14 @@ func (y *typing) object(value map[string]any, t reflect.Type, path string) {
 			y.compare(value[key], t.Elem(), path+"["+strconv.Quote(key)+"]")
 		}
 	case reflect.Struct:
-		fields := fieldsOf(t)
+		fields := FieldsOf(t)
 		for _, key := range slices.Sorted(maps.Keys(value)) {
 			at := strings.TrimPrefix(path+"."+key, ".")
 			if field, known := fields[key]; known {
 				y.compare(value[key], field, at)
 				continue
 			}
-			y.unknown = append(y.unknown, Mismatch{Path: at, Names: slices.Sorted(maps.Keys(fields))})
+			y.unknown = append(y.unknown, Mismatch{Path: at})
 		}
 	default:
 		y.mistyped("object", t, path)
@@ -197,8 +201,8 @@ func article(word string) string {
 	return "a"
 }
 
-// fieldsOf are the fields of a type by their names in JSON, with those of what is inlined.
-func fieldsOf(t reflect.Type) map[string]reflect.Type {
+// FieldsOf are the fields of a type by their names in JSON, with those of what is inlined.
+func FieldsOf(t reflect.Type) map[string]reflect.Type {
 	fields := map[string]reflect.Type{}
 	for i := range t.NumField() {
 		field := t.Field(i)
@@ -206,7 +210,7 @@ func fieldsOf(t reflect.Type) map[string]reflect.Type {
 		switch {
 		case name == "-":
 		case name == "" && field.Anonymous && field.Type.Kind() == reflect.Struct:
-			maps.Copy(fields, fieldsOf(field.Type))
+			maps.Copy(fields, FieldsOf(field.Type))
 		case name != "":
 			fields[name] = field.Type
 		}

@@ -19,7 +19,6 @@ import (
 
 	"github.com/firesteel-dev/firesteel/api/lenient"
 	"github.com/firesteel-dev/firesteel/internal/kinds"
-	"github.com/firesteel-dev/firesteel/internal/text"
 )
 
 // objects are what stands in a document: one object, or those of a list, as kubectl get -o yaml prints several.
@@ -118,18 +117,20 @@ func (d *Document) inspect(content []byte, object map[string]any) error {
 	for _, w := range wrong {
 		d.add(w.Path, Error, w.Message)
 	}
-	unstored := all[kind].unstored(object)
-	for _, u := range unknown {
-		meant := text.DidYouMean(u.Path, u.Names)
-		if meant != "" {
-			meant = "; " + meant
+	meant := make([]string, len(unknown))
+	for i, u := range unknown {
+		if meant[i] = d.meant(object, u.Path); meant[i] != "" {
+			meant[i] = "; " + meant[i]
 		}
+	}
+	unstored := all[kind].unstored(object) // which drops them
+	for i, u := range unknown {
 		switch {
 		case strings.HasPrefix(u.Path, "status."): // of another release
 		case unstored[dotted(u.Path)]:
-			d.add(u.Path, Error, u.Path+": unknown field; the operator would not see it"+meant)
+			d.add(u.Path, Error, u.Path+": unknown field; the operator would not see it"+meant[i])
 		default:
-			d.add(u.Path, Warning, u.Path+": unknown field; it has no effect"+meant)
+			d.add(u.Path, Warning, u.Path+": unknown field; it has no effect"+meant[i])
 		}
 	}
 	if len(wrong) > 0 {

@@ -50,6 +50,12 @@ func (f Fields) Path(name Field) string {
 	return f[head] + rest
 }
 
+// DependencyProperties are the properties by which Spark knows the lists of dependencies.
+var DependencyProperties = map[Field]string{
+	"deps.jars": ConfJars, "deps.files": ConfFiles, "deps.pyFiles": ConfPyFiles, "deps.archives": ConfArchives,
+	"deps.packages": ConfPackages, "deps.excludePackages": ConfExcludePackages, "deps.repositories": ConfRepositories,
+}
+
 var fieldName = regexp.MustCompile(`\{([a-zA-Z][a-zA-Z.]*)\}`)
 
 // Text is a message in which fields are named in braces, with their paths: "raise {driver.memory}".

@@ -84,7 +84,15 @@ func (w Writer) Write(text []byte) (int, error) {
 
 // DidYouMean asks whether the known name that is nearest to the last one of a path is meant: "did you mean cores?". It is "" if none is near.
 func DidYouMean(path string, known []string) string {
-	name := path[strings.LastIndex(path, ".")+1:]
+	best := Nearest(path[strings.LastIndex(path, ".")+1:], known)
+	if best == "" {
+		return ""
+	}
+	return "did you mean " + best + "?"
+}
+
+// Nearest is the known name that is nearest to a name; "" if none is near.
+func Nearest(name string, known []string) string {
 	most := max(1, min(2, len(name)/3)) // of longer names more may be wrong
 	best, distance := "", most+1
 	for _, k := range known {
@@ -92,10 +100,7 @@ func DidYouMean(path string, known []string) string {
 			best, distance = k, n
 		}
 	}
-	if best == "" {
-		return ""
-	}
-	return "did you mean " + best + "?"
+	return best
 }
 
 // slips is how many letters of two names differ. Letters that are swapped are one slip.

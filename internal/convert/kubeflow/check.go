@@ -16,10 +16,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
-	"github.com/firesteel-dev/firesteel/api/lenient"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/hints"
 	"github.com/firesteel-dev/firesteel/internal/spark"
-	"github.com/firesteel-dev/firesteel/internal/text"
 )
 
 // conflicts are refusals that the model cannot show: it has no room for what contradicts itself.
@@ -143,7 +142,7 @@ func (w *warner) unknown(fields []string, t reflect.Type) {
 			w.warn(spark.FieldSpec, "", "has more unknown fields")
 			continue
 		}
-		w.warn(spark.Field(strings.TrimPrefix(path, "spec")), "", "unknown field, which has no effect; "+cmp.Or(text.DidYouMean(path, lenient.NamesAt(t, path)), "check its spelling"))
+		w.warn(spark.Field(strings.TrimPrefix(path, "spec")), "", "unknown field, which has no effect; "+cmp.Or(hints.Field(t, path, nil), "check its spelling"))
 	}
 }
 

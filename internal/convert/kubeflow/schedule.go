@@ -17,11 +17,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 
-	"github.com/firesteel-dev/firesteel/api/lenient"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/hints"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/schedule"
-	"github.com/firesteel-dev/firesteel/internal/text"
 )
 
 // ScheduleKind is the kind of schedules.
@@ -272,7 +271,7 @@ func scheduleStatus(old *v1beta2.ScheduledSparkApplicationStatus, o schedule.Out
 func meant(fields []string) []string {
 	var all []string
 	for _, path := range fields {
-		if question := text.DidYouMean(path, lenient.NamesAt(reflect.TypeFor[v1beta2.ScheduledSparkApplication](), path)); question != "" {
+		if question := hints.Field(reflect.TypeFor[v1beta2.ScheduledSparkApplication](), path, nil); question != "" {
 			path += " (" + question + ")"
 		}
 		all = append(all, path)

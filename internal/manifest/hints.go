@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/firesteel-dev/firesteel/api/lenient"
+	"github.com/firesteel-dev/firesteel/internal/hints"
+	"github.com/firesteel-dev/firesteel/internal/kinds"
+	"github.com/firesteel-dev/firesteel/internal/resolve"
+	"github.com/firesteel-dev/firesteel/internal/spark"
+	"github.com/firesteel-dev/firesteel/internal/text"
+)
+
+// meant says what to write instead of an unknown field: the field that does the same here, if its name is one of another API or of another
+// kind, the place of the field of its name, or the name that was meant. It is "" if nothing is known.
+func (d *Document) meant(object map[string]any, path string) string {
+	h := hinter{row: d.Row, t: reflect.TypeOf(d.Row.Fields()), object: object}
+	return h.hint(path)
+}
+
+// hinter knows the object of a kind, and looks for what is meant by its unknown fields.
+type hinter struct {
+	row    *kinds.Row
+	t      reflect.Type
+	object map[string]any
+}
+
+func (h hinter) hint(path string) string {
+	value, of := valueAt(h.object, path), h.otherKind(path)
+	block, _ := value.(map[string]any)
+	if of != nil && len(block) > 0 {
+		if places := h.parts(of, path, block); len(places) > 0 {
+			return "write " + text.Some(places)
+		}
+	}
+	if places := h.places(of, path, value); len(places) > 0 {
+		_, name := hints.Parted(path)
+		return hints.Write(places) + unit(h.t, name, places[0])
+	}
+	parent, _ := hints.Parted(path)
+	if names := lenient.NamesAt(h.t, path); len(block) > 0 && !slices.ContainsFunc(slices.Collect(maps.Keys(block)), func(key string) bool { return !slices.Contains(names, key) }) {
+		return "write its fields below " + strings.TrimSuffix(parent, ".")
+	}
+	hint := hints.Field(h.t, path, value)
+	if hint == "" && of != nil {
+		return "it is a field of a " + of.Kind + " of " + of.GroupVersion().String()
+	}
+	return hint
+}
+
+// parts are the places of what stands in a block of another kind.
+func (h hinter) parts(of *kinds.Row, path string, block map[string]any) (all []string) {
+	for _, key := range slices.Sorted(maps.Keys(block)) {
+		at := path + "." + key
+		places := h.places(of, at, block[key])
+		if inner, is := block[key].(map[string]any); is && len(places) == 0 {
+			places = h.parts(of, at, inner)
+		}
+		all = append(all, places...)
+	}
+	return all
+}
+
+// places are what is known by a word, or by what another kind makes of the field.
+func (h hinter) places(of *kinds.Row, path string, value any) []string {
+	if of != nil {
+		if found := h.shared(of, path, value); len(found) > 0 {
+			return found
+		}
+	}
+	parent, name := hints.Parted(path)
+	for _, word := range synonyms[name] {
+		at := h.row.Family.Fields.Path(spark.Field(word))
+		if strings.HasPrefix(at, "annotation ") || h.takes(at, value) {
+			return []string{at}
+		}
+		if h.takes(parent+word, value) {
+			return []string{parent + word}
+		}
+		if places := hints.Elsewhere(h.t, parent+word, value); len(places) > 0 {
+			return places
+		}
+	}
+	if of == nil {
+		return nil
+	}
+	return h.properties(of, path)
+}
+
+// takes reports whether a path is one of a field that can hold a value, or of a property.
+func (h hinter) takes(path string, value any) bool {
+	if at, _, property := strings.Cut(path, `["`); property {
+		return lenient.TypeAt(h.t, at) != nil
+	}
+	t := lenient.TypeAt(h.t, path)
+	return t != nil && hints.Fits(t, value)
+}
+
+// unit says how a number is counted, if that differs from how the other field counts.
+func unit(t reflect.Type, name, place string) string {
+	if lenient.TypeAt(t, place) == reflect.TypeFor[metav1.Duration]() {
+		return `, a duration such as "30m"`
+	}
+	for suffix, in := range map[string]string{"Millis": ", in milliseconds", "Seconds": ", in seconds"} {
+		if strings.HasSuffix(place, suffix) && !strings.Contains(name, suffix) {
+			return in
+		}
+	}
+	return ""
+}
+
+// otherKind is the row of another kind that has the field; nil if none has it.
+func (h hinter) otherKind(path string) *kinds.Row {
+	for _, other := range kinds.All() {
+		if other != h.row && lenient.TypeAt(reflect.TypeOf(other.Fields()), path) != nil {
+			return other
+		}
+	}
+	return nil
+}
+
+// shared are the places in this kind for a field of another one, by the names that all kinds share.
+func (h hinter) shared(of *kinds.Row, path string, value any) []string {
+	var found []string
+	for _, name := range sharedNames(of, path) {
+		at := h.row.Family.Fields.Path(name)
+		if key := spark.DependencyProperties[name]; key != "" && !h.takes(at, value) {
+			at = h.conf(key)
+		}
+		if at == path || !h.takes(at, value) {
+			continue
+		}
+		found = slices.DeleteFunc(found, func(other string) bool { return within(at, other) })
+		found = append(found, at)
+	}
+	return found
+}
+
+// conf is the path of a property.
+func (h hinter) conf(key string) string {
+	return h.row.Family.Fields.Path(spark.FieldSparkConf.Key(key))
+}
+
+// sharedNames are the names that all kinds share for a field of one.
+func sharedNames(of *kinds.Row, path string) (shared []spark.Field) {
+	fields := of.Family.Fields
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if name != "" && fields[name] == path {
+			shared = append(shared, name)
+		}
+	}
+	if rest, below := strings.CutPrefix(path, fields.Path(spark.FieldSpec)+"."); below && len(shared) == 0 {
+		shared = append(shared, spark.Field(rest))
+	}
+	return shared
+}
+
+// valueAt is the value of a field; nil if there is none, or if the path leads through a list.
+func valueAt(object map[string]any, path string) any {
+	var value any = object
+	for step := range strings.SplitSeq(path, ".") {
+		of, _ := value.(map[string]any)
+		value = of[step]
+	}
+	return value
+}
+
+// properties are those that another kind makes of what is written in a field, where this kind takes them.
+func (h hinter) properties(of *kinds.Row, path string) (all []string) {
+	if of.Read == nil || !h.takes(h.row.Family.Fields.Path(spark.FieldSparkConf), nil) {
+		return nil
+	}
+	whole := maps.Clone(h.object)
+	whole["apiVersion"], whole["kind"] = of.GroupVersion().String(), of.Kind
+	content, err := json.Marshal(whole)
+	if err != nil {
+		return nil
+	}
+	o, malformed, err := of.Decode(content)
+	if err != nil || malformed != "" {
+		return nil
+	}
+	app := of.Read(o, resolve.Operator{}, kinds.DefaultSubmitTime).App
+	for _, key := range slices.Sorted(maps.Keys(app.Origins)) {
+		if from, _, _ := strings.Cut(app.Field(key), `["`); within(from, path) && valueAt(h.object, from) != nil {
+			all = append(all, h.conf(key))
+		}
+	}
+	return all
+}

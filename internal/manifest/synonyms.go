@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+// synonyms are words of other APIs, and what does the same here: fields by the names that all kinds share, or by their own. The first one that
+// a kind has is proposed, at the place where it has it.
+var synonyms = map[string][]string{
+	// Jobs and CronJobs of Kubernetes.
+	"ttlSecondsAfterFinished":    {"timeToLiveSeconds", "ttlAfterStopMillis"},
+	"backoffLimit":               {"restartPolicy.onFailureRetries", "maxRestartAttempts"},
+	"activeDeadlineSeconds":      {"deadlines.run"},
+	"parallelism":                {"executor.instances", "initWorkers"},
+	"successfulJobsHistoryLimit": {"successfulRunHistoryLimit"},
+	"failedJobsHistoryLimit":     {"failedRunHistoryLimit"},
+	"jobTemplate":                {"template"},
+	// Pods and Deployments of Kubernetes.
+	"replicas":           {"executor.instances", "initWorkers"},
+	"args":               {"arguments", "driverArgs"},
+	"command":            {"mainApplicationFile", "jars"},
+	"serviceAccount":     {"serviceAccount", "serviceAccountName"},
+	"serviceAccountName": {"serviceAccount", "serviceAccountName"},
+	"podTemplate":        {"template", "podTemplateSpec"},
+	"podTemplateSpec":    {"template"},
+	"resources":          {"cores", "memory"},
+	// Flink's operator.
+	"jobManager":         {"driver", "driverSpec"},
+	"taskManager":        {"executor", "executorSpec"},
+	"flinkVersion":       {"sparkVersion"},
+	"flinkConfiguration": {"sparkConf"},
+	"jarURI":             {"mainApplicationFile", "jars"},
+	"entryClass":         {"mainClass"},
+	"state":              {"suspend"},
+	"restartNonce":       {"rerunAt"},
+	"ingress":            {"driverIngressOptions", "driverServiceIngressList"},
+	"logConfiguration":   {"sparkConfigMap", "configMapSpecs"},
+	// spark-submit.
+	"class":           {"mainClass"},
+	"conf":            {"sparkConf"},
+	"sparkProperties": {"sparkConf"},
+	"numExecutors":    {"executor.instances"},
+	"driverMemory":    {"driver.memory"},
+	"driverCores":     {"driver.cores"},
+	"executorMemory":  {"executor.memory"},
+	"executorCores":   {"executor.cores"},
+	"application":     {"mainApplicationFile", "jars"},
+	// The kinds of this operator, where they have another shape.
+	"mainApplicationFile":      {"jars"},
+	"arguments":                {"driverArgs"},
+	"driverArgs":               {"arguments"},
+	"driver":                   {"server", "driverSpec", "masterSpec"},
+	"server":                   {"driver", "driverSpec"},
+	"driverSpec":               {"driver", "server", "masterSpec"},
+	"executorSpec":             {"executor", "workerSpec"},
+	"executor":                 {"executorSpec", "workerSpec"},
+	"master":                   {"masterSpec"},
+	"worker":                   {"workerSpec"},
+	"workers":                  {"initWorkers", "executor.instances"},
+	"masterSpec":               {"driver", "driverSpec", "server"},
+	"workerSpec":               {"executor", "executorSpec"},
+	"mode":                     {"deploymentMode"},
+	"deploymentMode":           {"mode"},
+	"restartPolicy":            {"restartConfig"},
+	"restartConfig":            {"restartPolicy"},
+	"onFailureRetries":         {"maxRestartAttempts"},
+	"maxRestartAttempts":       {"restartPolicy.onFailureRetries"},
+	"onFailureRetryInterval":   {"restartBackoffMillis"},
+	"restartBackoffMillis":     {"restartPolicy.onFailureRetryInterval"},
+	"ttlAfterStopMillis":       {"timeToLiveSeconds"},
+	"driverIngressOptions":     {"driverServiceIngressList"},
+	"sparkUIOptions":           {"driverServiceIngressList"},
+	"driverServiceIngressList": {"driverIngressOptions"},
+	"runtimeVersions":          {"sparkVersion"},
+}
