@@ -96,15 +96,15 @@ func Nearest(name string, known []string) string {
 	most := max(1, min(2, len(name)/3)) // of longer names more may be wrong
 	best, distance := "", most+1
 	for _, k := range known {
-		if n := slips(strings.ToLower(name), strings.ToLower(k)); n < distance && n < len(name) {
+		if n := Slips(strings.ToLower(name), strings.ToLower(k)); n < distance && n < len(name) {
 			best, distance = k, n
 		}
 	}
 	return best
 }
 
-// slips is how many letters of two names differ. Letters that are swapped are one slip.
-func slips(a, b string) int {
+// Slips is how many letters of two names differ. Letters that are swapped are one slip.
+func Slips(a, b string) int {
 	n := levenshtein.ComputeDistance(a, b)
 	if n == 2 && string(slices.Sorted(slices.Values([]byte(a)))) == string(slices.Sorted(slices.Values([]byte(b)))) {
 		return 1

@@ -15,6 +15,7 @@ import (
 var warnings = []func(spark.Application) []*spark.ConfError{
 	func(app spark.Application) []*spark.ConfError { return app.Warnings },
 	warnScaling,
+	warnProperties,
 	warnRelease,
 	warnLifecycle,
 	warnRestarts,
