@@ -94,6 +94,23 @@ func (b *builder) sizeDriver() {
 	b.conf.customResources(ConfDriverResourcePrefix, b.container.Resources.Limits)
 }
 
+// Resources returns what Spark's containers of both roles ask for, whatever a template says; it is empty if the configuration does not say so in
+// numbers.
+func Resources(app Application) map[string]corev1.ResourceRequirements {
+	profile, err := ProfileOf(app)
+	if err != nil {
+		return nil
+	}
+	b := &builder{app: &app, profile: profile, conf: newConf(mergeConf(&app), app.Submitter.Env), language: languageOf(&app), mode: modeOf(&app)}
+	executor := corev1.Container{}
+	b.sizeDriver()
+	b.sizeExecutor(&executor)
+	if b.conf.err != nil {
+		return nil
+	}
+	return map[string]corev1.ResourceRequirements{RoleDriver: b.container.Resources, RoleExecutor: executor.Resources}
+}
+
 // setResources sets the request for CPU, and the request and the limit for memory.
 func setResources(resources *corev1.ResourceRequirements, cpu, memory resource.Quantity) {
 	if resources.Requests == nil {

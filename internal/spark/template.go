@@ -35,17 +35,21 @@ func (b *builder) startPod() {
 	}
 }
 
-// DriverTemplateContainer returns the index of the container that becomes Spark's in the driver's template, and that container; nil without one.
-// A template that the operator has to read from elsewhere is not seen.
-func DriverTemplateContainer(app Application) (int, *corev1.Container) {
-	template := app.Driver.Template
-	if template == nil && app.Driver.TemplateText != "" {
-		template, _ = ParseTemplate(app.Driver.TemplateText) // one that cannot be read is refused when it is built from
+// TemplateContainer returns the index of the container that becomes Spark's in a role's template, and that container; nil without one. A
+// template that the operator has to read from elsewhere is not seen.
+func TemplateContainer(app Application, role string) (int, *corev1.Container) {
+	of, key := app.Driver, ConfDriverTemplateContainer
+	if role == RoleExecutor {
+		of, key = app.Executor, ConfExecTemplateContainer
+	}
+	template := of.Template
+	if template == nil && of.TemplateText != "" {
+		template, _ = ParseTemplate(of.TemplateText) // one that cannot be read is refused when it is built from
 	}
 	if template == nil {
 		return -1, nil
 	}
-	i := sparkContainer(template.Spec.Containers, app.Conf[ConfDriverTemplateContainer])
+	i := sparkContainer(template.Spec.Containers, app.Conf[key])
 	if i < 0 {
 		return -1, nil
 	}

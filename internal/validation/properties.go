@@ -43,12 +43,16 @@ const ofTheirOperator = "spark.kubernetes.operator."
 // warnProperties warns of properties of pods that no release of Spark has, where one with a name like it exists.
 func warnProperties(app spark.Application) []*spark.ConfError {
 	var found []*spark.ConfError
+	unknown := 0
 	for _, key := range slices.Sorted(maps.Keys(app.Conf)) {
-		if _, typed := app.Origins[key]; typed || !described.MatchString(key) || strings.HasPrefix(key, ofTheirOperator) {
+		if _, typed := app.Origins[key]; typed || !described.MatchString(key) || strings.HasPrefix(key, ofTheirOperator) || isProperty(key) {
 			continue
 		}
+		if unknown++; unknown > maxUnknown {
+			break
+		}
 		meant := nearestProperty(key)
-		if meant == "" || meant == key {
+		if meant == "" {
 			continue
 		}
 		remedy := `did you mean "` + meant + `"?`
@@ -60,7 +64,17 @@ func warnProperties(app spark.Application) []*spark.ConfError {
 	return found
 }
 
-// nearestProperty is the property that is meant by a name: the name itself if it is known, "" if none is near.
+// maxUnknown bounds how many unknown properties are compared with all that are known, each time that an application is read.
+const maxUnknown = 20
+
+// isProperty reports whether Spark knows a property.
+func isProperty(key string) bool {
+	return slices.ContainsFunc(properties(), func(p property) bool {
+		return p.name == key || p.open && strings.HasPrefix(key, p.name) && len(key) > len(p.name)
+	})
+}
+
+// nearestProperty is the property that is meant by an unknown name; "" if none is near.
 func nearestProperty(key string) string {
 	best, least := "", farApart
 	consider := func(name string, steps int) {
@@ -70,9 +84,6 @@ func nearestProperty(key string) string {
 	}
 	words := partsOf(key)
 	for _, p := range properties() {
-		if p.name == key || p.open && strings.HasPrefix(key, p.name) && len(key) > len(p.name) {
-			return key
-		}
 		if !p.open {
 			consider(p.name, apart(key, p.name, words, p.words))
 			continue

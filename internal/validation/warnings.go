@@ -16,6 +16,7 @@ var warnings = []func(spark.Application) []*spark.ConfError{
 	func(app spark.Application) []*spark.ConfError { return app.Warnings },
 	warnScaling,
 	warnProperties,
+	warnSizes,
 	warnRelease,
 	warnLifecycle,
 	warnRestarts,
@@ -90,7 +91,7 @@ func warnLifecycle(app spark.Application) []*spark.ConfError {
 
 // warnRestarts warns of what starts Spark's container again in its pod: a program runs once in an attempt, and retries are the operator's.
 func warnRestarts(app spark.Application) []*spark.ConfError {
-	i, c := spark.DriverTemplateContainer(app)
+	i, c := spark.TemplateContainer(app, spark.RoleDriver)
 	if c == nil {
 		return nil
 	}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package validation
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// sized are the properties of a role that say what Spark's container gets.
+type sized struct{ role, cores, coreRequest, coreLimit string }
+
+var sizedRoles = []sized{
+	{spark.RoleDriver, spark.ConfDriverCores, spark.ConfDriverRequestCores, spark.ConfDriverLimitCores},
+	{spark.RoleExecutor, spark.ConfExecutorCores, spark.ConfExecutorRequestCores, spark.ConfExecutorLimitCores},
+}
+
+// warnSizes warns of CPU and memory in templates that Spark replaces by what its configuration says. Other resources stay as they are.
+func warnSizes(app spark.Application) []*spark.ConfError {
+	var found []*spark.ConfError
+	var sizes map[string]corev1.ResourceRequirements
+	for _, r := range sizedRoles {
+		i, c := spark.TemplateContainer(app, r.role)
+		if c == nil || len(c.Resources.Requests)+len(c.Resources.Limits) == 0 {
+			continue
+		}
+		if sizes == nil {
+			if sizes = spark.Resources(app); sizes == nil {
+				return nil // which is refused
+			}
+		}
+		at := (spark.Field(r.role) + ".template.spec.containers").Index(i) + ".resources"
+		requests := map[corev1.ResourceName]string{corev1.ResourceCPU: r.cpuField(app), corev1.ResourceMemory: r.memoryField(app)}
+		limits := map[corev1.ResourceName]string{corev1.ResourceCPU: app.Field(r.coreLimit), corev1.ResourceMemory: r.memoryField(app)}
+		counts := sizes[r.role]
+		if limit := app.Driver.Overlay.MemoryLimit; limit != nil && r.role == spark.RoleDriver {
+			counts.Limits[corev1.ResourceMemory], limits[corev1.ResourceMemory] = *limit, app.Fields.Path("driver.memoryLimit")
+		}
+		found = append(found, overwritten(at+".requests", c.Resources.Requests, counts.Requests, requests)...)
+		found = append(found, overwritten(at+".limits", c.Resources.Limits, counts.Limits, limits)...)
+	}
+	return found
+}
+
+// cpuField is the field that says how many cores a role requests.
+func (r sized) cpuField(app spark.Application) string {
+	if _, set := app.Conf[r.coreRequest]; set {
+		return app.Field(r.coreRequest)
+	}
+	return app.Fields.Path(spark.Field(r.role) + ".cores")
+}
+
+func (r sized) memoryField(app spark.Application) string {
+	return app.Fields.Path(spark.Field(r.role)+".memory") + ", to which an overhead is added"
+}
+
+// overwritten are the resources of a list that others replace, of which fields says where they are written.
+func overwritten(at spark.Field, written, counts corev1.ResourceList, fields map[corev1.ResourceName]string) (found []*spark.ConfError) {
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		asked, is := written[name]
+		value, replaced := counts[name]
+		if is && replaced && asked.Cmp(value) != 0 {
+			found = append(found, &spark.ConfError{
+				Field: at + "." + spark.Field(name), Value: asked.String(),
+				Problem: "has no effect: Spark's container gets " + value.String() + "; write it to " + fields[name],
+			})
+		}
+	}
+	return found
+}
