@@ -87,6 +87,14 @@ type Dependencies struct {
 	Repositories    []string
 }
 
+// lists are the lists by the names of their fields.
+func (d *Dependencies) lists() map[Field][]string {
+	return map[Field][]string{
+		"deps.jars": d.Jars, "deps.files": d.Files, "deps.pyFiles": d.PyFiles, "deps.archives": d.Archives,
+		"deps.packages": d.Packages, "deps.excludePackages": d.ExcludePackages, "deps.repositories": d.Repositories,
+	}
+}
+
 // Role is one of the two kinds of pods: the driver or the executors.
 type Role struct {
 	// Template is the user's pod template, where Spark starts from; nil for none.

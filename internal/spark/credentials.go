@@ -84,7 +84,7 @@ func (b *builder) redact() {
 func (b *builder) file(key, path string) []byte {
 	content, ok := b.lookupFile(path)
 	if !ok {
-		b.conf.fail(key, path, "no such file on the submitting machine")
+		b.conf.fail(key, path, b.app.noFile(key))
 	}
 	return []byte(content)
 }

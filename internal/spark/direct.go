@@ -5,10 +5,8 @@ package spark
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // Direct makes an application one that is handed to Spark's Kubernetes client itself, as an operator on the JVM does it. Nothing of
@@ -41,15 +39,8 @@ const defaultDirectName = "spark"
 
 // checkUploads refuses what the client would upload from its own disk.
 func checkUploads(app *Application, values map[string]string, _ Profile) error {
-	for _, key := range []string{ConfJars, ConfFiles, ConfArchives, ConfPyFiles} {
-		for element := range strings.SplitSeq(values[key], ",") {
-			if trimJava(element) != "" && OnSubmitter(element) {
-				return &ConfError{Key: key, Value: element, Problem: notUploaded, Type: field.ErrorTypeNotSupported}
-			}
-		}
-	}
-	if app.MainFile != NoResource && OnSubmitter(app.MainFile) {
-		return &ConfError{Field: FieldMainFile, Value: app.MainFile, Problem: notUploaded, Type: field.ErrorTypeNotSupported}
+	if found := uriErrors(app, values); len(found) > 0 {
+		return found[0]
 	}
 	return nil
 }

@@ -38,7 +38,22 @@ func (e *ConfError) About(subject string) string {
 	if e.Value == "" {
 		return subject + ": " + e.Problem
 	}
-	return subject + ": " + strconv.Quote(e.Shown()) + ": " + e.Problem
+	return subject + ": " + strconv.Quote(e.Shown()) + ": " + e.detail()
+}
+
+// detail is the problem of a value. A placeholder that is left in it is the first cause of whatever is wrong.
+func (e *ConfError) detail() string {
+	left := Placeholder(e.Value)
+	if left == "" || sensitive(e.Key) || e.Policy != "" {
+		return e.Problem
+	}
+	return "the placeholder " + shorten(left) + " is left; replace it; " + e.Problem
+}
+
+// of is the error about a property or a field.
+func (e *ConfError) of(key string, name Field) *ConfError {
+	e.Key, e.Field = key, name
+	return e
 }
 
 // Shown is the part of the value that may be shown.
@@ -59,7 +74,7 @@ func (e *ConfError) Invalid(subject string) *field.Error {
 	default:
 		value = shorten(e.Value)
 	}
-	return &field.Error{Type: cmp.Or(e.Type, field.ErrorTypeInvalid), Field: field.NewPath(subject).String(), BadValue: value, Detail: e.Problem}
+	return &field.Error{Type: cmp.Or(e.Type, field.ErrorTypeInvalid), Field: field.NewPath(subject).String(), BadValue: value, Detail: e.detail()}
 }
 
 // credentialKey is Spark's default of spark.redaction.regex; what it matches in secretReference is the name of a Secret

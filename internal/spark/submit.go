@@ -44,13 +44,9 @@ func mergeConf(app *Application) map[string]string {
 			values[key] = value
 		}
 	}
-	for key, list := range map[string][]string{
-		ConfJars: app.Deps.Jars, ConfFiles: app.Deps.Files, ConfPyFiles: app.Deps.PyFiles,
-		ConfArchives: app.Deps.Archives, ConfPackages: app.Deps.Packages,
-		ConfExcludePackages: app.Deps.ExcludePackages, ConfRepositories: app.Deps.Repositories,
-	} {
+	for name, list := range app.Deps.lists() {
 		if len(list) > 0 {
-			values[key] = strings.Join(list, ",")
+			values[DependencyProperties[name]] = strings.Join(list, ",")
 		}
 	}
 	maps.Copy(values, app.OperatorConf)
@@ -213,56 +209,29 @@ func resolveLists(app *Application, values map[string]string, _ Profile) error {
 	if languageOf(app) == LanguageJava {
 		setDefault(values, ConfJars, "")
 	}
-	for _, key := range []string{ConfJars, ConfFiles, ConfArchives, ConfPyFiles} {
+	if found := uriErrors(app, values); len(found) > 0 {
+		return found[0]
+	}
+	for _, key := range uriLists {
 		value, ok := values[key]
 		if !ok {
 			continue
 		}
-		elements, err := resolve(key, value)
-		if err != nil {
-			return err
-		}
+		elements := slices.DeleteFunc(strings.Split(value, ","), func(element string) bool { return trimJava(element) == "" })
 		if key == ConfJars && languageOf(app) == LanguageJava && app.MainFile != NoResource {
 			elements = append(elements, app.MainFile)
 		}
 		values[key] = strings.Join(elements, ",")
 	}
-	if app.MainFile != NoResource && languageOf(app) != LanguageR && OnSubmitter(app.MainFile) {
-		return &ConfError{Field: FieldMainFile, Value: app.MainFile, Problem: notUploaded, Type: field.ErrorTypeNotSupported}
-	}
 	return nil
-}
-
-// resolve returns the elements of a list of URIs that can be used without touching a file system.
-func resolve(key, value string) ([]string, error) {
-	var elements []string
-	for element := range strings.SplitSeq(value, ",") {
-		if trimJava(element) == "" {
-			continue
-		}
-		name, _ := scheme(element)
-		switch {
-		case OnSubmitter(element):
-			return nil, &ConfError{Key: key, Value: element, Problem: notUploaded, Type: field.ErrorTypeNotSupported}
-		case !untouched[name] && strings.ContainsAny(element, "*?[]"):
-			return nil, &ConfError{Key: key, Value: element,
-				Problem: "patterns are not expanded, because this would need access to the file system; list the files", Type: field.ErrorTypeNotSupported}
-		}
-		elements = append(elements, element)
-	}
-	return elements, nil
 }
 
 // untouched are the schemes in which Spark does not look for patterns.
 var untouched = map[string]bool{"local": true, "http": true, "https": true, "ftp": true}
 
-// notUploaded is what is wrong with a file that spark-submit would copy from its own disk.
-const notUploaded = "a file of the submitting machine cannot be uploaded; write the URI of a store that the pods can " +
-	"read, or local:// and the path for a file in the image"
-
 // scheme returns the scheme of a URI, "" if it has none. It reports false for what java.net.URI would refuse.
 func scheme(uri string) (string, bool) {
-	if !validURI(uri) {
+	if notInURI(uri) != "" {
 		return "", false
 	}
 	name, rest, found := strings.Cut(uri, ":")
@@ -279,19 +248,6 @@ func scheme(uri string) (string, bool) {
 		}
 	}
 	return name, true
-}
-
-// validURI is whether all characters of a URI are allowed somewhere in one.
-func validURI(uri string) bool {
-	for i := 0; i < len(uri); i++ {
-		switch b := uri[i]; {
-		case b <= ' ' || b == 0x7f || strings.IndexByte("\"<>\\^`{|}", b) >= 0:
-			return false
-		case b == '%' && (i+2 >= len(uri) || !isHex(uri[i+1]) || !isHex(uri[i+2])):
-			return false
-		}
-	}
-	return true
 }
 
 func isHex(b byte) bool {

@@ -127,7 +127,7 @@ func TestBuildRefusesFields(t *testing.T) {
 		{func(a *Application) { a.Submitter.HadoopConfDir = map[string][]byte{}; a.Conf[confHadoopMap] = "m" },
 			confHadoopMap, "", "two sources"},
 		{func(a *Application) { a.Submitter.HadoopConfDir = map[string][]byte{"b": {0xff}} }, "", "hadoopConfigMap", "not text"},
-		{func(a *Application) { a.Deps.Jars = []string{"b.jar"} }, ConfJars, "", "a file of the operator's"},
+		{func(a *Application) { a.Deps.Jars = []string{"b.jar"} }, "", "deps.jars[0]", "a file of the operator's"},
 		{func(a *Application) { a.Driver.TemplateText = "a: [" }, ConfDriverTemplateFile, "", "not YAML"},
 		{func(a *Application) { a.Driver.TemplateText = "kind: Service" }, ConfDriverTemplateFile, "", "not a pod"},
 		{func(a *Application) {

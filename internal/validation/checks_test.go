@@ -191,7 +191,7 @@ func TestBuiltIsChecked(t *testing.T) {
 		"LocalFile": {reason: "it would be uploaded", change: func(a *spark.Application) {
 			a.MainFile = "/home/me/a.jar"
 		}, says: `spec.mainApplicationFile: "/home/me/a.jar": a file of the submitting machine`, right: "local://"},
-		"LocalJar":        {reason: "it would be uploaded", change: func(a *spark.Application) { a.Deps.Jars = []string{"file:///a.jar"} }, says: `spec.sparkConf["spark.jars"]: "file:///a.jar": a file of the submitting machine`, right: "local://"},
+		"LocalJar":        {reason: "it would be uploaded", change: func(a *spark.Application) { a.Deps.Jars = []string{"file:///a.jar"} }, says: `spec.deps.jars[0]: "file:///a.jar": a file of the submitting machine`, right: "local://"},
 		"DuplicateVolume": {reason: "no pod has two", change: driver(func(o *spark.PodOverlay) { mounted("data", "/a")(o); mounted("data", "/b")(o) }), says: `spec.driver.volumes[0].name: "data": there twice`, right: `change one of them`},
 		"DuplicatePath":   {reason: "one hides the other", change: executor(func(o *spark.PodOverlay) { mounted("a", "/data")(o); mounted("b", "/data")(o) }), says: `spec.executor: "/data": two volumes are mounted`, right: "a path of its own"},
 		"PathOfSpark":     {reason: "Spark's own ConfigMap is there", change: executor(mounted("a", "/opt/spark/conf")), says: `spec.executor: "/opt/spark/conf": two volumes`, right: "a path of its own"},

@@ -25,22 +25,27 @@ var checks = []func(spark.Application) []*spark.ConfError{
 	checkNames,
 	checkServerImages,
 	checkServices,
+	spark.FileErrors,
 }
 
 // Check returns everything that is wrong with the application and with what was built of it, in the order of the
 // checks. Of a field that one check objects to the later checks skip. failed is why it could not be built.
 func Check(app spark.Application, built spark.Submission, failed error) []*spark.ConfError {
 	var found []*spark.ConfError
+	said := map[string]bool{} // by path, and each by all of it
 	add := func(more []*spark.ConfError) {
-		said := map[string]bool{}
-		for _, f := range found {
+		var fresh []*spark.ConfError
+		for _, f := range more {
+			sentence := f.About(app.PathOf(f))
+			if !said[app.PathOf(f)] && !said[sentence] {
+				fresh = append(fresh, f)
+			}
+			said[sentence] = true
+		}
+		for _, f := range fresh {
 			said[app.PathOf(f)] = true
 		}
-		for _, f := range more {
-			if !said[app.PathOf(f)] {
-				found = append(found, f)
-			}
-		}
+		found = append(found, fresh...)
 	}
 	for _, check := range checks {
 		add(check(app))
