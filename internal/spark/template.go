@@ -35,9 +35,9 @@ func (b *builder) startPod() {
 	}
 }
 
-// TemplateContainer returns the index of the container that becomes Spark's in a role's template, and that container; nil without one. A
+// RoleContainer returns the index of the container that becomes Spark's in a role's template, and that container; nil without one. A
 // template that the operator has to read from elsewhere is not seen.
-func TemplateContainer(app Application, role string) (int, *corev1.Container) {
+func RoleContainer(app Application, role string) (int, *corev1.Container) {
 	of, key := app.Driver, ConfDriverTemplateContainer
 	if role == RoleExecutor {
 		of, key = app.Executor, ConfExecTemplateContainer

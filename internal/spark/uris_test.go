@@ -34,7 +34,9 @@ func TestFileErrors(t *testing.T) {
 		{"in a property", func(a *Application) { a.Conf[ConfFiles] = "s3a://b/a|b" }, []string{`spec.sparkConf["spark.files"]: "s3a://b/a|b": a URI cannot have '|'` + encoded}},
 		{"a file of the machine, with a space", func(a *Application) { a.MainFile = "/my jobs/a.jar" }, []string{`spec.mainApplicationFile: "/my jobs/a.jar": ` + uploaded}},
 		{
-			"all of them", func(a *Application) { a.MainFile, a.Deps.Jars = "/a.jar", []string{"local:///b.jar", "c.jar", "file:///d.jar"} },
+			"all of them", func(a *Application) {
+				a.MainFile, a.Deps.Jars = "/a.jar", []string{"local:///b.jar", "c.jar", "file:///d.jar"}
+			},
 			[]string{`spec.deps.jars[1]: "c.jar": ` + uploaded, `spec.deps.jars[2]: "file:///d.jar": ` + uploaded, `spec.mainApplicationFile: "/a.jar": ` + uploaded},
 		},
 		{

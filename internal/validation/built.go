@@ -98,12 +98,12 @@ type podCheck struct {
 	pod   *corev1.Pod
 	// volumes are those that the pod has, and paths what is mounted into Spark's container by Spark itself later.
 	volumes map[string]bool
-	paths   map[string]bool
+	paths   map[string]mounter
 	found   []*spark.ConfError
 }
 
 func newPodCheck(app spark.Application, role string, pod *corev1.Pod) *podCheck {
-	return &podCheck{app: app, role: role, field: spark.Field(role), pod: pod, volumes: map[string]bool{}, paths: map[string]bool{}}
+	return &podCheck{app: app, role: role, field: spark.Field(role), pod: pod, volumes: map[string]bool{}, paths: map[string]mounter{}}
 }
 
 // fieldOf is one of the role's fields.
@@ -124,16 +124,16 @@ func (p *podCheck) executor() {
 		parts := strings.SplitN(strings.TrimPrefix(key, spark.ConfExecutorVolumesPrefix), ".", 3)
 		if len(parts) == 3 && parts[2] == "mount.path" {
 			p.volumes[parts[1]] = true
-			p.paths[p.app.Conf[key]] = true
+			p.paths[p.app.Conf[key]] = mounter{key: key}
 		}
 	}
 	const secrets = "spark.kubernetes.executor.secrets."
 	for _, key := range keysUnder(p.app, secrets) {
 		p.volumes[strings.TrimPrefix(key, secrets)+"-volume"] = true
-		p.paths[p.app.Conf[key]] = true
+		p.paths[p.app.Conf[key]] = mounter{key: key}
 	}
 	p.volumes["spark-conf-volume-exec"], p.volumes["hadoop-properties"] = true, true
-	p.paths["/opt/spark/conf"] = true
+	p.paths["/opt/spark/conf"] = ownMounts["spark-conf-volume-exec"]
 }
 
 func (p *podCheck) all() {
@@ -141,10 +141,11 @@ func (p *podCheck) all() {
 	for i := range p.pod.Spec.Volumes {
 		p.volumes[p.pod.Spec.Volumes[i].Name] = true
 	}
-	for _, list := range [][]corev1.Container{p.pod.Spec.InitContainers, p.pod.Spec.Containers} {
-		for i := range list {
-			p.container(&list[i])
-		}
+	for i := range p.pod.Spec.InitContainers {
+		p.container(&p.pod.Spec.InitContainers[i], fmt.Sprintf("spec.initContainers[%d]", i))
+	}
+	for i := range p.pod.Spec.Containers {
+		p.container(&p.pod.Spec.Containers[i], fmt.Sprintf("spec.containers[%d]", i))
 	}
 }
 

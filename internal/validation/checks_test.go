@@ -193,13 +193,25 @@ func TestBuiltIsChecked(t *testing.T) {
 		}, says: `spec.mainApplicationFile: "/home/me/a.jar": a file of the submitting machine`, right: "local://"},
 		"LocalJar":        {reason: "it would be uploaded", change: func(a *spark.Application) { a.Deps.Jars = []string{"file:///a.jar"} }, says: `spec.deps.jars[0]: "file:///a.jar": a file of the submitting machine`, right: "local://"},
 		"DuplicateVolume": {reason: "no pod has two", change: driver(func(o *spark.PodOverlay) { mounted("data", "/a")(o); mounted("data", "/b")(o) }), says: `spec.driver.volumes[0].name: "data": there twice`, right: `change one of them`},
-		"DuplicatePath":   {reason: "one hides the other", change: executor(func(o *spark.PodOverlay) { mounted("a", "/data")(o); mounted("b", "/data")(o) }), says: `spec.executor: "/data": two volumes are mounted`, right: "a path of its own"},
-		"PathOfSpark":     {reason: "Spark's own ConfigMap is there", change: executor(mounted("a", "/opt/spark/conf")), says: `spec.executor: "/opt/spark/conf": two volumes`, right: "a path of its own"},
-		"MissingVolume":   {reason: "nothing to mount", change: driver(sidecar(corev1.Container{Name: "log", Image: "log", VolumeMounts: []corev1.VolumeMount{{Name: "nope", MountPath: "/x"}}})), says: `spec.driver: "nope": container log mounts a volume that the pod does not have`, right: "volumeMounts"},
-		"SubPath":         {reason: "out of the volume", change: driver(func(o *spark.PodOverlay) { mounted("a", "/a")(o); o.VolumeMounts[0].SubPath = "../b" }), says: `spec.driver.volumeMounts[0].subPath: "../b": Kubernetes refuses it`, right: "must not contain '..'"},
-		"VolumeName":      {reason: "no name", change: driver(mounted("A_b", "/a")), says: `spec.driver.volumes[0].name: "A_b": Kubernetes refuses it`, right: "lower case"},
-		"SecretName":      {reason: "Spark makes a volume of it", change: conf("spark.kubernetes.driver.secrets.my.secret", "/s"), says: `spec.sparkConf["spark.kubernetes.driver.secrets.my.secret"]: "my.secret-volume": Kubernetes refuses it`, right: `must not contain dots`},
-		"Container":       {reason: "no name", change: driver(sidecar(corev1.Container{Name: "A b", Image: "x"})), says: `spec.driver.sidecars[0].name: "A b": Kubernetes refuses it`, right: `lower case`},
+		"DuplicatePath":   {reason: "one hides the other", change: executor(func(o *spark.PodOverlay) { mounted("a", "/data")(o); mounted("b", "/data")(o) }), says: `spec.executor.volumeMounts[1]: "/data": a volume is mounted there already, by spec.executor.volumeMounts[0]`, right: "a path of its own"},
+		"PathOfSpark":     {reason: "Spark's own ConfigMap is there", change: executor(mounted("a", "/opt/spark/conf")), says: `spec.executor.volumeMounts[0]: "/opt/spark/conf": Spark's own configuration is mounted there`, right: "spec.sparkConfigMap is the field"},
+		"PathOfSparkToo":  {reason: "case 011: in the driver, too, of two mounts", change: driver(func(o *spark.PodOverlay) { mounted("a", "/a")(o); mounted("b", "/opt/spark/conf")(o) }), says: `spec.driver.volumeMounts[1]: "/opt/spark/conf": Spark's own configuration is mounted there`, right: "spec.sparkConfigMap is the field"},
+		"PathOfSparkIn":   {reason: "case 011: in a template", change: mountedIn("/x", "/opt/spark/conf"), says: `spec.driver.template.spec.containers[0].volumeMounts[1]: "/opt/spark/conf": Spark's own configuration`, right: "spec.sparkConfigMap is the field"},
+		"PathOfApache":    {reason: "case 011: that family has no such field", change: all(func(a *spark.Application) { a.Direct = &spark.Direct{Language: spark.LanguageJava} }, mountedIn("/opt/spark/conf")), says: `spec.driver.template.spec.containers[0].volumeMounts[0]: "/opt/spark/conf": Spark's own configuration is mounted there; use another path`},
+		"PathOfSecret":    {reason: "case 011: a property and a field", change: all(conf("spark.kubernetes.driver.secrets.keys", "/data"), driver(mounted("a", "/data"))), says: `spec.driver.volumeMounts[0]: "/data": a volume is mounted there already, by spec.sparkConf["spark.kubernetes.driver.secrets.keys"]`, right: "a path of its own"},
+		"PathOfExecutors": {reason: "case 011: a property that the driver reads later", change: all(conf("spark.kubernetes.executor.secrets.keys", "/data"), executor(mounted("a", "/data"))), says: `spec.executor.volumeMounts[0]: "/data": a volume is mounted there already, by spec.sparkConf["spark.kubernetes.executor.secrets.keys"]`, right: "a path of its own"},
+		"PathOfVolume":    {reason: "case 011: a property and a template", change: all(conf("spark.kubernetes.driver.volumes.emptyDir.d.mount.path", "/x"), mountedIn("/x")), says: `spec.sparkConf["spark.kubernetes.driver.volumes.emptyDir.d.mount.path"]: "/x": a volume is mounted there already, by spec.driver.template.spec.containers[0].volumeMounts[0]`, right: "a path of its own"},
+		"PathOfSidecar": {reason: "case 011: in another container", change: driver(func(o *spark.PodOverlay) {
+			mounted("a", "/a")(o)
+			sidecar(corev1.Container{Name: "log", Image: "log", VolumeMounts: []corev1.VolumeMount{{Name: "a", MountPath: "/b"}, {Name: "a", MountPath: "/b", SubPath: "c"}}})(o)
+		}), says: `spec.driver.sidecars[0].volumeMounts[1]: "/b": a volume is mounted there already, by spec.driver.sidecars[0].volumeMounts[0]`, right: "a path of its own"},
+		"ImagePlaceholder":   {reason: "nothing can be pulled", change: typed(spark.ConfDriverImage, "registry.example/<team>/spark", "driver.image"), says: `spec.driver.image: "registry.example/<team>/spark": the placeholder <team> is left`, right: "not an image"},
+		"SidecarPlaceholder": {reason: "nothing can be pulled", change: driver(sidecar(corev1.Container{Name: "log", Image: "{{ .Values.image }}"})), says: `spec.driver: "{{ .Values.image }}": the placeholder {{ .Values.image }} is left`, right: "not an image"},
+		"MissingVolume":      {reason: "nothing to mount", change: driver(sidecar(corev1.Container{Name: "log", Image: "log", VolumeMounts: []corev1.VolumeMount{{Name: "nope", MountPath: "/x"}}})), says: `spec.driver: "nope": container log mounts a volume that the pod does not have`, right: "volumeMounts"},
+		"SubPath":            {reason: "out of the volume", change: driver(func(o *spark.PodOverlay) { mounted("a", "/a")(o); o.VolumeMounts[0].SubPath = "../b" }), says: `spec.driver.volumeMounts[0].subPath: "../b": Kubernetes refuses it`, right: "must not contain '..'"},
+		"VolumeName":         {reason: "no name", change: driver(mounted("A_b", "/a")), says: `spec.driver.volumes[0].name: "A_b": Kubernetes refuses it`, right: "lower case"},
+		"SecretName":         {reason: "Spark makes a volume of it", change: conf("spark.kubernetes.driver.secrets.my.secret", "/s"), says: `spec.sparkConf["spark.kubernetes.driver.secrets.my.secret"]: "my.secret-volume": Kubernetes refuses it`, right: `must not contain dots`},
+		"Container":          {reason: "no name", change: driver(sidecar(corev1.Container{Name: "A b", Image: "x"})), says: `spec.driver.sidecars[0].name: "A b": Kubernetes refuses it`, right: `lower case`},
 		"Containers": {reason: "no pod has two", change: driver(func(o *spark.PodOverlay) {
 			c := corev1.Container{Name: "x", Image: "x"}
 			sidecar(c)(o)
@@ -279,6 +291,18 @@ func TestErrorList(t *testing.T) {
 }
 
 const startedAgain = "a driver that is started again in its pod ends its attempt as failed; remove it, and write retries to the application's restart policy"
+
+// mountedIn mounts an empty directory at paths of Spark's container in the driver's template.
+func mountedIn(paths ...string) change {
+	return func(a *spark.Application) {
+		c := corev1.Container{Name: "main"}
+		for _, path := range paths {
+			c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: "t", MountPath: path})
+		}
+		template(c)(a)
+		a.Driver.Template.Spec.Volumes = []corev1.Volume{emptyDir("t")}
+	}
+}
 
 func template(all ...corev1.Container) change {
 	return func(a *spark.Application) {

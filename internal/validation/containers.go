@@ -38,24 +38,34 @@ func (p *podCheck) sparkIndex() int {
 	return -1
 }
 
-func (p *podCheck) container(c *corev1.Container) {
+// container checks a container, which is at a path of the pod.
+func (p *podCheck) container(c *corev1.Container, at string) {
 	if c.Image == "" && !p.spark(c) {
 		p.refuseAs(field.ErrorTypeRequired, p.field, c.Name, "the container has no image; write one")
 	}
 	if c.Image != strings.TrimSpace(c.Image) {
 		p.refuse(p.field, c.Image, "an image with leading or trailing spaces; remove them")
 	}
-	p.mounts(c)
+	if spark.Placeholder(c.Image) != "" && !p.spark(c) { // whose image is checked by its field
+		p.refuse(p.field, c.Image, notAnImage)
+	}
+	p.mounts(c, at)
 	p.resources(c)
 }
 
-func (p *podCheck) mounts(c *corev1.Container) {
-	paths := map[string]bool{}
-	for _, mount := range c.VolumeMounts {
-		if path := mount.MountPath; paths[path] || p.paths[path] && p.spark(c) {
-			p.refuse(p.field, path, fmt.Sprintf("two volumes are mounted at this path in container %s; give each a path of its own", c.Name))
+func (p *podCheck) mounts(c *corev1.Container, at string) {
+	paths, said := map[string]int{}, 0
+	for i, mount := range c.VolumeMounts {
+		first, taken := paths[mount.MountPath]
+		later, takenLater := p.paths[mount.MountPath]
+		if takenLater = takenLater && p.spark(c); (taken || takenLater) && said < maxSamePath {
+			if taken {
+				later = p.mounterOf(at, first, c.VolumeMounts[first].Name)
+			}
+			p.samePath(mount.MountPath, later, p.mounterOf(at, i, mount.Name))
+			said++
 		}
-		paths[mount.MountPath] = true
+		paths[mount.MountPath] = i
 		if later := p.role == spark.RoleExecutor && strings.HasPrefix(mount.Name, "spark-local-dir-"); !p.volumes[mount.Name] && !later {
 			advice := "the volumes of " + p.app.Fields.Path(p.fieldOf("volumes")) + " are those of the roles that name them in volumeMounts"
 			if p.app.Server != nil {

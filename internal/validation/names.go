@@ -64,6 +64,7 @@ var (
 		spark.ConfDriverAnnotationPrefix, spark.ConfExecutorAnnotationPrefix, spark.ConfServiceAnnotationPrefix,
 	}
 	objectNames = []string{spark.ConfDriverServiceAccount, spark.ConfExecutorServiceAccount}
+	imageNames  = []string{spark.ConfImage, spark.ConfDriverImage, spark.ConfExecutorImage}
 )
 
 // executorSecretKeys begins properties that make executors' variables from Secrets.
@@ -92,6 +93,9 @@ func checkNames(app spark.Application) []*spark.ConfError {
 				found = append(found, &spark.ConfError{Key: key, Value: value, Problem: "needs the name of a Secret and one of its keys, joined by ':'"})
 			}
 		}
+		if slices.Contains(imageNames, key) && spark.Placeholder(value) != "" {
+			found = append(found, &spark.ConfError{Key: key, Value: value, Problem: notAnImage})
+		}
 		if slices.Contains(objectNames, key) && len(utilvalidation.IsDNS1123Subdomain(value)) > 0 {
 			found = append(found, &spark.ConfError{Key: key, Value: value, Problem: notAnAccount})
 		}
@@ -113,6 +117,8 @@ func checkOptions(conf map[string]string) []*spark.ConfError {
 	}
 	return found
 }
+
+const notAnImage = `not an image; write its name and tag, such as "registry.example/spark:4.1.4"`
 
 const notAnAccount = `not the name of a ServiceAccount; write lower-case letters, digits, '-' and '.', such as "spark"`
 

@@ -24,7 +24,7 @@ func warnSizes(app spark.Application) []*spark.ConfError {
 	var found []*spark.ConfError
 	var sizes map[string]corev1.ResourceRequirements
 	for _, r := range sizedRoles {
-		i, c := spark.TemplateContainer(app, r.role)
+		i, c := spark.RoleContainer(app, r.role)
 		if c == nil || len(c.Resources.Requests)+len(c.Resources.Limits) == 0 {
 			continue
 		}

@@ -22,7 +22,7 @@ func driverErrors(app spark.Application, pod *corev1.Pod, container int) []*spar
 	if len(pod.Name) == 0 || checkDriverName(app) != nil {
 		pod.Name = placeholderName // checkDriverName has said it
 	}
-	own, _ := spark.DriverTemplateContainer(app)
+	own, _ := spark.RoleContainer(app, spark.RoleDriver)
 	return podErrors(app, spark.RoleDriver, pod, container, own, app.Driver)
 }
 
@@ -43,10 +43,7 @@ func executorErrors(app spark.Application, s spark.Submission) []*spark.ConfErro
 			Name: name + "-volume", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name}},
 		})
 	}
-	own := -1
-	if t := app.Executor.Template; t != nil {
-		own = spark.TemplateContainer(t.Spec.Containers, app.Conf[spark.ConfExecTemplateContainer])
-	}
+	own, _ := spark.RoleContainer(app, spark.RoleExecutor)
 	return podErrors(app, spark.RoleExecutor, pod, s.ExecutorContainer, own, app.Executor)
 }
 

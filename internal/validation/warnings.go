@@ -91,7 +91,7 @@ func warnLifecycle(app spark.Application) []*spark.ConfError {
 
 // warnRestarts warns of what starts Spark's container again in its pod: a program runs once in an attempt, and retries are the operator's.
 func warnRestarts(app spark.Application) []*spark.ConfError {
-	i, c := spark.TemplateContainer(app, spark.RoleDriver)
+	i, c := spark.RoleContainer(app, spark.RoleDriver)
 	if c == nil {
 		return nil
 	}
