@@ -5,13 +5,14 @@ package spark
 import (
 	"cmp"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// The longest name of a Kubernetes Service and the longest label value, both from RFC 1123.
+// The longest label value and the longest name of an object, both from RFC 1123.
 const (
-	serviceNameMaxLength = 63
-	labelValueMaxLength  = 63
-	objectNameMaxLength  = 253
+	labelValueMaxLength = 63
+	objectNameMaxLength = 253
 )
 
 // resourcePrefix returns what the names of most objects start with.
@@ -63,11 +64,11 @@ func AppNameLabel(appName string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(label, "-"), "-")
 }
 
-// driverServiceName returns the name of the driver's headless service. A prefix that leaves no room for the suffix is
-// replaced as a whole, and only here.
+// driverServiceName returns the name of the driver's headless service. A prefix that leaves no room for the suffix, or that no API server takes
+// in such a name, is replaced as a whole, and only here.
 func driverServiceName(prefix, serviceID string) string {
 	const suffix = "-driver-svc"
-	if len(prefix)+len(suffix) <= serviceNameMaxLength {
+	if len(validation.IsDNS1035Label(prefix+suffix)) == 0 {
 		return prefix + suffix
 	}
 	return "spark-" + serviceID + suffix

@@ -56,4 +56,9 @@ func TestDriverServiceName(t *testing.T) {
 	if got, want := driverServiceName(tooLong, "id"), "spark-id-driver-svc"; got != want {
 		t.Errorf("got %q, want %q: 64 characters do not fit", got, want)
 	}
+	for _, prefix := range []string{"report-2.1-0", "2-0", "Fixed_ID"} {
+		if got, want := driverServiceName(prefix, "id"), "spark-id-driver-svc"; got != want {
+			t.Errorf("case 024: %s: got %q, want %q: API servers refuse it in the name of a Service", prefix, got, want)
+		}
+	}
 }

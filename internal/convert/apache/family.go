@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/utils/ptr"
 
 	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
@@ -145,9 +146,11 @@ func (SparkApplications) DriverWaits(o *v1.SparkApplication) string {
 	return ""
 }
 
-// The longest application id that is made of a name as it is, and what a longer one is cut to: the beginning of the name, and of a hash.
+// The longest application id that is made of a name as it is, and what a longer one is cut to: the beginning of the name, and of a hash. One of
+// the user's is as long as the value of a label.
 const (
 	maxAppID    = 46
+	maxOwnID    = 63
 	keptOfName  = 9
 	keptOfHash  = 36
 	hashNumbers = 36 // the base that the hash is written in
@@ -164,13 +167,31 @@ func Identity(o *v1.SparkApplication, attempt int32, submitTime time.Time) spark
 	return id
 }
 
+// nameProblems refuses an id of the user's that no object can be named after, and a name that is no label, by which the objects are found. An id
+// that is made of a name can always be one.
+func nameProblems(o *v1.SparkApplication) (found []*spark.ConfError) {
+	if problems := validation.IsValidLabelValue(o.Name); len(problems) > 0 {
+		found = append(found, &spark.ConfError{
+			Field: spark.FieldName, Value: o.Name, Problem: "all objects of the application have a label with its name; write at most 63 characters",
+		})
+	}
+	own := o.Spec.SparkConf[spark.ConfAppID]
+	if own == "" || len(own) <= maxOwnID && len(validation.IsDNS1123Subdomain(own)) == 0 {
+		return found
+	}
+	return append(found, &spark.ConfError{
+		Key: spark.ConfAppID, Value: own,
+		Problem: `all objects of the application are named after it; write at most 63 lower-case letters, digits, '-' and '.', such as "nightly-report"`,
+	})
+}
+
 func appID(o *v1.SparkApplication, n int32) string {
 	number := strconv.FormatInt(int64(n), 10)
 	if own := o.Spec.SparkConf[spark.ConfAppID]; own != "" {
 		if n == 0 {
 			return own
 		}
-		return own + "-" + number
+		return strings.TrimRight(own[:min(len(own), maxOwnID-len(number)-1)], "-.") + "-" + number
 	}
 	name := o.Name + "-" + number
 	if len(name) <= maxAppID {
@@ -178,5 +199,5 @@ func appID(o *v1.SparkApplication, n int32) string {
 	}
 	sum := sha256.Sum256([]byte(o.Namespace + "/" + o.Name + "/" + number))
 	hash := new(big.Int).SetBytes(sum[:]).Text(hashNumbers)
-	return name[:keptOfName] + "-" + hash[:min(keptOfHash, len(hash))]
+	return strings.TrimRight(name[:keptOfName], ".") + "-" + hash[:min(keptOfHash, len(hash))]
 }

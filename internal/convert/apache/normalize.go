@@ -6,6 +6,7 @@ package apache
 import (
 	"cmp"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -127,7 +128,7 @@ func Normalize(o *v1.SparkApplication) (spark.Application, []*spark.ConfError) {
 	app.Attached, app.Warnings = attached, warnings(o, &app)
 	app.Exposure.NoUI = true
 	app.Scheduling = schedulingOf(&app)
-	return app, append(main.problems, append(modeProblems(s), problems...)...)
+	return app, slices.Concat(main.problems, modeProblems(s), nameProblems(o), problems)
 }
 
 // schedulingOf chooses the scheduler that the pods of both roles name. Pods that name two are placed one by one.
