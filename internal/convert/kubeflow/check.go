@@ -272,9 +272,13 @@ func (w *warner) sparkConf(values map[string]string) {
 	}
 }
 
-// retries warns of numbers of retries where there are none.
+// retries warns of numbers of retries where there are none, and of retries without a number.
 func (w *warner) retries(p *v1beta2.RestartPolicy) {
 	rules := p.Infrastructure != nil || p.Submission != nil || p.OutOfMemory != nil || p.Application != nil
+	if p.Type == v1beta2.RestartPolicyOnFailure && p.OnFailureRetries == nil && !rules {
+		w.warn(restartField+".type", string(p.Type), w.fields.Text(
+			"has no effect after a failure of the driver: the default of {restartPolicy.onFailureRetries} is 0; write how often it is to run again"))
+	}
 	if p.Type != v1beta2.RestartPolicyNever && (p.Type != "" || rules) {
 		return
 	}

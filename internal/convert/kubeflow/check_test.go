@@ -111,6 +111,19 @@ func TestWarnings(t *testing.T) {
 			`spec.hadoopConf: "spark.hadoop.fs.s3a.endpoint": becomes spark.hadoop.spark.hadoop.fs.s3a.endpoint, which nothing reads; write fs.s3a.endpoint`,
 			`spec.hadoopConf: "spark.sql.warehouse.dir": becomes spark.hadoop.spark.sql.warehouse.dir, which Spark does not read; write it to spec.sparkConf`,
 		}},
+		"NoNumber": {reason: "case 015: the author believes that it retries", set: func(s *spec) { s.RestartPolicy.Type = "OnFailure" }, want: []string{
+			`spec.restartPolicy.type: "OnFailure": has no effect after a failure of the driver: the default of spec.restartPolicy.onFailureRetries is 0; write how often it is to run again`}},
+		"OneKind": {reason: "case 015: submissions are no failures of a driver", set: func(s *spec) {
+			s.RestartPolicy = v1beta2.RestartPolicy{Type: "OnFailure", OnSubmissionFailureRetries: new(int32(2))}
+		}, want: []string{
+			`spec.restartPolicy.type: "OnFailure": has no effect after a failure of the driver: the default of spec.restartPolicy.onFailureRetries is 0; write how often it is to run again`}},
+		"Number": {reason: "case 015: it says how often", set: func(s *spec) {
+			s.RestartPolicy = v1beta2.RestartPolicy{Type: "OnFailure", OnFailureRetries: new(int32(0))}
+		}},
+		"OfAClass": {reason: "case 015: it says what", set: func(s *spec) {
+			s.RestartPolicy = v1beta2.RestartPolicy{Type: "OnFailure", Infrastructure: &v1beta2.RetryRule{}}
+		}},
+		"Always":  {reason: "case 015: it runs again for ever", set: func(s *spec) { s.RestartPolicy.Type = "Always" }},
 		"Untyped": {reason: "the default is Never", set: func(s *spec) { s.RestartPolicy.OnFailureRetries = new(int32(3)) }, want: []string{`spec.restartPolicy.onFailureRetries: "3": has no effect: nothing runs again with the type Never, which is the default; write type: OnFailure`}},
 		"NeverRetried": {reason: "nothing is retried", set: func(s *spec) {
 			s.RestartPolicy = v1beta2.RestartPolicy{Type: "Never", OnFailureRetries: new(int32(0)), OnSubmissionFailureRetries: new(int32(2))}
