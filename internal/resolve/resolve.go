@@ -114,6 +114,7 @@ func Load[T metav1.Object](k Kind[T], o T, record lifecycle.Record, operator Ope
 	tails.Keys, tails.Texts = a.App.Conf[confRedactKeys], a.App.Conf[confRedactTexts]
 	a.App = exposure.Configure(a.App, a.Identity.AppID, operator.Exposure)
 	a.Problems = slices.Concat(a.Problems, exposure.CheckAttached(a.App))
+	a.App.Warnings = slices.Concat(a.App.Warnings, exposure.Warnings(a.App))
 	a.App = labeled(a.App, a.Family.Labels, a.Identity.SubmissionID, a.Desired.SpecHash)
 
 	a.Retention = a.Desired.Policies.Retention

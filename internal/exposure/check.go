@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package exposure
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// Warnings are about values that no Service or Ingress can have. They stop no driver, which is not exposed then.
+func Warnings(app spark.Application) []*spark.ConfError {
+	found := portWarnings(app, "ui", app.Exposure.UI)
+	for i := range app.Exposure.Ports {
+		found = append(found, portWarnings(app, spark.Field("ports").Index(i), app.Exposure.Ports[i])...)
+	}
+	return found
+}
+
+func portWarnings(app spark.Application, at spark.Field, p spark.ExposedPort) (found []*spark.ConfError) {
+	warn := func(name spark.Field, value, problem string) {
+		found = append(found, &spark.ConfError{Field: at + name, Value: value, Problem: problem + "; nothing leads to the driver's port as it is"})
+	}
+	if p.URLFormat != "" {
+		if _, err := rule(p.URLFormat, namesOf(app, exampleID)); err != nil {
+			warn(".ingressURLFormat", p.URLFormat, err.Error())
+		}
+	}
+	if name := p.PortName; name != "" && len(utilvalidation.IsDNS1123Label(name)) > 0 {
+		warn(".servicePortName", name, "not the name of a port; write at most 63 lower-case letters, digits and '-'")
+	}
+	for i := range p.TLS {
+		tlsWarnings((at + ".ingressTLS").Index(i), &p.TLS[i], func(name spark.Field, value, problem string) {
+			warn(name[len(at):], value, problem)
+		})
+	}
+	for _, a := range []struct {
+		name spark.Field
+		all  map[string]string
+	}{{".serviceAnnotations", p.Annotations}, {".ingressAnnotations", p.IngressAnnotations}} {
+		for _, key := range slices.Sorted(maps.Keys(a.all)) {
+			if len(utilvalidation.IsQualifiedName(strings.ToLower(key))) > 0 {
+				warn(a.name, key, `not the name of an annotation; write e.g. "example.org/note"`)
+			}
+		}
+	}
+	return found
+}
+
+func tlsWarnings(at spark.Field, tls *networkingv1.IngressTLS, warn func(at spark.Field, value, problem string)) {
+	if name := tls.SecretName; name != "" && len(utilvalidation.IsDNS1123Subdomain(name)) > 0 {
+		warn(at+".secretName", name, `not the name of a Secret; write lower-case letters, digits, '-' and '.', such as "ui-certificate"`)
+	}
+	for i, host := range tls.Hosts {
+		check := utilvalidation.IsDNS1123Subdomain
+		if strings.HasPrefix(host, "*") {
+			check = utilvalidation.IsWildcardDNS1123Subdomain
+		}
+		if len(check(host)) > 0 {
+			warn((at + ".hosts").Index(i), host, `not a host; write a DNS name, such as "ui.example.org" or "*.example.org"`)
+		}
+	}
+}
