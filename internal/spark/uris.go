@@ -141,6 +141,9 @@ var references = regexp.MustCompile(`^(\$\{(spark\.|env:|system:)|\{\{\s*\$|\{\{
 
 // Placeholder is the first placeholder that is left in a value; "" if there is none.
 func Placeholder(value string) string {
+	if !strings.ContainsAny(value, "<{(") {
+		return "" // as in most
+	}
 	for _, found := range placeholders.FindAllString(value, -1) {
 		if !references.MatchString(found) {
 			return found

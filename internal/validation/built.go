@@ -100,6 +100,8 @@ type podCheck struct {
 	volumes map[string]bool
 	paths   map[string]mounter
 	found   []*spark.ConfError
+	// sources is made when it is asked for.
+	sources *source
 }
 
 func newPodCheck(app spark.Application, role string, pod *corev1.Pod) *podCheck {

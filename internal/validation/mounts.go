@@ -25,7 +25,7 @@ var ownMounts = map[string]mounter{
 }
 
 // maxSamePath bounds how often a container is said to mount two volumes at a path: to find what mounts them takes long.
-const maxSamePath = 10
+const maxSamePath = 2
 
 // samePath refuses the second of two mounts at a path, and names both. One of Spark's own is not the user's to change.
 func (p *podCheck) samePath(path string, first, second mounter) {
@@ -42,15 +42,23 @@ func (p *podCheck) samePath(path string, first, second mounter) {
 	p.found = append(p.found, &spark.ConfError{Key: second.key, Field: second.field, Value: path, Problem: problem})
 }
 
+// written finds the fields of the pod's parts.
+func (p *podCheck) written() source {
+	if p.sources == nil {
+		own, _ := spark.RoleContainer(p.app, p.role)
+		role := p.app.Driver
+		if p.role == spark.RoleExecutor {
+			role = p.app.Executor
+		}
+		s := newSource(p.pod, p.sparkIndex(), own, role.Parts(p.field))
+		p.sources = &s
+	}
+	return *p.sources
+}
+
 // mounterOf is what mounts the volume of a mount of a container, which is at a path of the pod.
 func (p *podCheck) mounterOf(container string, index int, volume string) mounter {
-	own, _ := spark.RoleContainer(p.app, p.role)
-	role := p.app.Driver
-	if p.role == spark.RoleExecutor {
-		role = p.app.Executor
-	}
-	s := newSource(p.pod, p.sparkIndex(), own, role.Parts(p.field))
-	at := segments(container + ".volumeMounts[" + strconv.Itoa(index) + "]")
+	s, at := p.written(), segments(container+".volumeMounts["+strconv.Itoa(index)+"]")
 	if field, written := s.field(at); written {
 		return mounter{field: field}
 	}
