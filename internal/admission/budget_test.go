@@ -127,7 +127,7 @@ func cpuTime(t *testing.T) time.Duration {
 }
 
 // most is what may be allocated until an object is judged, and mostTime how long that may take.
-const most, mostTime = 48 << 20, 2 * time.Second
+const most, mostTime = 64 << 20, 2 * time.Second
 
 // budget is what the decoder takes at most.
 var budget = bombs.Budget{Bytes: 512 << 10, Values: 7_000, Nodes: 1_500}

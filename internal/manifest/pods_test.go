@@ -59,7 +59,7 @@ func TestPodsAreJudged(t *testing.T) {
 		"Worker": {
 			"a worker's own container mounts a claim, and what is nowhere", cluster + "  workerSpec:\n    statefulSetSpec:\n      volumeClaimTemplates:\n      - {metadata: {name: scratch}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}\n" +
 				"      template:\n        spec:\n          containers:\n          - {name: worker, volumeMounts: [{name: scratch, mountPath: /a}, {name: nowhere, mountPath: /b}]}\n",
-			`spec.workerSpec.statefulSetSpec.template.spec.containers[0].volumeMounts[1].name: "nowhere": Kubernetes refuses it`,
+			`spec.workerSpec.statefulSetSpec.template.spec.containers[0].volumeMounts[1].name: "nowhere": no volume of the pod has this name; add it to the volumes of the template`,
 		},
 	} {
 		var got []string

@@ -5,9 +5,13 @@
 package podrules
 
 import (
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	podutil "k8s.io/kubernetes/pkg/api/pod"
+	"k8s.io/kubernetes/pkg/apis/apps"
+	appsv1defaults "k8s.io/kubernetes/pkg/apis/apps/v1"
+	appsvalidation "k8s.io/kubernetes/pkg/apis/apps/validation"
 	"k8s.io/kubernetes/pkg/apis/core"
 	corev1defaults "k8s.io/kubernetes/pkg/apis/core/v1"
 	"k8s.io/kubernetes/pkg/apis/core/validation"
@@ -33,6 +37,20 @@ func Errors(pod *corev1.Pod) field.ErrorList {
 	options.ResourceIsPod = true
 	allowFeatures(&options)
 	return validation.ValidatePodCreate(&internal, options)
+}
+
+// SetErrors returns what the API server refuses of a StatefulSet and of the pods that it makes. Paths are those of the StatefulSet, which is not changed.
+func SetErrors(set *appsv1.StatefulSet) field.ErrorList {
+	set = set.DeepCopy()
+	appsv1defaults.SetObjectDefaults_StatefulSet(set)
+	var internal apps.StatefulSet
+	if err := appsv1defaults.Convert_v1_StatefulSet_To_apps_StatefulSet(set, &internal, nil); err != nil {
+		return field.ErrorList{field.Invalid(nil, field.OmitValueType{}, err.Error())}
+	}
+	podutil.DropDisabledTemplateFields(&internal.Spec.Template, nil)
+	options := podutil.GetValidationOptionsFromPodTemplate(&internal.Spec.Template, nil)
+	allowFeatures(&options)
+	return appsvalidation.ValidateStatefulSet(&internal, appsvalidation.StatefulSetValidationOptions{AllowStatefulSetRecreateStrategy: true}, options)
 }
 
 // allowFeatures allows what depends on features of Kubernetes: a cluster may have them, whatever their default is here.

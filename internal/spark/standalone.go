@@ -26,8 +26,8 @@ type StandaloneRole struct {
 	Name string
 	// Pod is what each pod of the role is like.
 	Pod *corev1.Pod
-	// Template is the user's; nil for none.
-	Template *corev1.PodTemplateSpec
+	// Written are the parts of the StatefulSet that the user wrote.
+	Written []Written
 	// Initial is how many there are at the start. Least and Most are how many there may be.
 	Initial, Least, Most int32
 	// Objects are the others that are made for the role: a StatefulSet, a Service and the claims of each pod.

@@ -62,6 +62,10 @@ func SourceKeys(role, list, name string) []string {
 		return []string{ConfExecutorEnvPrefix + name, prefix + "secretKeyRef." + name}
 	case "spec.volumes", WrittenContainer + ".volumeMounts":
 		return []string{prefix + "secrets." + strings.TrimSuffix(name, "-volume")}
+	case WrittenContainer: // its fields
+		if name == "image" {
+			return []string{prefix + "container.image", ConfImage}
+		}
 	case "spec.imagePullSecrets":
 		return []string{ConfImagePullSecrets}
 	case "spec.nodeSelector":

@@ -11,7 +11,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
@@ -96,28 +95,22 @@ type podCheck struct {
 	// field is the role's.
 	field spark.Field
 	pod   *corev1.Pod
-	// volumes are those that the pod has, and paths what is mounted into Spark's container by Spark itself later.
-	volumes map[string]bool
-	paths   map[string]mounter
-	found   []*spark.ConfError
+	// paths are what is mounted into Spark's container by Spark itself later.
+	paths map[string]mounter
+	found []*spark.ConfError
 	// sources is made when it is asked for.
 	sources *source
 }
 
 func newPodCheck(app spark.Application, role string, pod *corev1.Pod) *podCheck {
-	return &podCheck{app: app, role: role, field: spark.Field(role), pod: pod, volumes: map[string]bool{}, paths: map[string]mounter{}}
+	return &podCheck{app: app, role: role, field: spark.Field(role), pod: pod, paths: map[string]mounter{}}
 }
 
 // fieldOf is one of the role's fields.
 func (p *podCheck) fieldOf(name spark.Field) spark.Field { return p.field + "." + name }
 
 func (p *podCheck) refuse(at spark.Field, value, problem string) {
-	p.refuseAs("", at, value, problem)
-}
-
-// refuseAs is a refusal of another class than Invalid.
-func (p *podCheck) refuseAs(class field.ErrorType, at spark.Field, value, problem string) {
-	p.found = append(p.found, &spark.ConfError{Field: at, Value: value, Problem: problem, Type: class})
+	p.found = append(p.found, &spark.ConfError{Field: at, Value: value, Problem: problem})
 }
 
 // executor knows what the driver will add to its executors.
@@ -125,24 +118,17 @@ func (p *podCheck) executor() {
 	for _, key := range keysUnder(p.app, spark.ConfExecutorVolumesPrefix) {
 		parts := strings.SplitN(strings.TrimPrefix(key, spark.ConfExecutorVolumesPrefix), ".", 3)
 		if len(parts) == 3 && parts[2] == "mount.path" {
-			p.volumes[parts[1]] = true
 			p.paths[p.app.Conf[key]] = mounter{key: key}
 		}
 	}
-	const secrets = "spark.kubernetes.executor.secrets."
-	for _, key := range keysUnder(p.app, secrets) {
-		p.volumes[strings.TrimPrefix(key, secrets)+"-volume"] = true
+	for _, key := range keysUnder(p.app, executorSecrets) {
 		p.paths[p.app.Conf[key]] = mounter{key: key}
 	}
-	p.volumes["spark-conf-volume-exec"], p.volumes["hadoop-properties"] = true, true
 	p.paths["/opt/spark/conf"] = ownMounts["spark-conf-volume-exec"]
 }
 
 func (p *podCheck) all() {
 	p.found = append(p.found, checkTemplate(p.fieldOf("template"), p.field, p.pod)...)
-	for i := range p.pod.Spec.Volumes {
-		p.volumes[p.pod.Spec.Volumes[i].Name] = true
-	}
 	for i := range p.pod.Spec.InitContainers {
 		p.container(&p.pod.Spec.InitContainers[i], fmt.Sprintf("spec.initContainers[%d]", i))
 	}

@@ -207,7 +207,7 @@ func TestBuiltIsChecked(t *testing.T) {
 		}), says: `spec.driver.sidecars[0].volumeMounts[1]: "/b": a volume is mounted there already, by spec.driver.sidecars[0].volumeMounts[0]`, right: "a path of its own"},
 		"ImagePlaceholder":   {reason: "nothing can be pulled", change: typed(spark.ConfDriverImage, "registry.example/<team>/spark", "driver.image"), says: `spec.driver.image: "registry.example/<team>/spark": the placeholder <team> is left`, right: "not an image"},
 		"SidecarPlaceholder": {reason: "nothing can be pulled", change: driver(sidecar(corev1.Container{Name: "log", Image: "{{ .Values.image }}"})), says: `spec.driver: "{{ .Values.image }}": the placeholder {{ .Values.image }} is left`, right: "not an image"},
-		"MissingVolume":      {reason: "nothing to mount", change: driver(sidecar(corev1.Container{Name: "log", Image: "log", VolumeMounts: []corev1.VolumeMount{{Name: "nope", MountPath: "/x"}}})), says: `spec.driver: "nope": container log mounts a volume that the pod does not have`, right: "volumeMounts"},
+		"MissingVolume":      {reason: "nothing to mount", change: driver(sidecar(corev1.Container{Name: "log", Image: "log", VolumeMounts: []corev1.VolumeMount{{Name: "nope", MountPath: "/x"}}})), says: `spec.driver.sidecars[0].volumeMounts[0].name: "nope": no volume of the pod has this name`, right: "volumeMounts"},
 		"SubPath":            {reason: "out of the volume", change: driver(func(o *spark.PodOverlay) { mounted("a", "/a")(o); o.VolumeMounts[0].SubPath = "../b" }), says: `spec.driver.volumeMounts[0].subPath: "../b": Kubernetes refuses it`, right: "must not contain '..'"},
 		"VolumeName":         {reason: "no name", change: driver(mounted("A_b", "/a")), says: `spec.driver.volumes[0].name: "A_b": Kubernetes refuses it`, right: "lower case"},
 		"SecretName":         {reason: "Spark makes a volume of it", change: conf("spark.kubernetes.driver.secrets.my.secret", "/s"), says: `spec.sparkConf["spark.kubernetes.driver.secrets.my.secret"]: "my.secret-volume": Kubernetes refuses it`, right: `must not contain dots`},
@@ -217,7 +217,7 @@ func TestBuiltIsChecked(t *testing.T) {
 			sidecar(c)(o)
 			o.InitContainers = append(o.InitContainers, c)
 		}), says: `spec.driver.initContainers[0].name: "x": there twice`, right: `change one of them`},
-		"SidecarImage": {reason: "nothing to run", change: executor(sidecar(corev1.Container{Name: "x"})), says: `spec.executor: "x": the container has no image`, right: "write one"},
+		"SidecarImage": {reason: "nothing to run", change: executor(sidecar(corev1.Container{Name: "x"})), says: `spec.executor.sidecars[0].image: missing`, right: "requires it"},
 		"Variable":     {reason: "no name", change: driver(func(o *spark.PodOverlay) { o.Env = []corev1.EnvVar{{Name: "A=B"}} }), says: `spec.driver.env[0].name: "A=B": Kubernetes refuses it`, right: `other than '='`},
 		"TwoValues": {reason: "which one?", change: driver(func(o *spark.PodOverlay) {
 			o.Env = []corev1.EnvVar{{Name: "A", Value: "b", ValueFrom: &corev1.EnvVarSource{}}}

@@ -40,12 +40,6 @@ func (p *podCheck) sparkIndex() int {
 
 // container checks a container, which is at a path of the pod.
 func (p *podCheck) container(c *corev1.Container, at string) {
-	if c.Image == "" && !p.spark(c) {
-		p.refuseAs(field.ErrorTypeRequired, p.field, c.Name, "the container has no image; write one")
-	}
-	if c.Image != strings.TrimSpace(c.Image) {
-		p.refuse(p.field, c.Image, "an image with leading or trailing spaces; remove them")
-	}
 	if spark.Placeholder(c.Image) != "" && !p.spark(c) { // whose image is checked by its field
 		p.refuse(p.field, c.Image, notAnImage)
 	}
@@ -66,13 +60,6 @@ func (p *podCheck) mounts(c *corev1.Container, at string) {
 			said++
 		}
 		paths[mount.MountPath] = i
-		if later := p.role == spark.RoleExecutor && strings.HasPrefix(mount.Name, "spark-local-dir-"); !p.volumes[mount.Name] && !later {
-			advice := "the volumes of " + p.app.Fields.Path(p.fieldOf("volumes")) + " are those of the roles that name them in volumeMounts"
-			if p.app.Server != nil {
-				advice = "add it to the volumes of the template"
-			}
-			p.refuseAs(field.ErrorTypeNotFound, p.field, mount.Name, fmt.Sprintf("container %s mounts a volume that the pod does not have; %s", c.Name, advice))
-		}
 	}
 }
 

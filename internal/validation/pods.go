@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -43,12 +44,16 @@ func executorErrors(app spark.Application, s spark.Submission) []*spark.ConfErro
 			Name: name + "-volume", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name}},
 		})
 	}
+	addScratch(&pod.Spec)
+	if s.ExecutorContainer < len(pod.Spec.Containers) && pod.Spec.Containers[s.ExecutorContainer].Image == "" {
+		pod.Spec.Containers[s.ExecutorContainer].Image = placeholderName // checkServerImages has said it
+	}
 	own, _ := spark.RoleContainer(app, spark.RoleExecutor)
 	return podErrors(app, spark.RoleExecutor, pod, s.ExecutorContainer, own, app.Executor)
 }
 
 const (
-	// placeholderName is the name of a pod whose own is judged elsewhere.
+	// placeholderName is the name, or the image, of a pod whose own is judged elsewhere.
 	placeholderName = "pod"
 	// executorSecrets begins properties that mount Secrets into executors.
 	executorSecrets = "spark.kubernetes.executor.secrets."
@@ -59,79 +64,103 @@ const (
 // podErrors are what the API server refuses of a role's pod, by the fields and properties that users wrote.
 func podErrors(app spark.Application, role string, pod *corev1.Pod, container, own int, wanted spark.Role) []*spark.ConfError {
 	pod.Namespace = placeholderName // the object's own exists
-	return newSource(pod, container, own, wanted.Parts(spark.Field(role))).errors(app.Conf, role, slices.DeleteFunc(podrules.Errors(pod), judgedBefore))
+	return newSource(pod, container, own, wanted.Parts(spark.Field(role))).errors(app, role, slices.DeleteFunc(podrules.Errors(pod), judgedBefore))
 }
 
-// memberErrors are what the API server refuses of the pods of a role of a standalone cluster, which have volumes of the role's claims.
+// memberErrors are what the API server refuses of the StatefulSet of a role of a standalone cluster, and of its pods.
 func memberErrors(r spark.StandaloneRole) []*spark.ConfError {
-	pod := r.Pod.DeepCopy()
-	pod.Name, pod.Namespace = placeholderName, placeholderName
-	for i := range r.Claims {
-		name := r.Claims[i].Name
-		if slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == name }) {
-			continue // the claim's replaces it
-		}
-		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{
-			Name: name, VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name}},
-		})
+	set, is := r.Set.(*appsv1.StatefulSet)
+	if !is {
+		return nil
 	}
-	daemon := func(c corev1.Container) bool { return c.Name == r.Name }
-	own := -1
-	if r.Template != nil {
-		own = slices.IndexFunc(r.Template.Spec.Containers, daemon)
-	}
-	parts := []spark.Written{}
-	if t := r.Template; t != nil {
-		parts = append(parts, spark.Written{Field: spark.Field(r.Name), Value: &corev1.Pod{ObjectMeta: t.ObjectMeta, Spec: t.Spec}})
-	}
-	return newSource(pod, slices.IndexFunc(pod.Spec.Containers, daemon), own, parts).errors(nil, r.Name, podrules.Errors(pod))
+	set = set.DeepCopy()
+	set.Name, set.Namespace = placeholderName, placeholderName // the cluster's own is checked
+	return newSource(set, -1, -1, r.Written).errors(spark.Application{}, r.Name, podrules.SetErrors(set))
 }
 
 // errors are the API server's, as far as so many are said at once.
-func (s source) errors(conf map[string]string, role string, all field.ErrorList) (found []*spark.ConfError) {
-	for _, e := range all[:min(len(all), mostPodErrors)] {
-		found = append(found, s.error(conf, role, e))
+func (s source) errors(app spark.Application, role string, all field.ErrorList) (found []*spark.ConfError) {
+	for _, e := range all {
+		if len(found) == mostPodErrors {
+			break
+		}
+		if e.Type == field.ErrorTypeNotFound && s.hasVolume(shown(e.BadValue)) {
+			continue // the volume is wrong, which is said
+		}
+		found = append(found, s.error(app, role, e))
 	}
 	return found
 }
 
+func (s source) hasVolume(name string) bool {
+	pod, is := s.made.Interface().(*corev1.Pod)
+	return is && slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == name })
+}
+
 // judgedBefore is whether podCheck says it, in words that know what Spark and the operator add.
 func judgedBefore(e *field.Error) bool {
-	mount := strings.Contains(e.Field, ".volumeMounts[")
-	return mount && e.Type == field.ErrorTypeNotFound || mount && e.Detail == "must be unique" ||
-		strings.HasSuffix(e.Field, ".resources.requests") && strings.HasPrefix(e.Detail, "must be less than or equal to") ||
-		strings.HasSuffix(e.Field, ".image") && strings.HasPrefix(e.Field, "spec.")
+	return strings.Contains(e.Field, ".volumeMounts[") && e.Detail == "must be unique" ||
+		strings.HasSuffix(e.Field, ".resources.requests") && strings.HasPrefix(e.Detail, "must be less than or equal to")
+}
+
+// addScratch adds the volumes that Spark adds for the scratch space of executors, where a container mounts them.
+func addScratch(spec *corev1.PodSpec) {
+	there := map[string]bool{}
+	for i := range spec.Volumes {
+		there[spec.Volumes[i].Name] = true
+	}
+	for _, list := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
+		for i := range list {
+			for _, m := range list[i].VolumeMounts {
+				own := strings.HasPrefix(m.Name, "spark-local-dir-") || m.Name == "spark-conf-volume-exec" || m.Name == "hadoop-properties"
+				if own && !there[m.Name] {
+					there[m.Name], spec.Volumes = true, append(spec.Volumes, corev1.Volume{
+						Name: m.Name, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}},
+					})
+				}
+			}
+		}
+	}
 }
 
 // error is the API server's error by the user's field.
-func (s source) error(conf map[string]string, role string, e *field.Error) *spark.ConfError {
+func (s source) error(app spark.Application, role string, e *field.Error) *spark.ConfError {
 	path := s.entry(segments(e.Field), e.BadValue)
 	found := &spark.ConfError{Value: shown(e.BadValue), Problem: kubernetesWords(e)}
-	if at, written := s.field(path); written {
-		found.Field = at
+	at, written := s.field(path)
+	switch {
+	case e.Type == field.ErrorTypeRequired && path[len(path)-1].name == "image":
+		found.Type = e.Type // it may come later, or from elsewhere
+	case e.Type == field.ErrorTypeNotFound && strings.Contains(e.Field, ".volumeMounts["):
+		found.Type, found.Problem = e.Type, "no volume of the pod has this name; add it to the volumes of the template"
+		if strings.HasPrefix(string(at), role+".") && !strings.HasPrefix(string(at), role+".template") {
+			found.Problem = "no volume of the pod has this name; a role has those of " + app.Fields.Path(spark.Field(role)+".volumes") + " that its volumeMounts name"
+		}
+	}
+	if found.Field = at; written {
 		return found
 	}
-	if found.Key = s.key(conf, role, path); found.Key != "" {
+	if found.Key = s.key(app.Conf, role, path); found.Key != "" {
 		return found
 	}
-	found.Field, found.Problem = spark.Field(role), "in the pod, "+e.Field+": "+found.Problem
+	found.Field, found.Problem = spark.Field(role), "in what is made of it, "+e.Field+": "+found.Problem
 	return found
 }
 
 // entry completes the path of an error that names a list or a map alone, by the value that it is about.
 func (s source) entry(path []segment, value any) []segment {
 	for i := 1; i < len(path); i++ {
-		list := reach(s.pod, path[:i])
+		list := reach(s.made, path[:i])
 		if list.Kind() != reflect.Slice || path[i].bracket {
 			continue
 		}
 		for n := range list.Len() {
-			if v := reach(list.Index(n), path[i:]); v.IsValid() && v.Interface() == value {
+			if v := reach(list.Index(n), path[i:]); v.IsValid() && shown(v.Interface()) == shown(value) {
 				return slices.Insert(path, i, segment{name: strconv.Itoa(n), bracket: true})
 			}
 		}
 	}
-	entries := reach(s.pod, path)
+	entries := reach(s.made, path)
 	if entries.Kind() != reflect.Map || entries.Type().Elem().Kind() != reflect.String {
 		return path
 	}

@@ -8,15 +8,15 @@ import (
 	"strconv"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// source finds the fields that parts of a finished pod came from.
+// source finds the fields that parts of a finished pod, or StatefulSet, came from.
 type source struct {
-	pod reflect.Value
+	// made is the finished object.
+	made reflect.Value
 	// container is the index of Spark's in the pod, and own its index in the user's template; -1 without one.
 	container, own int
 	parts          []writtenPart
@@ -28,8 +28,8 @@ type writtenPart struct {
 	at []segment
 }
 
-func newSource(pod *corev1.Pod, container, own int, parts []spark.Written) source {
-	s := source{pod: reflect.ValueOf(pod), container: container, own: own}
+func newSource(made any, container, own int, parts []spark.Written) source {
+	s := source{made: reflect.ValueOf(made), container: container, own: own}
 	for _, p := range parts {
 		s.parts = append(s.parts, writtenPart{p, segments(p.At)})
 	}
@@ -85,9 +85,18 @@ func child(node reflect.Value, s segment) reflect.Value {
 		return content(node.MapIndex(reflect.ValueOf(s.name).Convert(node.Type().Key())))
 	}
 	if i, err := strconv.Atoi(s.name); node.Kind() == reflect.Slice && err == nil && i >= 0 && i < node.Len() {
-		return content(node.Index(i))
+		return entry(node, i)
 	}
 	return reflect.Value{}
+}
+
+// entry is one of a list, which is there though it may say nothing.
+func entry(list reflect.Value, i int) reflect.Value {
+	e := list.Index(i)
+	for e.Kind() == reflect.Pointer || e.Kind() == reflect.Interface {
+		e = e.Elem()
+	}
+	return e
 }
 
 // member is a field of a struct, and of those that JSON has inline.
@@ -143,7 +152,7 @@ func (s source) field(path []segment) (spark.Field, bool) {
 		if len(asked) < len(at) || !slices.Equal(asked[:len(at)], at) {
 			continue
 		}
-		built := reach(s.pod, path[:len(path)-len(asked)+len(at)])
+		built := reach(s.made, path[:len(path)-len(asked)+len(at)])
 		if rest, ok := s.rest(asked[len(at):], built, content(reflect.ValueOf(part.Value)), part.At == ""); ok {
 			if part.Whole {
 				rest = ""
@@ -156,7 +165,7 @@ func (s source) field(path []segment) (spark.Field, bool) {
 
 // inSpark is whether a path is one of Spark's container.
 func (s source) inSpark(path []segment) bool {
-	return len(path) > 3 && join(path[:3]) == "spec.containers["+strconv.Itoa(s.container)+"]"
+	return len(path) >= 3 && join(path[:3]) == "spec.containers["+strconv.Itoa(s.container)+"]"
 }
 
 // rest follows a path in what was built and in what the user wrote at once, and returns it with the indices of the latter. What neither has is
@@ -178,7 +187,7 @@ func (s source) rest(path []segment, built, own reflect.Value, template bool) (s
 			if index < 0 {
 				return "", false
 			}
-			own, at = content(own.Index(index)), at.Index(index)
+			own, at = entry(own, index), at.Index(index)
 		case step.bracket:
 			own, at = child(own, step), at.Key(step.name)
 		default:
@@ -208,24 +217,28 @@ func sameEntry(entries, built reflect.Value, index string) int {
 	if !built.IsValid() {
 		return -1
 	}
-	same := func(e reflect.Value) bool { return equality.Semantic.DeepEqual(e.Interface(), built.Interface()) }
+	name := child(built, segment{name: "name"})
+	named := func(e reflect.Value) bool {
+		own := child(e, segment{name: "name"})
+		return own.IsValid() == name.IsValid() && (!name.IsValid() || own.Interface() == name.Interface())
+	}
+	same := func(e reflect.Value) bool { // names are cheaper to compare than all the rest
+		return named(e) && equality.Semantic.DeepEqual(e.Interface(), built.Interface())
+	}
 	if i, err := strconv.Atoi(index); err == nil && i < entries.Len() && same(entries.Index(i)) {
 		return i // of two that are the same, the one that is meant
 	}
-	found, name := -1, child(built, segment{name: "name"})
+	found, alike := -1, 0
 	for i := range entries.Len() {
 		e := entries.Index(i)
 		if same(e) {
 			return i
 		}
-		if own := child(e, segment{name: "name"}); name.IsValid() && own.IsValid() && own.Interface() == name.Interface() {
-			if found >= 0 {
-				name = reflect.Value{}
-			}
-			found = i
+		if name.IsValid() && named(e) {
+			found, alike = i, alike+1
 		}
 	}
-	if !name.IsValid() {
+	if alike != 1 {
 		return -1
 	}
 	return found
@@ -236,9 +249,9 @@ func (s source) key(conf map[string]string, role string, path []segment) string 
 	for i := len(path) - 1; i > 0; i-- {
 		list, entry := join(path[:i]), path[i].name
 		if s.inSpark(path[:i]) {
-			list = spark.WrittenContainer + "." + join(path[3:i])
+			list = strings.TrimSuffix(spark.WrittenContainer+"."+join(path[3:i]), ".")
 		}
-		if name := child(reach(s.pod, path[:i+1]), segment{name: "name"}); name.IsValid() {
+		if name := child(reach(s.made, path[:i+1]), segment{name: "name"}); name.IsValid() {
 			entry = name.String()
 		}
 		for _, key := range spark.SourceKeys(role, list, entry) {

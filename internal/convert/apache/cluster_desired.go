@@ -4,6 +4,7 @@ package apache
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -222,6 +223,7 @@ func clusterBuilt(o *v1.SparkCluster, defaults map[string]string) spark.Standalo
 	for _, r := range []role{c.master, c.worker} {
 		set := c.statefulSet(r)
 		pod := &corev1.Pod{ObjectMeta: set.Spec.Template.ObjectMeta, Spec: set.Spec.Template.Spec}
+		pod.Labels = maps.Clone(pod.Labels)
 		delete(pod.Labels, v1.LabelClusterName) // the operator's own
 		if c.conf[spark.ConfSchedulerName] == "" {
 			pod.Spec.SchedulerName = "" // the usual one, which the user has not chosen
@@ -230,11 +232,11 @@ func clusterBuilt(o *v1.SparkCluster, defaults map[string]string) spark.Standalo
 		if size := o.Spec.ClusterTolerations.InstanceConfig; r.name == RoleWorker && size.MinWorkers < size.MaxWorkers {
 			least, most = min(least, size.MinWorkers), max(most, size.MaxWorkers)
 		}
-		var template *corev1.PodTemplateSpec
-		if wanted := r.wanted.StatefulSetSpec; wanted != nil {
-			template = &wanted.Template
+		written := []spark.Written{
+			{Field: spark.Field(r.name + "Spec.statefulSetSpec"), At: "spec", Value: r.wanted.StatefulSetSpec},
+			{Field: spark.Field(r.name + "Spec.statefulSetMetadata"), At: "metadata", Value: r.wanted.StatefulSetMetadata},
 		}
-		built.Roles = append(built.Roles, spark.StandaloneRole{Name: r.name, Pod: pod, Template: template, Initial: r.replicas, Least: least, Most: most, Set: set, Service: c.service(r), Claims: set.Spec.VolumeClaimTemplates})
+		built.Roles = append(built.Roles, spark.StandaloneRole{Name: r.name, Pod: pod, Written: written, Initial: r.replicas, Least: least, Most: most, Set: set, Service: c.service(r), Claims: set.Spec.VolumeClaimTemplates})
 	}
 	return built
 }
