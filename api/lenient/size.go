@@ -27,7 +27,8 @@ func checkSize(data []byte) error {
 	if s.bytes <= MaxSpec && s.values <= MaxValues && s.nodes <= MaxNodes {
 		return nil
 	}
-	return fmt.Errorf("it has %d KiB with %d values, of which %d are objects and lists; the operator reads at most %d KiB with %d values and %d objects and lists; "+
+	return fmt.Errorf("it has %d KiB with %d values, of which %d are objects and lists; "+
+		"the operator reads at most %d KiB with %d values and %d objects and lists; "+
 		"put data into a ConfigMap of your own and mount it", (s.bytes+1023)>>10, s.values, s.nodes, MaxSpec>>10, MaxValues, MaxNodes)
 }
 

@@ -21,8 +21,8 @@ import (
 const apacheHead = `
 ## Fields of SparkApplication (spark.apache.org/v1)
 
-The kind is [off by default](migrate-from-apache.md). ` + "`v1beta1`" + ` offers fewer fields, keeps the others, and is read as ` + "`v1`" + `. An edit acts *live*, or holds from the *next attempt* on: as in Apache's
-operator, no edit restarts what runs.
+The kind is [off by default](migrate-from-apache.md). ` + "`v1beta1`" + ` offers fewer fields, keeps the others, and is read as ` + "`v1`" + `.
+An edit acts *live*, or holds from the *next attempt* on: as in Apache's operator, no edit restarts what runs.
 
 ` + columns
 
@@ -76,10 +76,11 @@ func apacheSample() *v1.SparkApplication {
 		Spec: v1.SparkApplicationSpec{
 			RuntimeVersions: v1.RuntimeVersions{SparkVersion: "4.1.4"}, MainClass: "Main", Jars: "local:///app.jar",
 			DriverSpec: &v1.RoleSpec{}, ExecutorSpec: &v1.RoleSpec{},
-			ConfigMapSpecs:           []v1.ConfigMapSpec{{Name: "settings"}},
-			DriverServiceIngressList: []v1.DriverServiceIngress{{ServiceMetadata: meta(), ServiceSpec: service(), IngressMetadata: meta(), IngressSpec: &networkingv1.IngressSpec{}}},
-			DriverHTTPRouteList:      []v1.DriverHTTPRoute{{ServiceMetadata: meta(), ServiceSpec: service(), HTTPRouteMetadata: meta(), HTTPRouteSpec: route()}},
-			DriverGRPCRouteList:      []v1.DriverGRPCRoute{{ServiceMetadata: meta(), ServiceSpec: service(), GRPCRouteMetadata: meta(), GRPCRouteSpec: route()}},
+			ConfigMapSpecs: []v1.ConfigMapSpec{{Name: "settings"}},
+			DriverServiceIngressList: []v1.DriverServiceIngress{{ServiceMetadata: meta(), ServiceSpec: service(),
+				IngressMetadata: meta(), IngressSpec: &networkingv1.IngressSpec{}}},
+			DriverHTTPRouteList: []v1.DriverHTTPRoute{{ServiceMetadata: meta(), ServiceSpec: service(), HTTPRouteMetadata: meta(), HTTPRouteSpec: route()}},
+			DriverGRPCRouteList: []v1.DriverGRPCRoute{{ServiceMetadata: meta(), ServiceSpec: service(), GRPCRouteMetadata: meta(), GRPCRouteSpec: route()}},
 			ApplicationTolerations: &v1.ApplicationTolerations{
 				ResourceRetainPolicy:     v1.RetainAlways,
 				RestartConfig:            &v1.RestartConfig{},

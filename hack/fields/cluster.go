@@ -24,21 +24,26 @@ import (
 const clusterHead = `
 ## Fields of SparkCluster (spark.apache.org/v1)
 
-The kind is [off by default](migrate-from-apache.md), and has the same fields in ` + "`v1beta1`" + `, but for ` + "`suspend`" + ` and ` + "`workerSpec.networkPolicy`" + `. Edits are applied to a cluster that runs. They are *live*, restart the *master*, with which
-the applications that run in the cluster end, or replace the *workers*, one after the other unless their update strategy says something else. What the API server refuses of a StatefulSet that is there, such as other
-claims for volumes, is said by the condition ` + "`Applied`" + `, and the cluster runs on as it was.
+The kind is [off by default](migrate-from-apache.md), and has the same fields in ` + "`v1beta1`" + `, but for
+` + "`suspend`" + ` and ` + "`workerSpec.networkPolicy`" + `. Edits are applied to a cluster that runs. They are *live*, restart the *master*, with
+which the applications that run in the cluster end, or replace the *workers*, one after the other unless their update strategy says
+something else. What the API server refuses of a StatefulSet that is there, such as other claims for volumes, is said by the condition
+` + "`Applied`" + `, and the cluster runs on as it was.
 
 ` + columns
 
 // inCluster says what the fields do where the names of the objects that change do not.
 var inCluster = map[string]string{
-	"suspend":                                       "nothing is created while it is true; of a cluster that runs, StatefulSets, autoscaler and disruption budget are deleted",
-	"sparkConf":                                     "`SPARK_MASTER_OPTS` (without `spark.worker.*`) and `SPARK_WORKER_OPTS`; `spark.kubernetes.container.image`: the image; `spark.kubernetes.scheduler.name`: the scheduler of the next start",
+	"suspend": "nothing is created while it is true; of a cluster that runs, " +
+		"StatefulSets, autoscaler and disruption budget are deleted",
+	"sparkConf": "`SPARK_MASTER_OPTS` (without `spark.worker.*`) and `SPARK_WORKER_OPTS`; " +
+		"`spark.kubernetes.container.image`: the image; `spark.kubernetes.scheduler.name`: the scheduler of the next start",
 	"runtimeVersions.sparkVersion":                  "label `spark-version` of all objects and pods; replaces `{{SPARK_VERSION}}` in the image",
 	"runtimeVersions.scalaVersion":                  "*ignored*, as there: the image decides",
 	"runtimeVersions.jdkVersion":                    "*ignored*, as there: the image decides",
 	"clusterTolerations.instanceConfig.initWorkers": "StatefulSet `<cluster>-worker`: `replicas`, which an autoscaler changes later",
-	"clusterTolerations.instanceConfig.minWorkers":  "HorizontalPodAutoscaler `<cluster>-worker-hpa`; PodDisruptionBudget `<cluster>-worker-pdb` if it is 1 or more",
+	"clusterTolerations.instanceConfig.minWorkers": "HorizontalPodAutoscaler `<cluster>-worker-hpa`; " +
+		"PodDisruptionBudget `<cluster>-worker-pdb` if it is 1 or more",
 }
 
 // clusterSample is a cluster in which every struct of the API is there, so that each of its fields can be changed.

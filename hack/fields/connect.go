@@ -23,8 +23,8 @@ import (
 const connectHead = `
 ## Fields of SparkConnect (sparkoperator.k8s.io/v1alpha1)
 
-What a server is, and how it is kept alive, is in [Spark Connect](spark-connect.md). An edit of most fields *replaces* the server: the new one starts when the sessions of
-the old one have ended, or when ` + "`drainTimeout`" + ` is over. *Live* acts on the server as it is.
+What a server is, and how it is kept alive, is in [Spark Connect](spark-connect.md). An edit of most fields *replaces* the server:
+the new one starts when the sessions of the old one have ended, or when ` + "`drainTimeout`" + ` is over. *Live* acts on the server as it is.
 
 ` + columns
 

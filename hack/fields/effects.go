@@ -29,8 +29,10 @@ const (
 
 // values replace those that would mean nothing.
 var values = map[string]string{
-	"type": "Python", "mode": "client", "batchSchedulerOptions.onEviction": "Fail", "mainApplicationFile": "local:///other.py", "logTails": "Disabled", "driver.memoryLimit": "2g", "executor.memoryLimit": "2g",
-	"managedBy": "kueue.x-k8s.io/multikueue", "restartPolicy.type": "Always", "restartPolicy.outOfMemory.memoryFactor": "1.5", "restartPolicy.outOfMemory.maxMemory": "5g",
+	"type": "Python", "mode": "client", "batchSchedulerOptions.onEviction": "Fail", "mainApplicationFile": "local:///other.py",
+	"logTails": "Disabled", "driver.memoryLimit": "2g", "executor.memoryLimit": "2g",
+	"managedBy": "kueue.x-k8s.io/multikueue", "restartPolicy.type": "Always",
+	"restartPolicy.outOfMemory.memoryFactor": "1.5", "restartPolicy.outOfMemory.maxMemory": "5g",
 	"applicationTolerations.restartConfig.restartPolicy": "OnFailure", "applicationTolerations.resourceRetainPolicy": "Never",
 	"driver.secrets[].secretType": "GCPServiceAccount", "executor.secrets[].secretType": "GCPServiceAccount",
 }
@@ -94,7 +96,8 @@ func effects(path string) outcome {
 	compare(reflect.ValueOf(before), reflect.ValueOf(after), found)
 	policies(path, changed, found)
 	besides(path, before.Exposure, after.Exposure, found)
-	return outcome{Effects: slices.Sorted(maps.Keys(found)), Restarts: kubeflow.RestartHash(sample()) != kubeflow.RestartHash(changed), Late: kubeflow.SpecHash(sample()) != kubeflow.SpecHash(changed)}
+	return outcome{Effects: slices.Sorted(maps.Keys(found)), Restarts: kubeflow.RestartHash(sample()) != kubeflow.RestartHash(changed),
+		Late: kubeflow.SpecHash(sample()) != kubeflow.SpecHash(changed)}
 }
 
 // inPolicies says what the fields mean that act on the lifecycle of an application. The longest path that begins a field's is its.
@@ -108,17 +111,18 @@ var inPolicies = map[string]string{
 	"restartPolicy.infrastructure":                   "policy: retries after evictions, preemptions, lost nodes and deleted driver pods",
 	"restartPolicy.submission":                       "policy: retries of refused submissions",
 	"restartPolicy.outOfMemory":                      "policy: retries of drivers that ran out of memory",
-	"restartPolicy.outOfMemory.memoryFactor":         "policy: `spark.driver.memory` and a memory overhead that is set, in attempts after one that ran out of memory",
-	"restartPolicy.outOfMemory.maxMemory":            "policy: bound of the raised `spark.driver.memory`",
-	"restartPolicy.application":                      "policy: retries of drivers that exited with another code than 0",
-	"restartPolicy.resetAfter":                       "policy: when all budgets are full again",
-	"timeToLiveSeconds":                              "policy: when a finished application is deleted",
-	"deadlines":                                      "policy: when a stage that takes too long ends the attempt",
-	"batchSchedulerOptions.onEviction":               "policy: whether a driver that the scheduler took down is followed by another",
-	"batchSchedulerOptions.maxEvictions":             "policy: how often, 3 times by default",
-	"retention":                                      "policy: when what of a finished application is deleted",
-	"managedBy":                                      "policy: an application of another controller is left alone",
-	"logTails":                                       "policy: whether the end of a failed driver's log is stored",
+	"restartPolicy.outOfMemory.memoryFactor": "policy: `spark.driver.memory` and a memory overhead that is set, " +
+		"in attempts after one that ran out of memory",
+	"restartPolicy.outOfMemory.maxMemory": "policy: bound of the raised `spark.driver.memory`",
+	"restartPolicy.application":           "policy: retries of drivers that exited with another code than 0",
+	"restartPolicy.resetAfter":            "policy: when all budgets are full again",
+	"timeToLiveSeconds":                   "policy: when a finished application is deleted",
+	"deadlines":                           "policy: when a stage that takes too long ends the attempt",
+	"batchSchedulerOptions.onEviction":    "policy: whether a driver that the scheduler took down is followed by another",
+	"batchSchedulerOptions.maxEvictions":  "policy: how often, 3 times by default",
+	"retention":                           "policy: when what of a finished application is deleted",
+	"managedBy":                           "policy: an application of another controller is left alone",
+	"logTails":                            "policy: whether the end of a failed driver's log is stored",
 }
 
 // inExposure says what the fields mean that describe the auxiliary objects of a running driver.

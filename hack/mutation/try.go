@@ -87,7 +87,8 @@ func (t *trial) program(folder string) string {
 // build makes the programs, without the mutants that do not compile.
 func (t *trial) build(ctx context.Context) error {
 	loaded, err := packages.Load(&packages.Config{
-		Context: ctx, Mode: packages.NeedName | packages.NeedCompiledGoFiles | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo | packages.NeedImports,
+		Context: ctx, Mode: packages.NeedName | packages.NeedCompiledGoFiles | packages.NeedSyntax |
+			packages.NeedTypes | packages.NeedTypesInfo | packages.NeedImports,
 	}, "./"+t.folder)
 	if err != nil {
 		return err
@@ -117,7 +118,8 @@ func (t *trial) build(ctx context.Context) error {
 
 func (t *trial) compile(ctx context.Context, overlay string) (said string, err error) {
 	for _, folder := range t.folders {
-		build := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-gcflags=-e", "-overlay", overlay, "-o", t.program(folder), "./"+folder) //nolint:gosec // of the tree
+		build := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-gcflags=-e", "-overlay", overlay,
+			"-o", t.program(folder), "./"+folder) //nolint:gosec // of the tree
 		if said, err := build.CombinedOutput(); err != nil {
 			return string(said), err
 		}

@@ -63,7 +63,8 @@ func check(repository fs.FS) ([]string, error) {
 	for i, k := range kinds {
 		d := definitions.of(k)
 		if d == nil {
-			problems = append(problems, fmt.Sprintf("%s: no definition of kind %s in group %q has version %s; make manifests writes it", definitionFolder, k.name, k.group, k.version))
+			problems = append(problems, fmt.Sprintf("%s: no definition of kind %s in group %q has version %s; make manifests writes it",
+				definitionFolder, k.name, k.group, k.version))
 			continue
 		}
 		problems = append(problems, p.check(entries[i], k, *d, evidenceOf(k, *d, controllers, webhooks))...)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command rbac writes the rights that are needed only if something is turned on, for kustomize and for the chart: those of
-// each scheduler plugin, as its descriptor declares them, those of each kind of auxiliary objects of drivers, and those of each API family. In
-// both folders it fills schedulers, exposure and families. It also writes the Role of a namespace of jobs, from the rules that controller-gen found in the code.
+// Command rbac writes the optional rights, for kustomize and for the chart: those of each scheduler plugin, as its descriptor
+// declares them, of each kind of auxiliary object of drivers, and of each API family. In both folders it fills schedulers, exposure
+// and families. It also writes the Role of a namespace of jobs, from the rules that controller-gen found in the code.
 //
 //	rbac KUSTOMIZE_FOLDER CHART_FOLDER CLUSTER_ROLE NAMESPACE_ROLE
 package main
@@ -37,7 +37,8 @@ func run(args []string) error {
 	if err := namespaceRole(args[2], args[3]); err != nil {
 		return err
 	}
-	for folder, fragments := range map[string][]exposure.Fragment{"schedulers": ofSchedulers(), "exposure": exposure.Fragments(), "families": controller.Fragments()} {
+	for folder, fragments := range map[string][]exposure.Fragment{"schedulers": ofSchedulers(),
+		"exposure": exposure.Fragments(), "families": controller.Fragments()} {
 		if err := writeAll(filepath.Join(args[0], folder), filepath.Join(args[1], folder), prefixes[folder], fragments); err != nil {
 			return err
 		}

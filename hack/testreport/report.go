@@ -129,7 +129,8 @@ func parseSpecs(file string) func(io.Reader) ([]result, error) {
 				if s.State != types.SpecStatePassed && !failed || s.FullText() == "" && !failed {
 					continue
 				}
-				one := result{pkg: pkg, name: cmp.Or(s.FullText(), s.LeafNodeType.String()), took: s.RunTime, failed: failed, spec: true, setUp: s.LeafNodeType != types.NodeTypeIt, cut: cut, seed: report.SuiteConfig.RandomSeed}
+				one := result{pkg: pkg, name: cmp.Or(s.FullText(), s.LeafNodeType.String()), took: s.RunTime, failed: failed, spec: true,
+					setUp: s.LeafNodeType != types.NodeTypeIt, cut: cut, seed: report.SuiteConfig.RandomSeed}
 				if s.IsInOrderedContainer && len(s.ContainerHierarchyTexts) > 0 {
 					one.ordered = s.ContainerHierarchyTexts[0]
 				}
@@ -235,7 +236,8 @@ func writeFailures(out *strings.Builder, failed []result, seed string) {
 // targets are the make targets of packages that need more than Go, by folder; the longest counts.
 var targets = map[string]string{
 	"test/simulation": "test-simulation", "test/hostile": "test-hostile", "test/schedulers": "test-schedulers", "test/e2e": "test-e2e",
-	"test/integration": "test-integration", "test/chart": "test-integration", "test/release": "test-integration", "test/docs": "test-integration", "test/bench": "test-integration",
+	"test/integration": "test-integration", "test/chart": "test-integration", "test/release": "test-integration",
+	"test/docs": "test-integration", "test/bench": "test-integration",
 	"test/bench/internal": "test-unit",
 }
 

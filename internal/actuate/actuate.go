@@ -221,7 +221,8 @@ func (w Writer) Restore(ctx context.Context, owner lifecycle.Owner, s spark.Subm
 func (w Writer) DeleteDriver(ctx context.Context, namespace, name string, action lifecycle.Action) lifecycle.Result {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(action.UID)}}
 	if action.Version != "" {
-		err := w.Client.Delete(ctx, pod, client.Preconditions{UID: &pod.UID, ResourceVersion: &action.Version}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+		err := w.Client.Delete(ctx, pod, client.Preconditions{UID: &pod.UID, ResourceVersion: &action.Version},
+			client.PropagationPolicy(metav1.DeletePropagationBackground))
 		if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 			return lifecycle.Result{Kind: lifecycle.DeleteDriver, Class: lifecycle.ClassTransient, Message: err.Error()}
 		}

@@ -101,7 +101,8 @@ func (w Writer) Release(ctx context.Context, owner lifecycle.Owner, refs []sched
 // Apply creates or updates an object to the wanted state, and returns it. It is created, or changed in place if it is
 // ours, even if another operator created it. An object of another owner is never changed. seen is what was found of
 // it, nil for nothing; if that is metadata only, the object is read.
-func (w Writer) Apply(ctx context.Context, owner lifecycle.Owner, wanted *unstructured.Unstructured, seen metav1.Object) (*unstructured.Unstructured, lifecycle.Result) {
+func (w Writer) Apply(ctx context.Context, owner lifecycle.Owner, wanted *unstructured.Unstructured,
+	seen metav1.Object) (*unstructured.Unstructured, lifecycle.Result) {
 	wanted = wanted.DeepCopy()
 	owner.Own(wanted)
 	if seen == nil {
@@ -128,7 +129,8 @@ func (w Writer) Apply(ctx context.Context, owner lifecycle.Owner, wanted *unstru
 	case owner.Of(existing) == lifecycle.NotOwned:
 		return nil, lifecycle.Result{
 			Kind: lifecycle.Schedule, Class: lifecycle.ClassNameTaken,
-			Message: fmt.Sprintf("%s %s already exists and does not belong to %s %s; delete or rename it", wanted.GetKind(), wanted.GetName(), owner.Reference.Kind, owner.Reference.Name),
+			Message: fmt.Sprintf("%s %s already exists and does not belong to %s %s; delete or rename it",
+				wanted.GetKind(), wanted.GetName(), owner.Reference.Kind, owner.Reference.Name),
 		}
 	case current(owner, existing, wanted):
 		return existing, applied(nil)

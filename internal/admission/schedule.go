@@ -37,7 +37,9 @@ func DryRunSchedule(d schedule.Desired, run func(schedule.Start) resolve.Applica
 		return r
 	}
 	// What is wrong with the template is reported also if the schedule is wrong.
-	first := schedule.Start{Name: schedule.Name(d.Name, env.Now.Truncate(time.Second), env.Precision), Reason: schedule.ReasonSchedule, Tick: env.Now, From: env.Now, To: env.Now}
+	first := schedule.Start{
+		Name: schedule.Name(d.Name, env.Now.Truncate(time.Second), env.Precision), Reason: schedule.ReasonSchedule, Tick: env.Now, From: env.Now, To: env.Now,
+	}
 	if len(r.Next) > 0 {
 		first = r.Next[0]
 	}

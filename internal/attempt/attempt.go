@@ -55,7 +55,8 @@ type Asking struct {
 
 // Candidate chooses the scheduler of an attempt in a namespace. Without a candidate the answer is final. choose builds the attempt, which is
 // the expensive part of a decision: the candidate is kept for all that is asked in it. The error is the cluster's, not the attempt's.
-func (a Asking) Candidate(ctx context.Context, namespace string, choose func(annotations map[string]string) (*admission.Candidate, admission.Result)) (*admission.Candidate, admission.Result, error) {
+func (a Asking) Candidate(ctx context.Context, namespace string,
+	choose func(annotations map[string]string) (*admission.Candidate, admission.Result)) (*admission.Candidate, admission.Result, error) {
 	var annotations map[string]string
 	if a.Registry.NamespaceDefaults() {
 		var err error

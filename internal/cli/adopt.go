@@ -164,7 +164,8 @@ func (c *connection) driverPod(ctx context.Context, name string) (*corev1.Pod, e
 	case pod.DeletionTimestamp != nil:
 		return nil, fmt.Errorf("pod %s is being deleted", name)
 	case !sparksubmit.IsDriver(&pod) || properties == "":
-		return nil, fmt.Errorf("pod %s is no driver that spark-submit has created with --deploy-mode cluster: a driver that began in a pod of its own, in client mode, "+
+		return nil, fmt.Errorf("pod %s is no driver that spark-submit has created with --deploy-mode cluster: "+
+			"a driver that began in a pod of its own, in client mode, "+
 			"cannot be followed, because nothing in the cluster says how to start it", name)
 	case sparksubmit.Ended(&pod):
 		return nil, fmt.Errorf("the driver in pod %s has ended: there is nothing to follow", name)

@@ -171,7 +171,8 @@ func (k *connecting) await(s *session, opened <-chan inspect.Application, over <
 		if err := <-over; err != nil && !errors.Is(err, context.Canceled) {
 			return inspect.Application{}, err
 		}
-		return inspect.Application{}, &exitError{codeTimeout, fmt.Errorf("timed out after %s: %s; kubectl spark explain %s/%s says why", k.timeout, s.said, inspect.Servers.Short, s.name)}
+		return inspect.Application{}, &exitError{codeTimeout, fmt.Errorf("timed out after %s: %s; kubectl spark explain %s/%s says why",
+			k.timeout, s.said, inspect.Servers.Short, s.name)}
 	}
 }
 

@@ -262,7 +262,8 @@ func describeServer(o inspect.Application) string {
 // serverTrouble is what keeps a server from taking clients, as the first of its conditions says it that is not as it
 // should be; empty if none says anything.
 func serverTrouble(conditions []metav1.Condition, before string) string {
-	for _, kind := range []lifecycle.ConditionType{lifecycle.ConditionStalled, lifecycle.ConditionAdmitted, lifecycle.ConditionSubmitted, lifecycle.ConditionDriverReady} {
+	for _, kind := range []lifecycle.ConditionType{lifecycle.ConditionStalled, lifecycle.ConditionAdmitted,
+		lifecycle.ConditionSubmitted, lifecycle.ConditionDriverReady} {
 		good := metav1.ConditionTrue
 		if kind == lifecycle.ConditionStalled {
 			good = metav1.ConditionFalse

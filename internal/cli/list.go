@@ -70,7 +70,8 @@ func newList(streams genericiooptions.IOStreams) *cobra.Command {
 	command.Flags().BoolVarP(&l.all, "all-namespaces", "A", false, "list those of all namespaces")
 	command.Flags().StringSliceVar(&l.states, "state", nil, "only those in these states, such as running,failed")
 	l.out.addFormat(command, "", "format of the output: wide, name, json or yaml; a table by default", "wide", "name", "json", "yaml")
-	_ = command.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(slices.Concat(statesOf(inspect.Applications), statesOf(inspect.ApacheApplications)), cobra.ShellCompDirectiveNoFileComp))
+	_ = command.RegisterFlagCompletionFunc("state",
+		cobra.FixedCompletions(slices.Concat(statesOf(inspect.Applications), statesOf(inspect.ApacheApplications)), cobra.ShellCompDirectiveNoFileComp))
 	return command
 }
 
@@ -191,11 +192,15 @@ var (
 )
 
 var tables = map[inspect.Type]table{
-	inspect.Applications:       {header: header, more: more, states: statesOf(inspect.Applications), state: stateAt("status", "applicationState", "state"), row: row},
-	inspect.ApacheApplications: {header: header, more: more, states: statesOf(inspect.ApacheApplications), state: stateAt("status", "currentState", "currentStateSummary"), row: row},
-	inspect.Schedules:          {header: scheduleHeader, more: scheduleMore, states: scheduleStates, state: scheduleState, row: scheduleRow},
-	inspect.Servers:            {header: serverHeader, more: serverMore, states: append([]string{"NEW"}, inspect.Servers.States...), state: stateAt("status", "state"), row: serverRow},
-	inspect.Clusters:           {header: clusterHeader, more: clusterMore, states: append([]string{"NEW"}, inspect.Clusters.States...), state: clusterState, row: clusterRow},
+	inspect.Applications: {header: header, more: more, states: statesOf(inspect.Applications),
+		state: stateAt("status", "applicationState", "state"), row: row},
+	inspect.ApacheApplications: {header: header, more: more, states: statesOf(inspect.ApacheApplications),
+		state: stateAt("status", "currentState", "currentStateSummary"), row: row},
+	inspect.Schedules: {header: scheduleHeader, more: scheduleMore, states: scheduleStates, state: scheduleState, row: scheduleRow},
+	inspect.Servers: {header: serverHeader, more: serverMore, states: append([]string{"NEW"}, inspect.Servers.States...),
+		state: stateAt("status", "state"), row: serverRow},
+	inspect.Clusters: {header: clusterHeader, more: clusterMore, states: append([]string{"NEW"}, inspect.Clusters.States...),
+		state: clusterState, row: clusterRow},
 }
 
 func stateAt(path ...string) func(*unstructured.Unstructured) string {

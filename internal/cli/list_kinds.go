@@ -34,7 +34,8 @@ func clusterRow(o inspect.Object, now time.Time, wide bool) ([]string, error) {
 		master, workers = fmt.Sprintf("%d/%d", p.Master.Ready, p.Master.Wanted), fmt.Sprintf("%d/%d", p.Workers.Ready, p.Workers.Wanted)
 	}
 	cells := []string{
-		o.GetName(), inspect.StateName(c.State), dash(master), dash(workers), dash(string(cause.Reason)), duration.HumanDuration(now.Sub(o.GetCreationTimestamp().Time)),
+		o.GetName(), inspect.StateName(c.State), dash(master), dash(workers), dash(string(cause.Reason)),
+		duration.HumanDuration(now.Sub(o.GetCreationTimestamp().Time)),
 	}
 	if !wide {
 		return cells, nil
@@ -67,5 +68,6 @@ func serverRow(o inspect.Object, now time.Time, wide bool) ([]string, error) {
 	if !wide {
 		return cells, nil
 	}
-	return append(cells, dash(a.Endpoint.Service), dash(a.App.SparkVersion), dash(a.App.Scheduling.Scheduler), dash(a.App.Scheduling.Queue), dash(firstLine(cause.Message))), nil
+	return append(cells, dash(a.Endpoint.Service), dash(a.App.SparkVersion), dash(a.App.Scheduling.Scheduler),
+		dash(a.App.Scheduling.Queue), dash(firstLine(cause.Message))), nil
 }

@@ -70,7 +70,8 @@ func scheduleCause(all []metav1.Condition) (reason, message string) {
 	if c := meta.FindStatusCondition(all, schedule.ConditionScheduled); c != nil && c.Status == metav1.ConditionFalse {
 		return c.Reason, c.Message
 	}
-	if c := meta.FindStatusCondition(all, schedule.ConditionRunActive); c != nil && c.Status == metav1.ConditionTrue && c.Reason != string(schedule.ReasonRunsActive) {
+	if c := meta.FindStatusCondition(all, schedule.ConditionRunActive); c != nil && c.Status == metav1.ConditionTrue &&
+		c.Reason != string(schedule.ReasonRunsActive) {
 		return c.Reason, c.Message
 	}
 	return "", ""

@@ -36,8 +36,8 @@ func newResume(streams genericiooptions.IOStreams) *cobra.Command {
 		Use:   "resume [TYPE/]NAME...",
 		Short: "Let suspended applications, schedules, servers and clusters go on",
 		Long: "Set spec.suspend of applications, schedules, Spark Connect servers or standalone clusters to false.\n\n" +
-			"An application or a server begins its next attempt, and a cluster starts again. A schedule starts runs again; what becomes of those that were due in between is\n" +
-			"said by spec.missedRunPolicy.\n\n" + withoutType,
+			"An application or a server begins its next attempt, and a cluster starts again. A schedule starts runs\n" +
+			"again; spec.missedRunPolicy decides about those that were due in between.\n\n" + withoutType,
 		Example: "  kubectl spark resume spark-pi\n\n" +
 			"  kubectl spark resume scheduledsparkapp/nightly scheduledsparkapp/hourly",
 	}, suspending("resumed", false), streams)

@@ -138,7 +138,8 @@ func (v *viewing) driver(ctx context.Context, c *connection, o inspect.Applicati
 		return nil, over(o)
 	}
 	if v.wait == 0 {
-		return nil, fmt.Errorf("the driver of %s does not run yet: %s; --wait 10m waits for it, and kubectl spark explain %s says why", o.Key(), describe(o), o.GetName())
+		return nil, fmt.Errorf("the driver of %s does not run yet: %s; --wait 10m waits for it, and kubectl spark explain %s says why",
+			o.Key(), describe(o), o.GetName())
 	}
 	l := logging{podTimeout: v.wait, streams: v.streams}
 	current, _, err := l.awaitDriver(ctx, c, o)

@@ -47,7 +47,8 @@ const (
 )
 
 func (d *dryRun) addTo(command *cobra.Command) {
-	chosen(command, (*string)(d), "dry-run", "", string(dryRunNone), `"client" sends nothing, "server" sends a request that changes nothing, "none" changes the object`,
+	chosen(command, (*string)(d), "dry-run", "", string(dryRunNone),
+		`"client" sends nothing, "server" sends a request that changes nothing, "none" changes the object`,
 		string(dryRunNone), string(dryRunClient), string(dryRunServer))
 }
 
@@ -81,7 +82,8 @@ func (c *connection) setWake(ctx context.Context, o metav1.Object, stopped time.
 	which.SetNamespace(o.GetNamespace())
 	which.SetName(o.GetName())
 	which.SetUID(o.GetUID())
-	return c.setTime(ctx, inspect.Object{Type: inspect.Servers, Unstructured: which}, inspect.Servers.Family.WakeAt, stopped.Truncate(time.Second).Add(time.Second), dryRunNone)
+	return c.setTime(ctx, inspect.Object{Type: inspect.Servers, Unstructured: which}, inspect.Servers.Family.WakeAt,
+		stopped.Truncate(time.Second).Add(time.Second), dryRunNone)
 }
 
 // setBackfill writes spec.backfill of a schedule.

@@ -165,7 +165,8 @@ func (b BatchScheduler) validate() []error {
 		errs = append(errs, fmt.Errorf("batchScheduler.quota.order: %q: must be one of %v", b.Quota.Order, quotaOrders))
 	}
 	if bound := b.Quota.AgingBound.Duration; bound <= 0 {
-		errs = append(errs, fmt.Errorf("batchScheduler.quota.agingBound: %s: must be more than 0s; for an order in which none is passed write order: StrictFIFO", bound))
+		errs = append(errs, fmt.Errorf("batchScheduler.quota.agingBound: %s: must be more than 0s; "+
+			"for an order in which none is passed write order: StrictFIFO", bound))
 	}
 	for i, rule := range b.AllowedQueues {
 		field := fmt.Sprintf("batchScheduler.allowedQueues[%d]", i)

@@ -137,7 +137,8 @@ func (c OperatorConfiguration) validate() error {
 	errs = append(errs, c.Policies.Validate("policies")...)
 	errs = append(errs, c.BatchScheduler.validate()...)
 	errs = append(errs, c.Metrics.validate()...)
-	errs = append(errs, c.Health.validate("health"), c.Pprof.validate("pprof"), c.LeaderElection.validate(), c.Webhook.validate(), c.Submitter.validate(), c.ScheduledSparkApplication.validate(), c.Apache.validate())
+	errs = append(errs, c.Health.validate("health"), c.Pprof.validate("pprof"), c.LeaderElection.validate(), c.Webhook.validate(),
+		c.Submitter.validate(), c.ScheduledSparkApplication.validate(), c.Apache.validate())
 	errs = append(errs, c.validateExposure()...)
 	return errors.Join(errs...)
 }
@@ -200,7 +201,8 @@ func (l LeaderElection) validate() error {
 	// A leader whose API server answers believes in a renewal that may be one renewal period old, then tries until the deadline, and
 	// notices a retry period later: it has to have stopped before the others follow.
 	if longest := lease - l.RenewPeriod() - retry; deadline <= 2*retry || deadline > longest {
-		return fmt.Errorf("leaderElection.renewDeadline: %s: must be more than twice retryPeriod (%s) and at most %s: three quarters of leaseDuration, less retryPeriod", deadline, retry, longest)
+		return fmt.Errorf("leaderElection.renewDeadline: %s: must be more than twice retryPeriod (%s) and at most %s: "+
+			"three quarters of leaseDuration, less retryPeriod", deadline, retry, longest)
 	}
 	return nil
 }
@@ -299,7 +301,8 @@ func (s Submitter) validate() error {
 		}
 		return nil
 	}
-	return fmt.Errorf("submitter.from: %q: must be %q or %q; leave it out if neither is installed", s.From, lifecycle.SubmitterFromPolicy, lifecycle.SubmitterFromWebhook)
+	return fmt.Errorf("submitter.from: %q: must be %q or %q; leave it out if neither is installed",
+		s.From, lifecycle.SubmitterFromPolicy, lifecycle.SubmitterFromWebhook)
 }
 
 // ScheduledSparkApplication configures schedules.

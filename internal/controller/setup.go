@@ -125,7 +125,8 @@ func Setup(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfiguration
 }
 
 // SetupWith does so with periods other than the usual ones.
-func SetupWith(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfiguration, registry *scheduler.Registry, p operator.Periods, more ...application.Kind) error {
+func SetupWith(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfiguration, registry *scheduler.Registry,
+	p operator.Periods, more ...application.Kind) error {
 	all := kinds(c, p, more)
 	s, err := operator.NewShared(ctx, mgr, c, registry, familiesOf(all), p)
 	if err != nil {
@@ -153,7 +154,8 @@ func newProbe(s *operator.Shared) (*sentinel.Probe, error) {
 	writer := operator.CountWrites(client.WithFieldOwner(s.Manager.GetClient(), actuate.FieldOwner), s.Metrics, now, s.Manager.GetScheme())
 	p := &sentinel.Probe{
 		Cache: s.Manager.GetCache(), Writer: actuate.Writer{Client: writer}, Clock: now, Log: s.Manager.GetLogger().WithName("sentinels"),
-		Period: s.Config.Apache.SentinelPeriod.Duration, Label: apachev1.LabelSentinel, Sentinel: apache.Sentinel, Conf: apache.SparkConf, Watches: s.Namespaces.Watches,
+		Period: s.Config.Apache.SentinelPeriod.Duration, Label: apachev1.LabelSentinel, Sentinel: apache.Sentinel,
+		Conf: apache.SparkConf, Watches: s.Namespaces.Watches,
 	}
 	if err := s.Manager.AddHealthzCheck("sentinels", p.Check); err != nil {
 		return nil, fmt.Errorf("add health check of sentinels: %w", err)

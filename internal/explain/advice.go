@@ -15,16 +15,19 @@ import (
 // name with the type, LABEL for the label that names it, and fields are named in braces (spark.Fields). A reason without
 // an entry needs no action, or its message already says what to do.
 var advice = map[lifecycle.Reason]string{
-	lifecycle.ReasonSchedulerObjects:  "ask an administrator: the API server refuses the objects that the batch scheduler needs",
-	lifecycle.ReasonSuspended:         "resume it: kubectl spark resume TYPED -n NAMESPACE",
-	lifecycle.ReasonNameConflict:      "check its owner, and delete or rename it; a pod: kubectl get pod POD -n NAMESPACE -o yaml, or set {driver.podName}",
-	lifecycle.ReasonPreviousDriver:    "if the pod is not deleted, check its node: kubectl get pod POD -n NAMESPACE -o wide",
-	lifecycle.ReasonAwaitingAdoption:  "mark the driver: kubectl spark adopt POD -n NAMESPACE; if it does not run any more, delete the application",
-	lifecycle.ReasonQuotaExceeded:     "free or raise the quota: kubectl describe resourcequota -n NAMESPACE; or request less in {driver}",
-	lifecycle.ReasonAdmissionRefused:  "change what the policy objects to, or the policy; the message comes from it",
-	lifecycle.ReasonExposureInvalid:   "correct what the condition Exposed names, in {ui}, {ports} or the operator's configuration (docs/ui.md); the application runs without it",
-	lifecycle.ReasonExposureRefused:   "read the API server's message in the condition Exposed; the application runs without the object, and the operator retries every 30 s",
-	lifecycle.ReasonExposureForbidden: "change the field that the condition Exposed names to what the policy allows, or ask an administrator; existing objects are kept, and the application runs",
+	lifecycle.ReasonSchedulerObjects: "ask an administrator: the API server refuses the objects that the batch scheduler needs",
+	lifecycle.ReasonSuspended:        "resume it: kubectl spark resume TYPED -n NAMESPACE",
+	lifecycle.ReasonNameConflict:     "check its owner, and delete or rename it; a pod: kubectl get pod POD -n NAMESPACE -o yaml, or set {driver.podName}",
+	lifecycle.ReasonPreviousDriver:   "if the pod is not deleted, check its node: kubectl get pod POD -n NAMESPACE -o wide",
+	lifecycle.ReasonAwaitingAdoption: "mark the driver: kubectl spark adopt POD -n NAMESPACE; if it does not run any more, delete the application",
+	lifecycle.ReasonQuotaExceeded:    "free or raise the quota: kubectl describe resourcequota -n NAMESPACE; or request less in {driver}",
+	lifecycle.ReasonAdmissionRefused: "change what the policy objects to, or the policy; the message comes from it",
+	lifecycle.ReasonExposureInvalid: "correct what the condition Exposed names, in {ui}, {ports} " +
+		"or the operator's configuration (docs/ui.md); the application runs without it",
+	lifecycle.ReasonExposureRefused: "read the API server's message in the condition Exposed; " +
+		"the application runs without the object, and the operator retries every 30 s",
+	lifecycle.ReasonExposureForbidden: "change the field that the condition Exposed names to what the policy allows, " +
+		"or ask an administrator; existing objects are kept, and the application runs",
 	lifecycle.ReasonOperatorForbidden: "grant the operator the permission in the message: an administrator must change its role",
 	lifecycle.ReasonUnschedulable:     "check what the nodes lack: kubectl describe pod POD -n NAMESPACE; request less, or add nodes",
 	lifecycle.ReasonSchedulingGated:   "the owner of the scheduling gate must remove it: kubectl get pod POD -n NAMESPACE -o jsonpath='{.spec.schedulingGates}'",
@@ -49,18 +52,21 @@ var advice = map[lifecycle.Reason]string{
 	lifecycle.ReasonStartTimeout:      "raise {deadlines.driverStart}, or check why the container did not start",
 	lifecycle.ReasonNotReadyTimeout:   "raise {deadlines.driverPodReady}, or check why the pod was not ready",
 	lifecycle.ReasonReadyTimeout:      "raise {deadlines.driverReady}, or check why the container did not start",
-	lifecycle.ReasonExecutorsTimeout:  "raise {deadlines.firstExecutors}, or check why executors do not start: kubectl get pods -n NAMESPACE -l spark-role=executor",
-	lifecycle.ReasonRunTimeout:        "raise {deadlines.run} if the application needs the time",
-	lifecycle.ReasonExecutorsPending:  "check what executors wait for: kubectl get pods -n NAMESPACE -l spark-role=executor,LABEL=NAME",
+	lifecycle.ReasonExecutorsTimeout: "raise {deadlines.firstExecutors}, or check why executors do not start: " +
+		"kubectl get pods -n NAMESPACE -l spark-role=executor",
+	lifecycle.ReasonRunTimeout:       "raise {deadlines.run} if the application needs the time",
+	lifecycle.ReasonExecutorsPending: "check what executors wait for: kubectl get pods -n NAMESPACE -l spark-role=executor,LABEL=NAME",
 }
 
 // queueing is what a user can do about a reason of the batch scheduler. QUEUE is the flag for the attempt's queue.
 var queueing = map[scheduler.Reason]string{
-	scheduler.ReasonWaitingForScheduler:      "if this lasts, ask an administrator whether the scheduler runs",
-	scheduler.ReasonWaitingForQuota:          "wait, request less in {driver} and {executor}, or use another queue; see what else waits: kubectl spark queue -A QUEUE",
-	scheduler.ReasonBehindOthers:             "wait; see what is ahead: kubectl spark queue -A QUEUE",
-	scheduler.ReasonQueueClosed:              "ask an administrator to open the queue, or take another one in {batchScheduler.queue}",
-	scheduler.ReasonQueueNotFound:            "correct {batchScheduler.queue}, or ask an administrator to create the queue: the application continues automatically then",
+	scheduler.ReasonWaitingForScheduler: "if this lasts, ask an administrator whether the scheduler runs",
+	scheduler.ReasonWaitingForQuota: "wait, request less in {driver} and {executor}, " +
+		"or use another queue; see what else waits: kubectl spark queue -A QUEUE",
+	scheduler.ReasonBehindOthers: "wait; see what is ahead: kubectl spark queue -A QUEUE",
+	scheduler.ReasonQueueClosed:  "ask an administrator to open the queue, or take another one in {batchScheduler.queue}",
+	scheduler.ReasonQueueNotFound: "correct {batchScheduler.queue}, or ask an administrator to create the queue: " +
+		"the application continues automatically then",
 	scheduler.ReasonPodGroupNotFound:         "create the PodGroup that the pods name, or remove its name from their labels and annotations",
 	scheduler.ReasonPriorityClassNotFound:    "create the PriorityClass, or name another one",
 	scheduler.ReasonQueueNotLeaf:             "name one of the queues of the message in {batchScheduler.queue}",
@@ -74,10 +80,11 @@ var queueing = map[scheduler.Reason]string{
 	scheduler.ReasonPodKeyConflict:           "remove the label or annotation that the message names",
 	scheduler.ReasonSchedulerUnknown:         "name a scheduler that the operator has in {batchScheduler}, or install it",
 	scheduler.ReasonSchedulerDisabled:        "name a scheduler that the operator has in {batchScheduler}, or ask an administrator to enable it",
-	scheduler.ReasonSchedulerNotInstalled:    "ask an administrator to install what is missing (the application continues automatically then), or name another scheduler in {batchScheduler}",
-	scheduler.ReasonSchedulerForbidden:       "ask an administrator to grant the operator the permission in the message: the application continues automatically then",
-	scheduler.ReasonSchedulerFailed:          "report it: the plugin failed and is called again; see the operator's log",
-	scheduler.ReasonCapturedByOther:          "find out what changes the scheduler's name on pods of this namespace: kubectl get pod POD -n NAMESPACE -o yaml",
+	scheduler.ReasonSchedulerNotInstalled: "ask an administrator to install what is missing (the application continues automatically then), " +
+		"or name another scheduler in {batchScheduler}",
+	scheduler.ReasonSchedulerForbidden: "ask an administrator to grant the operator the permission in the message: the application continues automatically then",
+	scheduler.ReasonSchedulerFailed:    "report it: the plugin failed and is called again; see the operator's log",
+	scheduler.ReasonCapturedByOther:    "find out what changes the scheduler's name on pods of this namespace: kubectl get pod POD -n NAMESPACE -o yaml",
 }
 
 // missingAccount is what the API server says of a pod whose service account does not exist. Kubernetes: admission plugin ServiceAccount.
@@ -104,7 +111,8 @@ func (v view) advice() []string {
 	}
 	reason := v.mainReason()
 	if reason == lifecycle.ReasonAdmissionRefused && strings.Contains(v.cause().Message, missingAccount) {
-		all = append(all, "create the service account with the rights of a driver (docs/troubleshooting.md), or name another one in {driver}: kubectl get serviceaccounts -n NAMESPACE")
+		all = append(all, "create the service account with the rights of a driver (docs/troubleshooting.md), "+
+			"or name another one in {driver}: kubectl get serviceaccounts -n NAMESPACE")
 	} else if text, ok := advice[reason]; ok {
 		all = append(all, text)
 	} else if text, ok := queueing[reason]; ok {
@@ -128,7 +136,8 @@ func (v view) advice() []string {
 		flag = "--queue " + queue
 	}
 	fields := v.Scope.Family.Fields
-	words := []string{"LABEL", v.Scope.Family.Labels.App, "TYPED", v.Typed, "NAMESPACE", v.Object.GetNamespace(), "NAME", v.Object.GetName(), "POD", v.Observed.Driver.Name, " QUEUE", strings.TrimRight(" "+flag, " ")}
+	words := []string{"LABEL", v.Scope.Family.Labels.App, "TYPED", v.Typed, "NAMESPACE", v.Object.GetNamespace(), "NAME", v.Object.GetName(),
+		"POD", v.Observed.Driver.Name, " QUEUE", strings.TrimRight(" "+flag, " ")}
 	if v.Scope.Desired.Endures {
 		words = append([]string{"kubectl spark logs NAME", "kubectl logs " + v.Observed.Driver.Name}, words...)
 	}

@@ -29,7 +29,8 @@ func checkRights(c Checked) []CheckLine {
 		return []CheckLine{unknown(name, c.Rights.Unread, "you may create applications in namespace "+c.Namespace)}
 	case len(c.Rights.MayNot) > 0:
 		return []CheckLine{wrong(name, fmt.Sprintf("you may not create %s in namespace %s", strings.Join(c.Rights.MayNot, ", "), c.Namespace), fmt.Sprintf(
-			"an administrator of namespace %[1]s gives you a RoleBinding to the cluster role edit (kubectl create rolebinding NAME -n %[1]s --clusterrole=edit --user=YOU), "+
+			"an administrator of namespace %[1]s gives you a RoleBinding to the cluster role edit "+
+				"(kubectl create rolebinding NAME -n %[1]s --clusterrole=edit --user=YOU), "+
 				"which has the right with the operator's roles for users: config/rbac/sparkapplication_editor_role.yaml, or userRoles.create of the chart", c.Namespace))}
 	case len(c.Rights.May) == 0: // nothing is installed
 		return nil
@@ -59,7 +60,8 @@ func checkAccounts(c Checked) []CheckLine {
 		case one.Creates:
 			creating = append(creating, one.Name)
 		case one.Meant:
-			lines = append(lines, wrong(accountCheck, "the service account "+one.Name+" is for drivers, and may not create pods"+noExecutors, accountAction(c.Namespace)))
+			lines = append(lines, wrong(accountCheck, "the service account "+one.Name+" is for drivers, and may not create pods"+noExecutors,
+				accountAction(c.Namespace)))
 		default:
 			asked = append(asked, one.Name)
 		}
@@ -68,7 +70,8 @@ func checkAccounts(c Checked) []CheckLine {
 	case len(creating) > 0:
 		lines = append(lines, right(accountCheck, "%s may create pods; write it in spec.driver.serviceAccount", strings.Join(creating, ", ")))
 	case why != "" && a.All[0].Meant:
-		lines = append(lines, unknown(accountCheck, a.All[0].Name+" is for drivers: write it in spec.driver.serviceAccount; whether it may create pods is not known: "+why,
+		lines = append(lines, unknown(accountCheck, a.All[0].Name+" is for drivers: write it in spec.driver.serviceAccount; "+
+			"whether it may create pods is not known: "+why,
 			"it may create pods"))
 	case why != "":
 		lines = append(lines, unknown(accountCheck, fmt.Sprintf("namespace %s has the service accounts %s; which of them may create pods is not known: %s",

@@ -265,10 +265,11 @@ func (r *ClusterRole) text() string {
 // clusterAdvice is what a user can do about a reason of a cluster, where it is not what advice and queueing say. The words in capitals stand for the
 // same as there.
 var clusterAdvice = map[lifecycle.Reason]string{
-	lifecycle.ReasonSuspended:      "resume it: kubectl spark resume sparkcluster/NAME -n NAMESPACE",
-	lifecycle.ReasonNameConflict:   "check the owner of the object, and delete or rename it, or give the cluster another name",
-	lifecycle.ReasonQuotaExceeded:  "free or raise the quota: kubectl describe resourcequota -n NAMESPACE; or request less in {master.memory} and {worker.memory}",
-	lifecycle.ReasonImagePull:      "check spark.kubernetes.container.image in {sparkConf} for its name and tag, and imagePullSecrets in {master.spec} and {worker.spec}",
+	lifecycle.ReasonSuspended:     "resume it: kubectl spark resume sparkcluster/NAME -n NAMESPACE",
+	lifecycle.ReasonNameConflict:  "check the owner of the object, and delete or rename it, or give the cluster another name",
+	lifecycle.ReasonQuotaExceeded: "free or raise the quota: kubectl describe resourcequota -n NAMESPACE; or request less in {master.memory} and {worker.memory}",
+	lifecycle.ReasonImagePull: "check spark.kubernetes.container.image in {sparkConf} for its name and tag, " +
+		"and imagePullSecrets in {master.spec} and {worker.spec}",
 	standalone.ReasonReplacing:     "if it is not deleted, check its finalizers, and the pods that it waits for: kubectl get pods -n NAMESPACE -l LABEL=NAME",
 	standalone.ReasonPodsNotReady:  "if it lasts, read the log: kubectl logs POD -n NAMESPACE",
 	lifecycle.ReasonContainerStart: "check the container's events and its log: kubectl describe pod POD -n NAMESPACE; kubectl logs POD -n NAMESPACE --previous",

@@ -45,7 +45,8 @@ func printLines(p *printer, lines []Line) {
 		if l.Namespace == "*" {
 			quota += " (of all namespaces)"
 		}
-		p.field("Line", "%s: %s, position %d of %d, asked %s, used %s of %s", quota, l.Resource, l.Position, l.Waiting, scheduler.Amount(l.Asked), scheduler.Amount(l.Used), scheduler.Amount(l.Limit))
+		p.field("Line", "%s: %s, position %d of %d, asked %s, used %s of %s", quota, l.Resource, l.Position, l.Waiting,
+			scheduler.Amount(l.Asked), scheduler.Amount(l.Used), scheduler.Amount(l.Limit))
 		if more := l.Position - 1 - len(l.Ahead); len(l.Ahead) > 0 {
 			p.field("Line", "  ahead: %s", named(l.Ahead, more))
 		}

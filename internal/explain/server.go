@@ -66,7 +66,8 @@ func (v view) drainUntil() time.Time {
 // idleStop is when a server is stopped if it executes nothing until then; zero if that is not known or will not be.
 func (v view) idleStop() time.Time {
 	r, timeout := v.plan.Record, v.Scope.Desired.IdleTimeout
-	if r.State != lifecycle.Running || timeout <= 0 || r.Idle.Since.IsZero() || !r.DrainSince.IsZero() || v.Observed.Sessions.Busy() || v.Observed.Sessions.Problem != "" {
+	if r.State != lifecycle.Running || timeout <= 0 || r.Idle.Since.IsZero() || !r.DrainSince.IsZero() ||
+		v.Observed.Sessions.Busy() || v.Observed.Sessions.Problem != "" {
 		return time.Time{}
 	}
 	return r.Idle.Since.Add(timeout)

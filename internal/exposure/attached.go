@@ -145,7 +145,8 @@ func servicesOnly(app spark.Application) spark.Application {
 	attached, warnings := []spark.Attached(nil), slices.Clone(app.Warnings)
 	for _, a := range app.Attached {
 		if kind := a.Object.GetObjectKind().GroupVersionKind(); kind != Service {
-			warnings = append(warnings, &spark.ConfError{Field: a.Meta, Value: a.Object.GetName(), Problem: "this operator makes no " + kind.Kind + ": its configuration has ui.ingress.enabled: false"})
+			warnings = append(warnings, &spark.ConfError{Field: a.Meta, Value: a.Object.GetName(),
+				Problem: "this operator makes no " + kind.Kind + ": its configuration has ui.ingress.enabled: false"})
 			continue
 		}
 		attached = append(attached, a)

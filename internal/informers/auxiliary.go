@@ -52,7 +52,8 @@ type auxiliaryOf struct {
 }
 
 // NewAuxiliary returns the watch and adds it to the manager. It looks for APIs that are not installed every so often; 0 is for discoveryPeriod.
-func NewAuxiliary(mgr ctrl.Manager, c config.OperatorConfiguration, families []lifecycle.Family, every time.Duration, enqueue func([]scheduler.Key)) (*Auxiliary, error) {
+func NewAuxiliary(mgr ctrl.Manager, c config.OperatorConfiguration, families []lifecycle.Family,
+	every time.Duration, enqueue func([]scheduler.Key)) (*Auxiliary, error) {
 	exposes := families[0].Labels.Exposes
 	for _, f := range families {
 		if f.Labels.Exposes != exposes { // a watch selects by one label
@@ -70,7 +71,8 @@ func NewAuxiliary(mgr ctrl.Manager, c config.OperatorConfiguration, families []l
 	if err != nil {
 		return nil, fmt.Errorf("create cache of auxiliary objects: %w", err)
 	}
-	w := &Auxiliary{Cache: own, kinds: exposure.Kinds(c.Exposure()), families: families, enqueue: enqueue, every: every, informers: map[schema.GroupVersionKind]cache.Informer{}, found: map[auxiliaryOf]bool{}}
+	w := &Auxiliary{Cache: own, kinds: exposure.Kinds(c.Exposure()), families: families, enqueue: enqueue, every: every,
+		informers: map[schema.GroupVersionKind]cache.Informer{}, found: map[auxiliaryOf]bool{}}
 	if err := mgr.Add(w); err != nil {
 		return nil, fmt.Errorf("add watch over auxiliary objects: %w", err)
 	}

@@ -54,7 +54,8 @@ type availabilityOptions struct {
 }
 
 func newAvailability(o availabilityOptions) *availability {
-	return &availability{options: o, kinds: kindsOf(o.Plugins), namespaces: o.Namespaces, served: map[schema.GroupVersionKind]bool{}, denied: map[scheduler.Access]bool{}}
+	return &availability{options: o, kinds: kindsOf(o.Plugins), namespaces: o.Namespaces,
+		served: map[schema.GroupVersionKind]bool{}, denied: map[scheduler.Access]bool{}}
 }
 
 // kindsOf returns the kinds that plugins read. Core kinds that the operator reads anyway are read live.

@@ -76,7 +76,8 @@ func (s *eventCache) list(ctx context.Context, live client.WithWatch, list *unst
 }
 
 // read reads an answer once for all that ask for it meanwhile.
-func (s *eventCache) read(ctx context.Context, live client.WithWatch, key string, list *unstructured.UnstructuredList, o client.ListOptions, now func() time.Time) (*answer, error) {
+func (s *eventCache) read(ctx context.Context, live client.WithWatch, key string, list *unstructured.UnstructuredList,
+	o client.ListOptions, now func() time.Time) (*answer, error) {
 	found, err, _ := s.flight.Do(key, func() (any, error) {
 		if known := s.known(key, now()); known != nil { // another flight has ended meanwhile
 			return known, nil
@@ -119,7 +120,8 @@ func nameOf(e *unstructured.Unstructured) string { return e.GetNamespace() + "/"
 // essence is what schedulers' plugins read of an event. Anyone who may write events can write long ones.
 func essence(e *unstructured.Unstructured) unstructured.Unstructured {
 	out := map[string]any{}
-	for _, path := range [][]string{{"involvedObject", "name"}, {"involvedObject", "uid"}, {"type"}, {"reason"}, {"message"}, {"lastTimestamp"}, {"eventTime"}, {"series", "lastObservedTime"}} {
+	for _, path := range [][]string{{"involvedObject", "name"}, {"involvedObject", "uid"}, {"type"}, {"reason"}, {"message"},
+		{"lastTimestamp"}, {"eventTime"}, {"series", "lastObservedTime"}} {
 		if text, found, _ := unstructured.NestedString(e.Object, path...); found {
 			_ = unstructured.SetNestedField(out, strings.ToValidUTF8(text[:min(len(text), eventWords)], ""), path...) // what is there are maps
 		}

@@ -34,7 +34,8 @@ func (s *eventCache) begin(ctx context.Context) {
 
 // follow keeps an answer that is remembered as the cluster has it, from a version on. What is asked about one object is not asked again
 // for long.
-func (s *eventCache) follow(live client.WithWatch, key string, a *answer, version string, kind schema.GroupVersionKind, o client.ListOptions, now func() time.Time) {
+func (s *eventCache) follow(live client.WithWatch, key string, a *answer, version string,
+	kind schema.GroupVersionKind, o client.ListOptions, now func() time.Time) {
 	if o.FieldSelector != nil {
 		if _, one := o.FieldSelector.RequiresExactMatch("involvedObject.name"); one {
 			return

@@ -118,7 +118,8 @@ func NewNamespaces(mgr ctrl.Manager, m *metrics.Metrics, own string, arrived fun
 	if !ok {
 		return nil, fmt.Errorf("the manager's cache is a %T; create the manager with NewManager", mgr.GetCache())
 	}
-	n := &Namespaces{log: mgr.GetLogger().WithName("namespaces"), cache: cached, others: others, own: own, arrived: arrived, metrics: m, labels: map[string]labels.Set{}}
+	n := &Namespaces{log: mgr.GetLogger().WithName("namespaces"), cache: cached, others: others, own: own,
+		arrived: arrived, metrics: m, labels: map[string]labels.Set{}}
 	cached.Notify(n.changed, n.troubled)
 	for _, other := range others {
 		other.Notify(func(string) {}, n.troubled)

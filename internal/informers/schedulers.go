@@ -76,8 +76,9 @@ func NewSchedulerKinds(mgr ctrl.Manager, o SchedulerOptions) (*SchedulerKinds, e
 		availability: newAvailability(availabilityOptions{
 			Discovery: apis, Mapper: mgr.GetRESTMapper(), Live: live, Plugins: o.Plugins, Namespaces: Targets(o.Config), Clock: now,
 		}),
-		kindCache: newKindCache(kindCacheOptions{Cache: own, Live: live, Handler: e.handler, Listed: e.noteRead, Clock: now, Index: observe.IndexByApp(AppLabels(o.Families)...)}),
-		triggers:  t, enqueuer: e, Cache: own, every: o.Discovery,
+		kindCache: newKindCache(kindCacheOptions{Cache: own, Live: live, Handler: e.handler, Listed: e.noteRead,
+			Clock: now, Index: observe.IndexByApp(AppLabels(o.Families)...)}),
+		triggers: t, enqueuer: e, Cache: own, every: o.Discovery,
 	}
 	if err := mgr.Add(k); err != nil {
 		return nil, fmt.Errorf("add watch over schedulers' kinds: %w", err)

@@ -18,7 +18,8 @@ import (
 )
 
 // blockers are the lines of quotas in which an object waits, with who is ahead of it and who has the room. unread is what could not be found out.
-func (c *Cluster) blockers(ctx context.Context, operators Installation, o Object, reason scheduler.Reason, now time.Time) (lines []explain.Line, unread []string) {
+func (c *Cluster) blockers(ctx context.Context, operators Installation, o Object, reason scheduler.Reason,
+	now time.Time) (lines []explain.Line, unread []string) {
 	if !slices.Contains(quotaReasons, reason) {
 		return nil, nil
 	}
@@ -36,7 +37,8 @@ func (c *Cluster) blockers(ctx context.Context, operators Installation, o Object
 	}
 	for _, at := range q.positions[o.GetUID()] {
 		line := explain.Line{
-			Namespace: cmp.Or(at.Namespace, "*"), Quota: at.Quota, Resource: string(at.Resource), Position: at.Position, Asked: at.Asked, Ahead: q.ahead(at, o.GetNamespace()),
+			Namespace: cmp.Or(at.Namespace, "*"), Quota: at.Quota, Resource: string(at.Resource), Position: at.Position, Asked: at.Asked,
+			Ahead: q.ahead(at, o.GetNamespace()),
 		}
 		for _, s := range q.lines {
 			if s.Line == at.Line {

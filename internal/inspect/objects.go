@@ -187,8 +187,8 @@ func (c *Cluster) object(ctx context.Context, k Type, name string) (*unstructure
 	return o, c.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, o)
 }
 
-// ListObjects lists the objects of some kinds as they are stored, so that programs get all of it, by name. One of two families need not be there, or be readable;
-// where there is nothing else, the first is missed.
+// ListObjects lists the objects of some kinds by name, as they are stored. A kind that is not installed or not readable is left out;
+// if that leaves none, the error is that of the first kind.
 func (c *Cluster) ListObjects(ctx context.Context, of []Type, all bool, wants func(Object) bool) ([]Object, error) {
 	namespace := c.Namespace
 	if all {

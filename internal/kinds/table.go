@@ -226,7 +226,8 @@ func dryRunSchedule(o *v1beta2.ScheduledSparkApplication, a Assumed, operator re
 	}
 	env := schedule.Env{Now: a.Now, Local: a.Local, Precision: schedule.Nanos}
 	result := admission.DryRunSchedule(kubeflow.DesiredSchedule(o), run, env, operator.Registry)
-	forecast.DryRunResult, forecast.Remarks = result.DryRunResult, field.ErrorList{{Field: "spec.schedule", BadValue: field.OmitValueType{}, Detail: timesOf(result.Next)}}
+	forecast.DryRunResult = result.DryRunResult
+	forecast.Remarks = field.ErrorList{{Field: "spec.schedule", BadValue: field.OmitValueType{}, Detail: timesOf(result.Next)}}
 	return forecast
 }
 

@@ -285,7 +285,8 @@ func (a Application) LeftAlone() bool { return a.ManagedBy != "" && (!a.Deleting
 func leaveAlone(app Application, rec Record) Plan {
 	p := Plan{App: app, Before: rec, Record: clone(rec)}
 	if rec.State == New {
-		p.Record.Cause = Cause{ReasonManagedByAnother, app.Fields.Text("{managedBy} is " + strconv.Quote(app.ManagedBy) + ": that controller runs the application, and this operator leaves it alone")}
+		p.Record.Cause = Cause{ReasonManagedByAnother, app.Fields.Text("{managedBy} is " + strconv.Quote(app.ManagedBy) +
+			": that controller runs the application, and this operator leaves it alone")}
 	}
 	return p
 }

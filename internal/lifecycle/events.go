@@ -74,13 +74,16 @@ func entered(kind, app string, to Record) (Event, bool) {
 	}
 	switch to.State {
 	case Queued:
-		return Event{Warning: to.Cause.Reason != ReasonSuspended && to.Cause.Reason != ReasonPreviousApplication, Reason: kind + "Waiting", Action: "Submit", Message: to.Cause.Message}, true
+		return Event{Warning: to.Cause.Reason != ReasonSuspended && to.Cause.Reason != ReasonPreviousApplication, Reason: kind + "Waiting",
+			Action: "Submit", Message: to.Cause.Message}, true
 	case Running:
 		return Event{Reason: "SparkDriverRunning", Action: "Observe", Message: fmt.Sprintf("Driver %s is running", to.DriverName)}, true
 	case Failing:
-		return Event{Warning: true, Reason: "SparkDriverFailed", Action: "Observe", Message: fmt.Sprintf("Driver %s failed: %s", to.DriverName, to.Cause.Message)}, true
+		return Event{Warning: true, Reason: "SparkDriverFailed", Action: "Observe",
+			Message: fmt.Sprintf("Driver %s failed: %s", to.DriverName, to.Cause.Message)}, true
 	case Rerunning:
-		return Event{Warning: to.Cause.Reason != ReasonSpecChanged && to.Cause.Reason != ReasonRerunRequested, Reason: kind + "PendingRerun", Action: "Rerun", Message: app + " is pending rerun: " + to.Cause.Message}, true
+		return Event{Warning: to.Cause.Reason != ReasonSpecChanged && to.Cause.Reason != ReasonRerunRequested, Reason: kind + "PendingRerun",
+			Action: "Rerun", Message: app + " is pending rerun: " + to.Cause.Message}, true
 	case Invalidating:
 		return Event{Reason: kind + "Invalidating", Action: "Rerun", Message: app + " is stopped: " + to.Cause.Message}, true
 	case Suspending:

@@ -39,12 +39,14 @@ var recordStart = regexp.MustCompile(`^(?:\W?\d[\d/.:,TZ+-]{4,}[^A-Za-z]?.{0,60}
 // unstartedLines are the lines by which the programs between the container and the application say that they could not start the next
 // one; the first group is the cause.
 var unstartedLines = []*regexp.Regexp{
-	regexp.MustCompile(`^(exec .*: exec format error)$`),                                                   // the container runtime: an image for another architecture
+	// the container runtime: an image for another architecture
+	regexp.MustCompile(`^(exec .*: exec format error)$`),
 	regexp.MustCompile(`^(?:Error: )?(Failed to load class .+)$`),                                          // spark-submit
 	regexp.MustCompile(`^Error: ((?:Could not find or load main class|Main method not found) .+)$`),        // java
 	regexp.MustCompile(`^(Unrecognized option: .+|Error opening zip file or JAR manifest missing ?: .+)$`), // java: its options
 	regexp.MustCompile(`^(Could not reserve enough space for .+|Invalid (?:maximum|initial) heap size: .+)$`),
-	regexp.MustCompile(`^(?:# )?((?:Terminating|Aborting) due to java\.lang\.OutOfMemoryError: .+|There is insufficient memory for the Java Runtime Environment to continue\.)$`),
+	regexp.MustCompile(`^(?:# )?((?:Terminating|Aborting) due to java\.lang\.OutOfMemoryError: .+|` +
+		`There is insufficient memory for the Java Runtime Environment to continue\.)$`),
 	regexp.MustCompile(`^# +(SIG[A-Z]+ \(0x[0-9a-f]+\)) at `), // java: a library crashed it
 	regexp.MustCompile(`^\S*python[\d.]*: (can't open file .+)$`),
 	regexp.MustCompile(`^(Fatal Python error: .+)$`),

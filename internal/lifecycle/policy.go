@@ -148,9 +148,11 @@ func podStages(app Application, rec Record, d Driver) []stage {
 	limits := app.Policies.Deadlines
 	if d.Phase == DriverPending {
 		if d.ScheduledAt.IsZero() {
-			return []stage{{d.CreatedAt, limits.DriverScheduled, ReasonSchedulingTimeout, Infrastructure, "the driver pod was not scheduled within %s ({deadlines.driverScheduled})"}}
+			return []stage{{d.CreatedAt, limits.DriverScheduled, ReasonSchedulingTimeout, Infrastructure,
+				"the driver pod was not scheduled within %s ({deadlines.driverScheduled})"}}
 		}
-		return []stage{{d.ScheduledAt, limits.DriverReady, ReasonReadyTimeout, Infrastructure, "the driver's container did not start within %s after its pod was scheduled ({deadlines.driverReady})"}}
+		return []stage{{d.ScheduledAt, limits.DriverReady, ReasonReadyTimeout, Infrastructure,
+			"the driver's container did not start within %s after its pod was scheduled ({deadlines.driverReady})"}}
 	}
 	running := stage{d.StartedAt, limits.Run, ReasonRunTimeout, Deadline, "the driver ran longer than %s ({deadlines.run})"}
 	if rec.executed() {
@@ -163,7 +165,8 @@ func podStages(app Application, rec Record, d Driver) []stage {
 }
 
 func queueStage(app Application, rec Record) stage {
-	return stage{rec.QueuedAt, app.Policies.Deadlines.Queued, ReasonQueueTimeout, Deadline, "the application waited longer than %s for its driver ({deadlines.queued})"}
+	return stage{rec.QueuedAt, app.Policies.Deadlines.Queued, ReasonQueueTimeout, Deadline,
+		"the application waited longer than %s for its driver ({deadlines.queued})"}
 }
 
 // overdue returns the first stage that took too long, or else when the next one will have.

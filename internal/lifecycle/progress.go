@@ -98,7 +98,8 @@ func (t *Tracking) stages(rec Record) []stage {
 	case p.StartedAt.IsZero():
 		return []stage{{rec.SubmittedAt, t.Start, ReasonStartTimeout, StartTimeout, "the driver did not start within %s ({deadlines.driverStart})"}}
 	case p.ReadyAt.IsZero():
-		return []stage{{p.StartedAt, t.Ready, ReasonNotReadyTimeout, Deadline, "the driver pod was not ready within %s after its container had started ({deadlines.driverPodReady})"}}
+		return []stage{{p.StartedAt, t.Ready, ReasonNotReadyTimeout, Deadline,
+			"the driver pod was not ready within %s after its container had started ({deadlines.driverPodReady})"}}
 	case p.Capacity.started():
 		return nil
 	}

@@ -61,7 +61,8 @@ func (r Rerun) problem(f spark.Fields) string {
 	if r.Ignored == "" {
 		return ""
 	}
-	return f.Text("{rerunAt}: ") + strconv.Quote(r.Ignored) + `: ignored, because it is not a present time in RFC 3339; write the time that it is, such as "2026-11-22T10:00:00Z"`
+	return f.Text("{rerunAt}: ") + strconv.Quote(r.Ignored) +
+		`: ignored, because it is not a present time in RFC 3339; write the time that it is, such as "2026-11-22T10:00:00Z"`
 }
 
 // renewal is why what runs is out of date.

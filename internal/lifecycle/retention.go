@@ -55,7 +55,8 @@ func decideFinal(p Plan, obs Observation, env Env) Plan {
 // NothingDue reports whether there is nothing to do about an application: it is over and nothing of it is due to be
 // deleted. If something will be due later, after says when.
 func NothingDue(app Application, rec Record, env Env) (after time.Duration, ok bool) {
-	if !rec.State.Final() || app.Deleting || applySpecChanges(app, rec, env).State != rec.State || rec.Generation != app.Generation || rec.SpecHash != app.SpecHash || !rec.Rerun.same(app.Rerun) {
+	if !rec.State.Final() || app.Deleting || applySpecChanges(app, rec, env).State != rec.State || rec.Generation != app.Generation ||
+		rec.SpecHash != app.SpecHash || !rec.Rerun.same(app.Rerun) {
 		return 0, false
 	}
 	if rec.TerminatedAt.IsZero() {

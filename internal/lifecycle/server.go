@@ -55,7 +55,8 @@ func (a Application) wakeProblem() string {
 	if a.WakeIgnored == "" {
 		return ""
 	}
-	return a.Fields.Text("{wakeAt}: ") + strconv.Quote(a.WakeIgnored) + `: ignored, because it is not a present time in RFC 3339; write the time that it is, such as "2026-11-22T10:00:00Z"`
+	return a.Fields.Text("{wakeAt}: ") + strconv.Quote(a.WakeIgnored) +
+		`: ignored, because it is not a present time in RFC 3339; write the time that it is, such as "2026-11-22T10:00:00Z"`
 }
 
 // stoppedAt is since when the driver is to be stopped because it was idle; zero if it is not: a client wants it, or the user does not want it at

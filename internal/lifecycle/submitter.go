@@ -54,7 +54,8 @@ type Submitters struct {
 func (r Submitters) Of(o metav1.Object, keys SubmitterKeys) Submitter {
 	annotations, created := o.GetAnnotations(), o.GetCreationTimestamp()
 	user := annotations[keys.User]
-	if r.Source == SubmitterNotRecorded || !created.IsZero() && created.Time.Before(r.since(o.GetNamespace())) || keys.User == "" || user == "" || storedLength(user) > maxSubmitter {
+	if r.Source == SubmitterNotRecorded || !created.IsZero() && created.Time.Before(r.since(o.GetNamespace())) ||
+		keys.User == "" || user == "" || storedLength(user) > maxSubmitter {
 		return Submitter{}
 	}
 	s := Submitter{User: user, Source: r.Source}

@@ -58,7 +58,8 @@ func (m *Metrics) newGauges() gauges {
 			Name: "spark_executors", Labels: []string{"state"}, Help: "Executors that have not ended, by state.", When: scrape,
 		}),
 		leading: m.gauge(Family{
-			Name: "spark_operator_leading", Operator: true, Help: "1 if this replica of the operator is the leader, 0 if it is a standby or cannot renew its Lease in time.", When: "asked at each scrape",
+			Name: "spark_operator_leading", Operator: true,
+			Help: "1 if this replica of the operator is the leader, 0 if it is a standby or cannot renew its Lease in time.", When: "asked at each scrape",
 		}),
 	}
 }

@@ -36,7 +36,8 @@ func (m *Metrics) newLines() lines {
 		return m.gauge(Family{Name: "spark_operator_quota_" + name, Labels: []string{"namespace", "quota", "resource"}, Operator: true, Help: help, When: when})
 	}
 	return lines{
-		waiting:    gauge("waiting", "Applications and clusters that wait in the line for a resource of a quota; the namespace * stands for a quota that namespaces share.", scrape),
+		waiting: gauge("waiting", "Applications and clusters that wait in the line for a resource of a quota; "+
+			"the namespace * stands for a quota that namespaces share.", scrape),
 		longest:    gauge("longest_wait_seconds", "Seconds that the first one has waited that still waits in the line for a resource of a quota.", scrape),
 		asked:      gauge("asked", "What all that wait in the line for a resource of a quota ask for together, in cores, bytes or pieces.", scrape),
 		used:       gauge("used", "What is used of a resource of a quota.", reported),

@@ -36,18 +36,21 @@ func (m *Metrics) newServers() servers {
 	return servers{
 		drains: m.counter(Family{
 			Name: "spark_connect_drains_total", Labels: []string{"outcome"},
-			Help: "Drains of servers whose spec was changed, by outcome: Ended (their sessions ended), Expired (the drain timeout was over) or Interrupted (by anything else).",
+			Help: "Drains of servers whose spec was changed, by outcome: Ended (their sessions ended), " +
+				"Expired (the drain timeout was over) or Interrupted (by anything else).",
 			When: "a status without the drain is stored",
 		}),
 		idleStops: m.counter(Family{
 			Name: "spark_connect_idle_stops_total", Help: "Servers that were stopped because they were idle.", When: "the stop is stored, before anything is deleted",
 		}),
 		wakeUps: m.counter(Family{
-			Name: "spark_connect_wake_ups_total", Help: "Servers that were started again because a client wanted to connect.", When: "into `Resuming` with the reason `Woken`",
+			Name: "spark_connect_wake_ups_total", Help: "Servers that were started again because a client wanted to connect.",
+			When: "into `Resuming` with the reason `Woken`",
 		}),
 		states: m.gauge(Family{
 			Name: "spark_connect_servers", Labels: []string{"state"},
-			Help: "Servers by state: those of applications, with Ready, NotReady and Draining instead of Running, and Idle for those that were stopped because they were idle.",
+			Help: "Servers by state: those of applications, with Ready, NotReady and Draining instead of Running, " +
+				"and Idle for those that were stopped because they were idle.",
 			When: "computed from the cache at each scrape, by the replica that leads",
 		}),
 	}

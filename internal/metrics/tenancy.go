@@ -41,7 +41,8 @@ func (m *Metrics) newTenancy() tenancy {
 	}).WithLabelValues()
 	t.dropped = m.counter(Family{
 		Name: "spark_operator_events_dropped_total", Labels: []string{"limit"}, Operator: true,
-		Help: "Events that were not sent, by the limit that they exceed: object, namespace or queue; or refused, if the API server did not take them.", When: "an event is dropped",
+		Help: "Events that were not sent, by the limit that they exceed: object, namespace or queue; or refused, if the API server did not take them.",
+		When: "an event is dropped",
 	})
 	for _, limit := range EventLimits() {
 		t.dropped.WithLabelValues(string(limit))

@@ -41,13 +41,16 @@ func (m *Metrics) newKubeflow(c config.Metrics) kubeflow {
 		start  = "Seconds from the creation of an application until the container of its first driver started."
 	)
 	return kubeflow{
-		seen:               m.counter(kept("spark_application_count", "Applications that the operator has started to process.", "the first status of an application is stored")),
-		submitted:          m.counter(kept("spark_application_submit_count", "Driver pods created.", "an attempt gets its driver pod")),
-		refused:            m.counter(kept("spark_application_failed_submission_count", "Driver pods that the API server refused permanently.", "each refusal")),
-		succeeded:          m.counter(kept("spark_application_success_count", "Applications that completed.", "into `COMPLETED`")),
-		failed:             m.counter(kept("spark_application_failure_count", "Applications that failed.", "into `FAILED`")),
-		successTime:        m.summary(kept("spark_application_success_execution_time_seconds", "Seconds from the creation of the last driver pod to its end, of applications that completed.", "into `COMPLETED`")),
-		failureTime:        m.summary(kept("spark_application_failure_execution_time_seconds", "Seconds from the creation of the last driver pod to its end, of applications that failed.", "into `FAILED`, if it was submitted")),
+		seen: m.counter(kept("spark_application_count", "Applications that the operator has started to process.",
+			"the first status of an application is stored")),
+		submitted: m.counter(kept("spark_application_submit_count", "Driver pods created.", "an attempt gets its driver pod")),
+		refused:   m.counter(kept("spark_application_failed_submission_count", "Driver pods that the API server refused permanently.", "each refusal")),
+		succeeded: m.counter(kept("spark_application_success_count", "Applications that completed.", "into `COMPLETED`")),
+		failed:    m.counter(kept("spark_application_failure_count", "Applications that failed.", "into `FAILED`")),
+		successTime: m.summary(kept("spark_application_success_execution_time_seconds",
+			"Seconds from the creation of the last driver pod to its end, of applications that completed.", "into `COMPLETED`")),
+		failureTime: m.summary(kept("spark_application_failure_execution_time_seconds",
+			"Seconds from the creation of the last driver pod to its end, of applications that failed.", "into `FAILED`, if it was submitted")),
 		submitLatency:      m.summary(kept("spark_application_submit_latency_seconds", submit, first)),
 		submitHistogram:    m.histogram(kept("spark_application_submit_latency_seconds_histogram", submit, first), c.JobSubmitLatencyBuckets),
 		startLatency:       m.summary(kept("spark_application_start_latency_seconds", start, runs)),

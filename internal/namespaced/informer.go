@@ -183,12 +183,14 @@ func (i *informer) AddEventHandler(handler toolscache.ResourceEventHandler) (too
 }
 
 // AddEventHandlerWithResyncPeriod is AddEventHandler with a resync period of the handler's own.
-func (i *informer) AddEventHandlerWithResyncPeriod(handler toolscache.ResourceEventHandler, period time.Duration) (toolscache.ResourceEventHandlerRegistration, error) {
+func (i *informer) AddEventHandlerWithResyncPeriod(handler toolscache.ResourceEventHandler,
+	period time.Duration) (toolscache.ResourceEventHandlerRegistration, error) {
 	return i.AddEventHandlerWithOptions(handler, toolscache.HandlerOptions{ResyncPeriod: &period})
 }
 
 // AddEventHandlerWithOptions is AddEventHandler with options.
-func (i *informer) AddEventHandlerWithOptions(handler toolscache.ResourceEventHandler, options toolscache.HandlerOptions) (toolscache.ResourceEventHandlerRegistration, error) {
+func (i *informer) AddEventHandlerWithOptions(handler toolscache.ResourceEventHandler,
+	options toolscache.HandlerOptions) (toolscache.ResourceEventHandlerRegistration, error) {
 	r := &registration{informer: i, handler: handler, options: options, handles: map[*member]toolscache.ResourceEventHandlerRegistration{}}
 	i.cache.mu.Lock()
 	defer i.cache.mu.Unlock()

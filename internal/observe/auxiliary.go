@@ -75,7 +75,8 @@ func (r Reader) HasAuxiliary(ctx context.Context, app client.Object) (bool, erro
 func (r Reader) listAuxiliary(ctx context.Context, kind schema.GroupVersionKind, namespace, app string, seen exposure.Seen) error {
 	var list metav1.PartialObjectMetadataList
 	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
-	if err := r.Auxiliary.List(ctx, &list, client.InNamespace(namespace), client.MatchingFields{IndexApp: indexValue(r.Labels.App, app)}, client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.Auxiliary.List(ctx, &list, client.InNamespace(namespace), client.MatchingFields{IndexApp: indexValue(r.Labels.App, app)},
+		client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("list %ss of %s/%s: %w", kind.Kind, namespace, app, err)
 	}
 	for i := range list.Items {

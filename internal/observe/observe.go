@@ -136,7 +136,8 @@ func (r Reader) attempt(ctx context.Context, all []*Pod, t Target, rec lifecycle
 		o.Executors = executorsOf(r.marked(all, ""))
 		return o, nil
 	}
-	if err == nil && rec.State != lifecycle.New && !t.Cached && o.Driver.Presence != lifecycle.Unknown && o.Driver.Ownership != lifecycle.Current && o.Driver.Ownership != lifecycle.Previous {
+	if err == nil && rec.State != lifecycle.New && !t.Cached && o.Driver.Presence != lifecycle.Unknown &&
+		o.Driver.Ownership != lifecycle.Current && o.Driver.Ownership != lifecycle.Previous {
 		return o, r.renamed(ctx, t, rec, &o.Driver)
 	}
 	return o, err
@@ -171,7 +172,8 @@ func (r Reader) Orphans(ctx context.Context, app client.Object) (bool, error) {
 	}
 	return slices.ContainsFunc(pods, func(pod *Pod) bool {
 		phase := pod.DriverPhase()
-		return (phase == lifecycle.DriverPending || phase == lifecycle.DriverRunning) && pod.DeletionTimestamp == nil && r.ownership(pod, Target{UID: app.GetUID()}) != lifecycle.NotOwned
+		return (phase == lifecycle.DriverPending || phase == lifecycle.DriverRunning) && pod.DeletionTimestamp == nil &&
+			r.ownership(pod, Target{UID: app.GetUID()}) != lifecycle.NotOwned
 	}), nil
 }
 

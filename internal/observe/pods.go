@@ -58,7 +58,8 @@ func driverOf(pod *corev1.Pod) lifecycle.Driver {
 	case initFailure(pod) != nil:
 		// The kubelet has not written the pod's end yet: nothing follows such an init container.
 		t := initFailure(pod)
-		d.Phase, d.Exit = lifecycle.DriverFailed, lifecycle.Exit{Code: t.State.Terminated.ExitCode, Reason: t.State.Terminated.Reason, Message: "init container " + t.Name + " failed"}
+		d.Phase, d.Exit = lifecycle.DriverFailed, lifecycle.Exit{Code: t.State.Terminated.ExitCode,
+			Reason: t.State.Terminated.Reason, Message: "init container " + t.Name + " failed"}
 	default:
 		d.Waiting = waiting(pod)
 	}

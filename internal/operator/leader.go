@@ -119,7 +119,8 @@ func (e *election) leads() bool {
 // check is the liveness check. A standby passes: another process would get no other answers, and it does not lead after a restart.
 func (e *election) check(*http.Request) error {
 	if unconfirmed, held := e.leases.unconfirmed(); held && unconfirmed > silence {
-		return fmt.Errorf("this replica leads and could not renew its lease for %s: the API server does not answer it, or refuses the renewal", unconfirmed.Round(time.Second))
+		return fmt.Errorf("this replica leads and could not renew its lease for %s: the API server does not answer it, or refuses the renewal",
+			unconfirmed.Round(time.Second))
 	}
 	return nil
 }

@@ -94,7 +94,8 @@ func (r *reloader) look(ctx context.Context) {
 		return // as it was when the operator started
 	}
 	r.metrics.Reloaded(true)
-	r.log.Info("applied the namespaces and policies of the changed configuration", "namespaces", c.Namespaces, "namespaceSelector", c.NamespaceSelector, "policies", len(c.Policies))
+	r.log.Info("applied the namespaces and policies of the changed configuration",
+		"namespaces", c.Namespaces, "namespaceSelector", c.NamespaceSelector, "policies", len(c.Policies))
 	r.apply(ctx, c)
 	r.record(false, "ConfigurationReloaded", "namespaces and policies of the changed configuration are in force: "+tenancyOf(c))
 }

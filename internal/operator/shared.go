@@ -71,7 +71,8 @@ type Periods struct {
 
 // NewShared adds to a manager what the controllers of all families need. NewManager has made it; one that tests put around that knows only that it
 // was elected once.
-func NewShared(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfiguration, registry *scheduler.Registry, families []lifecycle.Family, p Periods) (*Shared, error) {
+func NewShared(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfiguration, registry *scheduler.Registry,
+	families []lifecycle.Family, p Periods) (*Shared, error) {
 	made, ok := mgr.(elected)
 	if !ok {
 		made = elected{Manager: mgr}
@@ -99,7 +100,8 @@ func NewShared(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfigura
 		return nil, err
 	}
 	s.Reader = observe.Reader{
-		Cache: observe.WithStubs(mgr.GetClient(), mgr.GetAPIReader(), func() { s.Metrics.LargeSpecRead() }), Pods: pods, Live: mgr.GetAPIReader(), Kinds: s.SchedulerKinds, Whole: s.SchedulerKinds.Whole, Owned: s.SchedulerKinds.Owned, Auxiliary: auxiliary, Logs: logsOf(clientset),
+		Cache: observe.WithStubs(mgr.GetClient(), mgr.GetAPIReader(), func() { s.Metrics.LargeSpecRead() }), Pods: pods, Live: mgr.GetAPIReader(),
+		Kinds: s.SchedulerKinds, Whole: s.SchedulerKinds.Whole, Owned: s.SchedulerKinds.Owned, Auxiliary: auxiliary, Logs: logsOf(clientset),
 		Dial: mgr.GetConfig().Dial, // whoever has a way of its own to the API server has it to pods
 	}
 	if s.Metrics, err = NewMetrics(mgr, c.Metrics); err != nil {

@@ -94,6 +94,7 @@ func (c *checker) volumeClaims() {
 		of = "an unlimited number of executors"
 	}
 	e := &spark.ConfError{Field: "driver.volumes"}
-	e.Problem = fmt.Sprintf("an attempt makes %d PersistentVolumeClaims for its driver and %d for each of %s", c.claims.driver.number, c.claims.executor.number, of)
+	e.Problem = fmt.Sprintf("an attempt makes %d PersistentVolumeClaims for its driver and %d for each of %s",
+		c.claims.driver.number, c.claims.executor.number, of)
 	c.refuse(e, "at most %d", *most)
 }

@@ -34,7 +34,8 @@ func (s Set) CheckCluster(built spark.Standalone) []*spark.ConfError {
 		return nil
 	}
 	app := spark.Application{Namespace: built.Namespace, Conf: built.Conf, OperatorConf: built.Defaults, Fields: built.Fields, OwnLabels: built.OwnLabels}
-	c := exposureChecker{checker: checker{app: app, preset: presetOf(s), said: map[string]bool{}, read: spark.NewReader(app, spark.Submission{Properties: built.Conf})}}
+	c := exposureChecker{checker: checker{app: app, preset: presetOf(s), said: map[string]bool{},
+		read: spark.NewReader(app, spark.Submission{Properties: built.Conf})}}
 	for _, r := range built.Roles {
 		c.subjects = append(c.subjects, subject{kind: podKind, role: r.Name, object: r.Pod, pod: r.Pod, sizes: r.Takes()})
 	}

@@ -54,7 +54,8 @@ func (s Set) CheckExposure(app spark.Application, sparkAppID string) []exposure.
 
 // anyOfExposure reports whether there is a limit that CheckExposure checks.
 func (l Limits) anyOfExposure() bool {
-	return len(l.ServiceTypes)+len(l.Hosts)+len(l.Paths)+len(l.ForbiddenAnnotations)+len(l.ForbiddenLabels)+len(l.IngressClasses)+len(l.Gateways) > 0 || l.PlainServices
+	return len(l.ServiceTypes)+len(l.Hosts)+len(l.Paths)+len(l.ForbiddenAnnotations)+len(l.ForbiddenLabels)+
+		len(l.IngressClasses)+len(l.Gateways) > 0 || l.PlainServices
 }
 
 type exposureChecker struct {
@@ -64,7 +65,8 @@ type exposureChecker struct {
 
 func (c *exposureChecker) judge(claim exposure.Claim) {
 	if t := string(claim.ServiceType); t != "" && len(c.limits.ServiceTypes) > 0 && !slices.Contains(c.limits.ServiceTypes, t) {
-		c.object(claim, limitServiceTypes, &spark.ConfError{Field: claim.Field + "." + claim.TypeField, Value: t}, "Services of type %s", strings.Join(c.limits.ServiceTypes, ", "))
+		c.object(claim, limitServiceTypes, &spark.ConfError{Field: claim.Field + "." + claim.TypeField, Value: t}, "Services of type %s",
+			strings.Join(c.limits.ServiceTypes, ", "))
 	}
 	if len(claim.ExternalIPs) > 0 && len(c.limits.ServiceTypes) > 0 && !slices.Contains(c.limits.ServiceTypes, string(corev1.ServiceTypeLoadBalancer)) {
 		// They take traffic from outside as a load balancer does, for any address that is written there.

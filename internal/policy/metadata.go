@@ -76,7 +76,8 @@ type sort struct{ one, field, option, driver, executor, service string }
 
 var (
 	labels      = sort{"a label", "labels", ".label.", spark.ConfDriverLabelPrefix, spark.ConfExecutorLabelPrefix, spark.ConfServiceLabelPrefix}
-	annotations = sort{"an annotation", "annotations", ".annotation.", spark.ConfDriverAnnotationPrefix, spark.ConfExecutorAnnotationPrefix, spark.ConfServiceAnnotationPrefix}
+	annotations = sort{"an annotation", "annotations", ".annotation.", spark.ConfDriverAnnotationPrefix,
+		spark.ConfExecutorAnnotationPrefix, spark.ConfServiceAnnotationPrefix}
 )
 
 func (t sort) prefix(role string) string {

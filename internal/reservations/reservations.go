@@ -53,7 +53,8 @@ type waiter struct {
 // New returns an empty memory. Without kinds nothing is enqueued. Pods may have ended while no operator
 // ran, so room counts as made now.
 func New(now clock.PassiveClock, kinds Kinds, order scheduler.Order) *Manager {
-	return &Manager{clock: now, kinds: kinds, generation: 1, ledger: scheduler.NewLedger(order), waiting: map[scheduler.Key]waiter{}, loose: loose{}, entered: map[scheduler.Key]string{}, room: now.Now(),
+	return &Manager{clock: now, kinds: kinds, generation: 1, ledger: scheduler.NewLedger(order), waiting: map[scheduler.Key]waiter{},
+		loose: loose{}, entered: map[scheduler.Key]string{}, room: now.Now(),
 		unplaced: newUnplaced()}
 }
 

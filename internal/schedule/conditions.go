@@ -75,7 +75,8 @@ func conditions(p Plan, r Record) []Condition {
 }
 
 func scheduled(p Plan, r Record) Condition {
-	c := Condition{Type: ConditionScheduled, True: true, Reason: ReasonOnSchedule, Message: "runs are started at the times of the schedule; status.nextRun is the next"}
+	c := Condition{Type: ConditionScheduled, True: true, Reason: ReasonOnSchedule,
+		Message: "runs are started at the times of the schedule; status.nextRun is the next"}
 	switch {
 	case r.State == FailedValidation:
 		c.True, c.Reason, c.Message = false, ReasonInvalidSchedule, r.Error

@@ -147,7 +147,8 @@ func (d Desired) validateBackfill(times *Timetable) field.ErrorList {
 	case !known(b.To):
 		return field.ErrorList{field.Invalid(pathBackfill.Child("to"), b.To.UTC().Format(time.RFC3339), yearsSay)}
 	case !b.From.Before(b.To):
-		return field.ErrorList{field.Invalid(pathBackfill.Child("to"), b.To.UTC().Format(time.RFC3339), "must be later than from, "+b.From.UTC().Format(time.RFC3339))}
+		return field.ErrorList{field.Invalid(pathBackfill.Child("to"), b.To.UTC().Format(time.RFC3339),
+			"must be later than from, "+b.From.UTC().Format(time.RFC3339))}
 	case b.MaxActive < 0:
 		return field.ErrorList{field.Invalid(pathBackfill.Child("maxActive"), b.MaxActive, "must be at least 1")}
 	case times == nil:

@@ -52,7 +52,8 @@ func (c chain) Validate(a Attempt) field.ErrorList {
 	first, last := c.admission.Describe(), c.placement.Describe()
 	var findings field.ErrorList
 	if first.SchedulerName != "" && last.SchedulerName != "" && first.SchedulerName != last.SchedulerName {
-		findings = append(findings, Invalid(a.Field(FieldScheduler), first.Name+" and "+last.Name+" cannot be combined: pods have one scheduler, "+first.SchedulerName+" or "+last.SchedulerName))
+		findings = append(findings, Invalid(a.Field(FieldScheduler), first.Name+" and "+last.Name+" cannot be combined: "+
+			"pods have one scheduler, "+first.SchedulerName+" or "+last.SchedulerName))
 	}
 	return slices.Concat(findings, c.admission.Validate(a), c.placement.Validate(a))
 }

@@ -59,9 +59,9 @@ type Prepared struct {
 	Err error
 }
 
-// Prepare chooses the plugin and the queue of an attempt, and adds the placeholder pods. refused is the answer where none can be chosen, or for pods that
-// end up in a queue that their namespace may not use, whoever has named it, or that name another user or application; it has no verdict otherwise. made are the objects
-// that are created with the pods.
+// Prepare chooses the plugin and the queue of an attempt, and adds the placeholder pods; made are the objects that are created with the
+// pods. refused has a verdict if no plugin can be chosen, if a pod would enter a queue that its namespace may not use, or if a pod
+// names another user or application.
 func (r *Registry) Prepare(w SelectionRequest, a Attempt, made []*unstructured.Unstructured) (p Prepared, refused Admission) {
 	resolution, refused := r.Resolve(w)
 	p.Attempt, p.Plugin = resolution.Complete(a), resolution.Plugin
@@ -142,7 +142,8 @@ func capturedByOther(d Descriptor, f PodStatuses) (Observation, bool) {
 	}
 	return Observation{
 		Stage: StageQueued, Reason: ReasonCapturedByOther,
-		Message: fmt.Sprintf("the driver pod was created for the scheduler %q, but has the scheduler name %q now: something in the cluster, e.g. the admission controller of another scheduler, rewrites the pods of this namespace",
+		Message: fmt.Sprintf("the driver pod was created for the scheduler %q, but has the scheduler name %q now: something in the cluster, e.g. "+
+			"the admission controller of another scheduler, rewrites the pods of this namespace",
 			d.SchedulerName, f.Driver.SchedulerName),
 	}, true
 }

@@ -49,8 +49,8 @@ func Decorate(p Plugin, a Attempt, app spark.Application) (spark.Application, er
 	return app, nil
 }
 
-// ScheduledBy returns an application whose pods a scheduler places. It makes the scheduler's name win over every other place where one can be named. Executors get it from
-// Spark's configuration, which takes precedence over the template for their driver.
+// ScheduledBy returns the application with the scheduler's name on all pods; it overrides every other source of the name. Executors get
+// it from Spark's configuration, which takes precedence over the template for their driver.
 func ScheduledBy(app spark.Application, name string) spark.Application {
 	app.Driver.Overlay.SchedulerName, app.Executor.Overlay.SchedulerName = name, name
 	conf := maps.Clone(app.OperatorConf)

@@ -23,7 +23,8 @@ func ValidateGang(a Attempt, members int32) field.ErrorList {
 		return nil
 	}
 	return field.ErrorList{Invalid(a.Field(fieldExecutorGang), fmt.Sprintf(
-		"%d executors must exist before the first of them starts, but spark.kubernetes.allocation.maxPendingPods allows %d; raise it or turn the gang off", members, a.PodSets.MaxPending))}
+		"%d executors must exist before the first of them starts, but spark.kubernetes.allocation.maxPendingPods allows %d; "+
+			"raise it or turn the gang off", members, a.PodSets.MaxPending))}
 }
 
 // NoGang is the warning for an application that asks for a gang and has none; "" if it has one, or no executors.

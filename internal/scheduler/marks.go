@@ -75,7 +75,8 @@ func (c MarkConflict) what() string {
 func (c MarkConflict) Problem() string {
 	switch {
 	case c.user == nil:
-		return c.what() + ", in whatever queue and namespace it is; remove it: each attempt is an application of its own (batchScheduler.applicationIDs of the operator's configuration)"
+		return c.what() + ", in whatever queue and namespace it is; remove it: each attempt is an application of its own " +
+			"(batchScheduler.applicationIDs of the operator's configuration)"
 	case c.Uncertain():
 		return c.what() + ", and who created the application is not recorded (recordSubmitter); remove it"
 	}

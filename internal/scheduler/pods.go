@@ -135,6 +135,7 @@ func FewPending(a Attempt) string {
 	if a.PodSets.MaxPending == 0 || a.PodSets.MaxPending >= a.PodSets.Initial {
 		return ""
 	}
-	return fmt.Sprintf("spark.kubernetes.allocation.maxPendingPods is %d: of the %d executors that capacity is reserved for, no more than that are created at a time",
+	return fmt.Sprintf("spark.kubernetes.allocation.maxPendingPods is %d: of the %d executors that capacity is reserved for, "+
+		"no more than that are created at a time",
 		a.PodSets.MaxPending, a.PodSets.Initial)
 }

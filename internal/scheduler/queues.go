@@ -51,7 +51,8 @@ func (r *Registry) ForbiddenQueue(p Plugin, a Attempt, made []*unstructured.Unst
 				continue
 			}
 			if queue, known := queuer.QueueOfObject(object); known && !mayUse(usable, queue) {
-				what := fmt.Sprintf("%s %s is in queue %q, which may not be used from namespace %q; %s", object.GetKind(), object.GetName(), queue, a.App.Namespace, Usable(usable))
+				what := fmt.Sprintf("%s %s is in queue %q, which may not be used from namespace %q; %s",
+					object.GetKind(), object.GetName(), queue, a.App.Namespace, Usable(usable))
 				return QueueConflict{a.Field(spark.FieldSparkConf), what}, true
 			}
 		}
@@ -108,10 +109,12 @@ func (r *Registry) podConflict(p Plugin, a Attempt, pod rolePod, usable []string
 	if p.Describe().SchedulerName == "" {
 		field = a.Field(spark.Field(pod.role + ".schedulerName"))
 	}
-	what := fmt.Sprintf("the %s pod gets into queue %q of the scheduler %s, which may not be used from namespace %q", pod.role, queue, pod.SchedulerName, a.App.Namespace)
+	what := fmt.Sprintf("the %s pod gets into queue %q of the scheduler %s, which may not be used from namespace %q",
+		pod.role, queue, pod.SchedulerName, a.App.Namespace)
 	switch {
 	case !known:
-		what = fmt.Sprintf("the queue of the %s pod in the scheduler %s is not known before it is created; write %s: %s instead", pod.role, pod.SchedulerName, a.Field(FieldScheduler), name)
+		what = fmt.Sprintf("the queue of the %s pod in the scheduler %s is not known before it is created; write %s: %s instead",
+			pod.role, pod.SchedulerName, a.Field(FieldScheduler), name)
 	case queue == "":
 		what = fmt.Sprintf("the %s pod leaves the queue to the scheduler %s, which namespace %q may not do", pod.role, pod.SchedulerName, a.App.Namespace)
 	}

@@ -300,7 +300,8 @@ func (r *Registry) Resolve(w SelectionRequest) (Resolution, Admission) {
 	if w.Recorded == nil {
 		rules := r.rules(d, choice.Queue)
 		choice.Parameters = rules.encoded()
-		beyond = rules.beyond(w.Scheduling.Parameters, w.Fields.Path(FieldParameters), " (batchScheduler.plugins."+cmp.Or(d.AliasOf, d.Name)+" of the operator's configuration)")
+		beyond = rules.beyond(w.Scheduling.Parameters, w.Fields.Path(FieldParameters),
+			" (batchScheduler.plugins."+cmp.Or(d.AliasOf, d.Name)+" of the operator's configuration)")
 	}
 	resolution := Resolution{Choice: choice, Refused: beyond}
 	if choice.Queue == w.Scheduling.Queue {
@@ -378,7 +379,8 @@ func (r *Registry) annotates(w SelectionRequest, d Descriptor) bool {
 
 func (r *Registry) refuse(w SelectionRequest, c Choice, reason Reason, problem string) (Resolution, Admission) {
 	where := map[Source]string{
-		SourceApplication: w.Fields.Path(FieldScheduler), SourcePolicy: cmp.Or(w.Scheduling.SchedulerFrom, "a policy of the operator"), SourceNamespace: "the namespace's annotation " + AnnotationScheduler, SourceCluster: "batchScheduler.default",
+		SourceApplication: w.Fields.Path(FieldScheduler), SourcePolicy: cmp.Or(w.Scheduling.SchedulerFrom, "a policy of the operator"),
+		SourceNamespace: "the namespace's annotation " + AnnotationScheduler, SourceCluster: "batchScheduler.default",
 	}[c.Source]
 	refused := field.ErrorList{Invalid(where, fmt.Sprintf("%q %s; known: %s", c.Scheduler, problem, strings.Join(r.Names(), ", ")))}
 	return Resolution{Choice: c, Refused: refused}, Admission{Verdict: Unavailable, Reason: reason, RetryAfter: unknownRetry, Message: sentence(refused)}

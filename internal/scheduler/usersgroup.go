@@ -68,7 +68,8 @@ func AdmitToUsersGroups(a Attempt, groups []Ref, own Ref, s Snapshot) Admission 
 	}
 	if len(missing) > 0 {
 		answer.Verdict, answer.Reason, answer.RetryAfter = Wait, ReasonPodGroupNotFound, missingRetry
-		answer.Message = fmt.Sprintf("%s %s does not exist; create it, or remove its name from the labels and annotations of the pods", own.Kind, strings.Join(missing, " and "))
+		answer.Message = fmt.Sprintf("%s %s does not exist; create it, or remove its name from the labels and annotations of the pods",
+			own.Kind, strings.Join(missing, " and "))
 	}
 	return answer
 }

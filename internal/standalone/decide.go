@@ -328,5 +328,6 @@ func leaving(p Plan) []string {
 }
 
 func taken(ref Ref) lifecycle.Cause {
-	return lifecycle.Cause{Reason: lifecycle.ReasonNameConflict, Message: ref.String() + " already exists and does not belong to this cluster; delete or rename it"}
+	return lifecycle.Cause{Reason: lifecycle.ReasonNameConflict,
+		Message: ref.String() + " already exists and does not belong to this cluster; delete or rename it"}
 }

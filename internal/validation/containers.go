@@ -87,7 +87,8 @@ func (p *podCheck) resources(c *corev1.Container) {
 		if limited := limitFields[name]; limited != "" && p.spark(c) {
 			at = p.fieldOf(limited)
 		}
-		p.refuse(at, limit.String(), fmt.Sprintf("the limit of %s is lower than the %s that container %s requests; raise it or request less", name, request.String(), c.Name))
+		p.refuse(at, limit.String(), fmt.Sprintf("the limit of %s is lower than the %s that container %s requests; raise it or request less",
+			name, request.String(), c.Name))
 	}
 }
 

@@ -141,6 +141,7 @@ func (b *bench) write() error {
 			return fmt.Errorf("write the report: %w", err)
 		}
 	}
-	_, err = fmt.Fprintf(b.stdout, "%s\nThe numbers are in %s, the logs in %s.\n", b.report.Head(), filepath.Join(b.out, "bench.json"), filepath.Join(b.out, "logs"))
+	_, err = fmt.Fprintf(b.stdout, "%s\nThe numbers are in %s, the logs in %s.\n",
+		b.report.Head(), filepath.Join(b.out, "bench.json"), filepath.Join(b.out, "logs"))
 	return err
 }

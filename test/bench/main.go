@@ -44,7 +44,8 @@ func root() *cobra.Command {
 	var o options
 	c := &cobra.Command{
 		Use: "bench", Short: "Measure an operator of SparkApplications", Args: cobra.NoArgs, SilenceUsage: true, SilenceErrors: true,
-		Long: "Measure an operator of SparkApplications on a real kube-apiserver and etcd, with simulated kubelets.\n\nScenarios, with their usual number of applications:\n" + scenarioHelp(),
+		Long: "Measure an operator of SparkApplications on a real kube-apiserver and etcd, with simulated kubelets.\n\n" +
+			"Scenarios, with their usual number of applications:\n" + scenarioHelp(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.short && !cmd.Flags().Changed("run") {
 				o.run = shortRun

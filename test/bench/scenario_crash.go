@@ -37,7 +37,8 @@ func crash(ctx context.Context, w *environment) error {
 		return err
 	}
 	apps := w.load.Watcher.Of(all)
-	w.section.Add("applications with a driver when it was killed", "", float64(cluster.Count(apps, func(a *cluster.Seen) bool { return a.HasDriver() && a.Driver().Before(killed) })))
+	w.section.Add("applications with a driver when it was killed", "",
+		float64(cluster.Count(apps, func(a *cluster.Seen) bool { return a.HasDriver() && a.Driver().Before(killed) })))
 	w.section.AddChart("killed → ready", "s", ready.Seconds())
 	// The watch may still tell of drivers that the killed operator created; the new one has to become the leader first.
 	if next := nextDriver(apps, killed.Add(ready)); !next.IsZero() {
@@ -46,7 +47,8 @@ func crash(ctx context.Context, w *environment) error {
 	w.section.Add("killed → the last driver", "s", lastOf(apps, (*cluster.Seen).Driver).Sub(killed).Seconds())
 	w.check("applications that did not complete", cluster.Count(apps, func(a *cluster.Seen) bool { return a.State() != "COMPLETED" }))
 	w.check("applications with two drivers", cluster.Count(apps, func(a *cluster.Seen) bool { return len(a.Drivers) > 1 }))
-	w.check("applications FAILED whose driver succeeded", cluster.Count(apps, func(a *cluster.Seen) bool { return a.State() == "FAILED" && !a.Succeeded.IsZero() }))
+	w.check("applications FAILED whose driver succeeded",
+		cluster.Count(apps, func(a *cluster.Seen) bool { return a.State() == "FAILED" && !a.Succeeded.IsZero() }))
 	return nil
 }
 

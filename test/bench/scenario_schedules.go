@@ -32,7 +32,8 @@ func schedules(ctx context.Context, w *environment) error {
 	if err != nil {
 		return fmt.Errorf("make a client: %w", err)
 	}
-	all := client.Resource(schema.GroupVersionResource{Group: "sparkoperator.k8s.io", Version: "v1beta2", Resource: "scheduledsparkapplications"}).Namespace(ground.Namespace)
+	all := client.Resource(schema.GroupVersionResource{Group: "sparkoperator.k8s.io", Version: "v1beta2",
+		Resource: "scheduledsparkapplications"}).Namespace(ground.Namespace)
 	if err := createSchedules(ctx, all, w.size); err != nil {
 		return err
 	}

@@ -93,7 +93,8 @@ func (w *environment) makeRoom(ctx context.Context, queued []string) error {
 	}
 	what, from, to := "room for %d → their drivers", func(*cluster.Seen) time.Time { return made }, (*cluster.Seen).Driver
 	if way.pods {
-		what, from, to = "%d drivers run → RUNNING shown", func(a *cluster.Seen) time.Time { return a.Running }, func(a *cluster.Seen) time.Time { return a.At("RUNNING") }
+		what, from, to = "%d drivers run → RUNNING shown", func(a *cluster.Seen) time.Time { return a.Running },
+			func(a *cluster.Seen) time.Time { return a.At("RUNNING") }
 	}
 	there := func(a *cluster.Seen) bool { return !to(a).IsZero() }
 	if err := w.load.Watcher.Wait(ctx, "have their turn", queued, some, there, w.failed); err != nil {

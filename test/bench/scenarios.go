@@ -15,7 +15,8 @@ import (
 )
 
 // defaultRun is what is measured if nothing else is said.
-const defaultRun = "latency:40,burst:100,apache:100,burst:1000,rate:5000,churn:1000,big:5000,restart:10000,memory:10000,crash:200,waiting:1000,waiting-max:1000,waiting-min:1000,waiting-volcano:1000,waiting-yunikorn:1000,waiting-coscheduling:1000,schedules:10000,tenants:100"
+const defaultRun = "latency:40,burst:100,apache:100,burst:1000,rate:5000,churn:1000,big:5000,restart:10000,memory:10000,crash:200," +
+	"waiting:1000,waiting-max:1000,waiting-min:1000,waiting-volcano:1000,waiting-yunikorn:1000,waiting-coscheduling:1000,schedules:10000,tenants:100"
 
 // shortRun is what is measured if it is to be quick.
 const shortRun = "latency:10,burst:100,apache:100,burst:300,rate:500,churn:20,big:500,restart:1000,memory:1000,crash:100,waiting:100"
@@ -47,17 +48,22 @@ var scenarios = map[string]scenario{
 	"churn":   {title: "%s applications at once, with 100 executors each", usual: 1000, run: churn},
 	"big":     {title: "one application with %s executors", usual: 5000, run: big},
 	"restart": {title: "a new start with %s finished applications", usual: 10000, run: restart},
-	"memory":  {title: "a new start with %s finished applications, each with 10 executor pods that are left of it, in a container of 450 MiB", usual: 10000, run: memory, memory: "315MiB"},
-	"crash":   {title: "the operator is killed (SIGKILL) when a quarter of %s applications have a driver, and started again", usual: 200, run: crash},
+	"memory": {title: "a new start with %s finished applications, each with 10 executor pods that are left of it, in a container of 450 MiB",
+		usual: 10000, run: memory, memory: "315MiB"},
+	"crash": {title: "the operator is killed (SIGKILL) when a quarter of %s applications have a driver, and started again", usual: 200, run: crash},
 
-	"waiting":              {title: "%s suspended applications, and as many of 100 tenants that wait for room in ResourceQuotas", usual: 1000, run: waiting, way: byResourceQuota},
-	"waiting-max":          {title: "%s applications of 100 tenants that wait for the max of ElasticQuotas", usual: 1000, run: waiting, way: byMax},
-	"waiting-min":          {title: "%s applications of 100 tenants that wait for the sum of min of ElasticQuotas, with FairShare", usual: 1000, run: waiting, way: bySumOfMins},
-	"waiting-volcano":      {title: "%s applications of 100 tenants that wait for Volcano", usual: 1000, run: waiting, way: byVolcano},
-	"waiting-yunikorn":     {title: "%s applications of 100 tenants that wait for YuniKorn, with their drivers", usual: 1000, run: waiting, way: byYuniKorn},
-	"waiting-coscheduling": {title: "%s applications of 100 tenants that wait for nodes with Coscheduling, with their drivers", usual: 1000, run: waiting, way: byCoscheduling},
+	"waiting": {title: "%s suspended applications, and as many of 100 tenants that wait for room in ResourceQuotas",
+		usual: 1000, run: waiting, way: byResourceQuota},
+	"waiting-max": {title: "%s applications of 100 tenants that wait for the max of ElasticQuotas", usual: 1000, run: waiting, way: byMax},
+	"waiting-min": {title: "%s applications of 100 tenants that wait for the sum of min of ElasticQuotas, with FairShare",
+		usual: 1000, run: waiting, way: bySumOfMins},
+	"waiting-volcano":  {title: "%s applications of 100 tenants that wait for Volcano", usual: 1000, run: waiting, way: byVolcano},
+	"waiting-yunikorn": {title: "%s applications of 100 tenants that wait for YuniKorn, with their drivers", usual: 1000, run: waiting, way: byYuniKorn},
+	"waiting-coscheduling": {title: "%s applications of 100 tenants that wait for nodes with Coscheduling, with their drivers",
+		usual: 1000, run: waiting, way: byCoscheduling},
 
-	"tenants": {title: "%s applications, one after the other, with a quiet neighbor and with one who creates, edits and deletes all the time", usual: 100, run: tenants},
+	"tenants": {title: "%s applications, one after the other, with a quiet neighbor and with one who creates, edits and deletes all the time",
+		usual: 100, run: tenants},
 
 	"schedules": {title: "%s schedules of which none is due", usual: 10000, run: schedules},
 }

@@ -95,7 +95,8 @@ func (y *way) furnish(ctx context.Context, w *environment) error {
 			return err
 		}
 		for _, account := range []string{"default", "spark"} {
-			if _, err := w.client.CoreV1().ServiceAccounts(name).Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: account}}, metav1.CreateOptions{}); err != nil {
+			if _, err := w.client.CoreV1().ServiceAccounts(name).Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: account}},
+				metav1.CreateOptions{}); err != nil {
 				return fmt.Errorf("create service account %s: %w", account, err)
 			}
 		}

@@ -24,7 +24,8 @@ func fillQuotas(ctx context.Context, w *environment) error {
 	hard := corev1.ResourceList{corev1.ResourceRequestsCPU: *resource.NewQuantity(full, resource.DecimalSI)}
 	return cluster.Each(ctx, w.tenants(), func(ctx context.Context, namespace string) error {
 		quotas := w.client.CoreV1().ResourceQuotas(namespace)
-		quota, err := quotas.Create(ctx, &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: quotaName}, Spec: corev1.ResourceQuotaSpec{Hard: hard}}, metav1.CreateOptions{})
+		quota, err := quotas.Create(ctx, &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: quotaName}, Spec: corev1.ResourceQuotaSpec{Hard: hard}},
+			metav1.CreateOptions{})
 		if err != nil {
 			return fmt.Errorf("create a quota: %w", err)
 		}

@@ -80,7 +80,8 @@ func each[T any](ctx context.Context, all []T, name func(*T) string, do func(con
 func (w *environment) setPhase(ctx context.Context, groups []unstructured.Unstructured, phase string) error {
 	patch := fmt.Appendf(nil, `{"status": {"phase": %q}}`, phase)
 	return each(ctx, groups, (*unstructured.Unstructured).GetName, func(ctx context.Context, g *unstructured.Unstructured) error {
-		if _, err := w.dynamic.Resource(volcanoGroups).Namespace(g.GetNamespace()).Patch(ctx, g.GetName(), types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		if _, err := w.dynamic.Resource(volcanoGroups).Namespace(g.GetNamespace()).Patch(ctx, g.GetName(),
+			types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
 			return fmt.Errorf("set the phase of a group: %w", err)
 		}
 		return nil
@@ -106,7 +107,8 @@ func leavePending(ctx context.Context, w *environment) error {
 func (w *environment) say(ctx context.Context, about corev1.ObjectReference, who, reason, words string) error {
 	now := metav1.Now()
 	said := &corev1.Event{
-		ObjectMeta: metav1.ObjectMeta{Name: about.Name + "." + who, Namespace: about.Namespace}, InvolvedObject: about, Type: corev1.EventTypeNormal, Reason: reason, Message: words,
+		ObjectMeta:     metav1.ObjectMeta{Name: about.Name + "." + who, Namespace: about.Namespace},
+		InvolvedObject: about, Type: corev1.EventTypeNormal, Reason: reason, Message: words,
 		Source: corev1.EventSource{Component: who}, ReportingController: who, FirstTimestamp: now, LastTimestamp: now, Count: 1,
 	}
 	if _, err := w.client.CoreV1().Events(about.Namespace).Create(ctx, said, metav1.CreateOptions{}); err != nil {
@@ -173,7 +175,8 @@ func sayUnschedulable(ctx context.Context, w *environment) error {
 	if err != nil {
 		return err
 	}
-	patch := fmt.Appendf(nil, `{"status": {"conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/1 nodes are available: 1 Insufficient cpu.", "lastTransitionTime": %q}]}}`,
+	patch := fmt.Appendf(nil, `{"status": {"conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", `+
+		`"message": "0/1 nodes are available: 1 Insufficient cpu.", "lastTransitionTime": %q}]}}`,
 		time.Now().UTC().Format(time.RFC3339))
 	return each(ctx, pods, podKey, func(ctx context.Context, p *corev1.Pod) error {
 		if _, err := w.client.CoreV1().Pods(p.Namespace).Patch(ctx, p.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status"); err != nil {

@@ -147,7 +147,8 @@ func ends() []named[lifecycle.Driver] {
 	unstarted.Exit, unstarted.StartedAt = lifecycle.Exit{Code: 128, Reason: "StartError", Message: "exec: no such file"}, time.Unix(0, 0)
 	oom.StartedAt, oom.Exit = current.CreatedAt, lifecycle.Exit{Code: 137, Reason: "OOMKilled"}
 	evicted.Exit, evicted.Disruption = lifecycle.Exit{Code: 143, Reason: "Error"}, lifecycle.Cause{Reason: "TerminationByKubelet", Message: "low on memory"}
-	restarted.Phase, restarted.Restarted, restarted.StartedAt, restarted.Exit = lifecycle.DriverRunning, true, current.CreatedAt, lifecycle.Exit{Code: 1, Reason: "Error"}
+	restarted.Phase, restarted.Restarted, restarted.StartedAt = lifecycle.DriverRunning, true, current.CreatedAt
+	restarted.Exit = lifecycle.Exit{Code: 1, Reason: "Error"}
 	backsOff.Phase, backsOff.Restarted, backsOff.Exit = lifecycle.DriverPending, true, lifecycle.Exit{Code: -1}
 	return []named[lifecycle.Driver]{
 		{"current Pending with a node", placed}, {"current Failed to start", unstarted}, {"current Failed out of memory", oom}, {"current Failed evicted", evicted},

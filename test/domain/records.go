@@ -35,7 +35,8 @@ func records(state lifecycle.State) []named[lifecycle.Record] {
 		never.TerminatedAt = overdue
 		late := second(base(state, lifecycle.Cause{Reason: lifecycle.ReasonQueueTimeout, Message: "waited too long"}))
 		late.TerminatedAt = overdue
-		return append(released(ended(state, endings(state)[:1])), named[lifecycle.Record]{"never ran", never}, named[lifecycle.Record]{"second attempt never ran", late})
+		return append(released(ended(state, endings(state)[:1])), named[lifecycle.Record]{"never ran", never},
+			named[lifecycle.Record]{"second attempt never ran", late})
 	case lifecycle.Invalidating:
 		return interrupted(state, lifecycle.Cause{Reason: lifecycle.ReasonSpecChanged, Message: "the spec has changed"})
 	case lifecycle.Suspending, lifecycle.Suspended:
@@ -146,7 +147,8 @@ func live(state lifecycle.State) []named[lifecycle.Record] {
 // endings are all ways for an attempt to end.
 func endings(state lifecycle.State) []named[lifecycle.Attempt] {
 	if state == lifecycle.Succeeding || state == lifecycle.Succeeded {
-		return []named[lifecycle.Attempt]{{"", lifecycle.Attempt{Cause: lifecycle.Cause{Reason: lifecycle.ReasonDriverSucceeded, Message: "the driver finished with exit code 0"}}}}
+		finished := lifecycle.Cause{Reason: lifecycle.ReasonDriverSucceeded, Message: "the driver finished with exit code 0"}
+		return []named[lifecycle.Attempt]{{"", lifecycle.Attempt{Cause: finished}}}
 	}
 	exit := func(code int32) *int32 { return &code }
 	because := func(class lifecycle.FailureClass, reason lifecycle.Reason) named[lifecycle.Attempt] {

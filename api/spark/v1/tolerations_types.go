@@ -91,7 +91,8 @@ type ApplicationTimeoutConfig struct {
 	// ExecutorStartTimeoutMillis bounds the time from there to the initial executors; 300000 by default.
 	// +optional
 	ExecutorStartTimeoutMillis *int64 `json:"executorStartTimeoutMillis,omitempty"`
-	// ForceTerminationGracePeriodMillis is how long after its time a driver that must go may still be there, before it is deleted by force. Without it, the operator waits.
+	// ForceTerminationGracePeriodMillis is the time after the pod's own grace period until the operator
+	// deletes a driver by force; without it, the operator waits.
 	// +optional
 	ForceTerminationGracePeriodMillis *int64 `json:"forceTerminationGracePeriodMillis,omitempty"`
 	// TerminationRequeuePeriodMillis is accepted and has no effect: the operator sees when pods are gone.

@@ -244,8 +244,8 @@ func (e *Engine[T]) observe(ctx context.Context, s *scope[T]) (err error) {
 	return err
 }
 
-// waits reports whether an attempt goes on to wait or to be held back, as far as the cache knows its pods. Thousands may wait, and are asked again and again: the API server
-// itself is asked for a driver only before something is started or ended.
+// waits reports whether an attempt goes on to wait or to be held back, as far as the cache knows its pods. Thousands may wait and
+// are reconciled again and again, so the API server is asked for a driver only before an attempt starts or ends.
 func (e *Engine[T]) waits(ctx context.Context, s *scope[T]) (bool, error) {
 	if s.Record.State == lifecycle.New || !s.Record.State.Starting() {
 		return false, nil

@@ -77,7 +77,8 @@ func (e *Engine[T]) exposed(ctx context.Context, s *scope[T], o *lifecycle.Outco
 }
 
 // converge writes and deletes what is planned. Nothing waits for what fails.
-func (e *Engine[T]) converge(ctx context.Context, owner lifecycle.Owner, namespace string, plan exposure.Plan, seen exposure.Seen) map[exposure.Ref]exposure.Result {
+func (e *Engine[T]) converge(ctx context.Context, owner lifecycle.Owner, namespace string, plan exposure.Plan,
+	seen exposure.Seen) map[exposure.Ref]exposure.Result {
 	results := map[exposure.Ref]exposure.Result{}
 	note := func(ref exposure.Ref, found *unstructured.Unstructured, r lifecycle.Result) {
 		if results[ref] = (exposure.Result{Result: r, ClusterIP: clusterIP(found)}); r.Class != lifecycle.ClassDone {

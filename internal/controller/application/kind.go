@@ -60,7 +60,8 @@ func NewKind[T client.Object](name string, k resolve.Kind[T], list client.Object
 func (k kind[T]) AddToScheme(s *runtime.Scheme) error { return k.addToScheme(s) }
 
 // NewEngine returns the reconciler of a kind. It takes every scheduler's API for installed.
-func NewEngine[T client.Object](k resolve.Kind[T], list client.ObjectList, reader observe.Reader, writer client.Client, registry *scheduler.Registry, recorder events.EventRecorder, now clock.PassiveClock, schedulers *reservations.Manager) *Engine[T] {
+func NewEngine[T client.Object](k resolve.Kind[T], list client.ObjectList, reader observe.Reader, writer client.Client, registry *scheduler.Registry,
+	recorder events.EventRecorder, now clock.PassiveClock, schedulers *reservations.Manager) *Engine[T] {
 	reader.Labels = k.Family().Labels
 	e := &Engine[T]{
 		Kind: k, List: list, Cache: reader.Cache, Reader: reader,

@@ -79,10 +79,12 @@ type Engine[T client.Object] struct {
 }
 
 // NewEngine returns the reconciler of a kind.
-func NewEngine[T client.Object](k Kind[T], list client.ObjectList, reader observe.Reader, writer client.Client, recorder events.EventRecorder, now clock.PassiveClock, schedulers *reservations.Manager, config func() resolve.Operator) *Engine[T] {
+func NewEngine[T client.Object](k Kind[T], list client.ObjectList, reader observe.Reader, writer client.Client, recorder events.EventRecorder,
+	now clock.PassiveClock, schedulers *reservations.Manager, config func() resolve.Operator) *Engine[T] {
 	reader.Labels = k.Family().Labels
 	e := &Engine[T]{
-		Kind: k, List: list, Reader: reader, Writer: actuate.Writer{Client: writer, Existing: reader.Existing}, Recorder: recorder, Clock: now, Schedulers: schedulers, Operator: config,
+		Kind: k, List: list, Reader: reader, Writer: actuate.Writer{Client: writer, Existing: reader.Existing},
+		Recorder: recorder, Clock: now, Schedulers: schedulers, Operator: config,
 	}
 	schedulers.Rebuild(e.enterRunning)
 	return e
@@ -191,7 +193,8 @@ func marked(object runtime.Object, labels lifecycle.Labels) (*unstructured.Unstr
 }
 
 // act carries out a plan, as far as it goes on. shown is what the scheduler's plugin was shown.
-func (e *Engine[T]) act(ctx context.Context, o T, c standalone.Loaded, t observe.ClusterTarget, plan standalone.Plan, shown scheduler.Snapshot) []standalone.Result {
+func (e *Engine[T]) act(ctx context.Context, o T, c standalone.Loaded, t observe.ClusterTarget,
+	plan standalone.Plan, shown scheduler.Snapshot) []standalone.Result {
 	var results []standalone.Result
 	for _, a := range plan.Actions {
 		var r lifecycle.Result
@@ -228,7 +231,8 @@ func (e *Engine[T]) act(ctx context.Context, o T, c standalone.Loaded, t observe
 }
 
 // writeStatus writes the status if it changed, then records an event for each new state.
-func (e *Engine[T]) writeStatus(ctx context.Context, obj T, before standalone.Record, out standalone.Outcome) (next T, stored bool, result ctrl.Result, err error) {
+func (e *Engine[T]) writeStatus(ctx context.Context, obj T, before standalone.Record, out standalone.Outcome) (
+	next T, stored bool, result ctrl.Result, err error) {
 	result = ctrl.Result{RequeueAfter: out.Requeue}
 	now := e.Clock.Now()
 	next, changed := e.Kind.ToStatus(obj, out, now)

@@ -59,7 +59,8 @@ type Engine[S, R client.Object] struct {
 }
 
 // NewEngine returns the reconciler of a kind. Times are of time zone local.
-func NewEngine[S, R client.Object](k Kind[S, R], schedules, runs client.ObjectList, reader observe.Reader, writer client.Client, recorder events.EventRecorder, now clock.PassiveClock, local *time.Location, p schedule.Precision) *Engine[S, R] {
+func NewEngine[S, R client.Object](k Kind[S, R], schedules, runs client.ObjectList, reader observe.Reader, writer client.Client,
+	recorder events.EventRecorder, now clock.PassiveClock, local *time.Location, p schedule.Precision) *Engine[S, R] {
 	reader.Labels = k.Family().Labels
 	return &Engine[S, R]{
 		Kind: k, Schedules: schedules, Runs: runs, Reader: reader, Writer: actuate.Writer{Client: writer, Existing: reader.Existing},

@@ -72,11 +72,13 @@ func (Clusters) State(o *v1.SparkCluster) (word, message string) {
 
 // Desired returns what standalone.Decide needs to know of the object itself and of its scheduler's plugin, and the objects that it is to have, on
 // whose pods is what the plugin says (d).
-func (k Clusters) Desired(o *v1.SparkCluster, loaded standalone.Loaded, plugin scheduler.Descriptor, d scheduler.Decoration) (standalone.Cluster, []spark.Object) {
+func (k Clusters) Desired(o *v1.SparkCluster, loaded standalone.Loaded, plugin scheduler.Descriptor,
+	d scheduler.Decoration) (standalone.Cluster, []spark.Object) {
 	c := standalone.Cluster{
 		Generation: o.Generation, Suspend: o.Spec.Suspend, Deleting: !o.DeletionTimestamp.IsZero(), Finalizer: slices.Contains(o.Finalizers, v1.ClusterFinalizer),
 		Probe: loaded.Probe, Defaults: loaded.Defaults, SuspendField: clusterFields.Path("suspend"), Problem: problemOf(o, loaded.Objections),
-		Optional: []standalone.Ref{{Kind: "HorizontalPodAutoscaler", Name: workerName(o.Name) + "-hpa"}, {Kind: "PodDisruptionBudget", Name: workerName(o.Name) + "-pdb"}},
+		Optional: []standalone.Ref{{Kind: "HorizontalPodAutoscaler", Name: workerName(o.Name) + "-hpa"},
+			{Kind: "PodDisruptionBudget", Name: workerName(o.Name) + "-pdb"}},
 	}
 	size := o.Spec.ClusterTolerations.InstanceConfig
 	filled := withDefaults(o, loaded.Defaults)
@@ -174,7 +176,8 @@ func clusterProblems(o *v1.SparkCluster) []*spark.ConfError {
 	number("minWorkers", size.MinWorkers, size.MinWorkers < size.MaxWorkers && size.MinWorkers < 1,
 		"is too small for an autoscaler, which there is because maxWorkers is more; use 1 or more, or the same as maxWorkers")
 	if o.Spec.RuntimeVersions.SparkVersion == "" {
-		problems = append(problems, &spark.ConfError{Field: "runtimeVersions.sparkVersion", Type: field.ErrorTypeRequired, Problem: `is missing; write the version in the image, e.g. "4.1.4"`})
+		problems = append(problems, &spark.ConfError{Field: "runtimeVersions.sparkVersion", Type: field.ErrorTypeRequired,
+			Problem: `is missing; write the version in the image, e.g. "4.1.4"`})
 	}
 	if service := masterService(o.Name); len(validation.IsDNS1035Label(service)) > 0 {
 		problems = append(problems, &spark.ConfError{Field: spark.FieldName, Value: o.Name, Problem: fmt.Sprintf(
@@ -193,18 +196,21 @@ func ClusterNames(o *v1.SparkCluster) spark.Application {
 var clusterFields = fieldsOfRoles()
 
 func fieldsOfRoles() spark.Fields {
-	fields := spark.Fields{"": "spec", "metadata": "metadata", scheduler.FieldScheduler: confField(spark.ConfSchedulerName), scheduler.FieldQueue: queueField, scheduler.FieldParameters: parametersField,
+	fields := spark.Fields{"": "spec", "metadata": "metadata", scheduler.FieldScheduler: confField(spark.ConfSchedulerName),
+		scheduler.FieldQueue: queueField, scheduler.FieldParameters: parametersField,
 		spark.RoleDriver + ".schedulerName": confField(spark.ConfSchedulerName), spark.RoleExecutor + ".schedulerName": confField(spark.ConfSchedulerName),
-		spark.RoleDriver + ".coreLimit": "spec.masterSpec.statefulSetSpec.template.spec.containers", spark.RoleExecutor + ".coreLimit": "spec.workerSpec.statefulSetSpec.template.spec.containers",
-		RoleWorker + ".most":          "spec.clusterTolerations.instanceConfig.maxWorkers",
-		RoleWorker + ".networkPolicy": "spec.workerSpec.networkPolicy.metricsIngress"}
+		spark.RoleDriver + ".coreLimit":   "spec.masterSpec.statefulSetSpec.template.spec.containers",
+		spark.RoleExecutor + ".coreLimit": "spec.workerSpec.statefulSetSpec.template.spec.containers",
+		RoleWorker + ".most":              "spec.clusterTolerations.instanceConfig.maxWorkers",
+		RoleWorker + ".networkPolicy":     "spec.workerSpec.networkPolicy.metricsIngress"}
 	for name, spec := range map[spark.Field]string{RoleMaster: "spec.masterSpec.", RoleWorker: "spec.workerSpec."} {
 		template := spec + "statefulSetSpec.template"
 		for part, path := range map[spark.Field]string{
 			"": template, ".labels": template + ".metadata.labels", ".annotations": template + ".metadata.annotations", ".setMetadata": spec + "statefulSetMetadata",
 			".service": spec + "serviceSpec", ".serviceMetadata": spec + "serviceMetadata", ".claims": spec + "statefulSetSpec.volumeClaimTemplates",
 			".serviceAccount": template + ".spec.serviceAccountName", ".podSecurityContext": template + ".spec.securityContext",
-			".cores": template + ".spec.containers", ".memory": template + ".spec.containers", ".ports": template + ".spec.containers", ".securityContext": template + ".spec.containers",
+			".cores": template + ".spec.containers", ".memory": template + ".spec.containers",
+			".ports": template + ".spec.containers", ".securityContext": template + ".spec.containers",
 		} {
 			fields[name+part] = path
 		}
@@ -219,7 +225,8 @@ func fieldsOfRoles() spark.Fields {
 func clusterBuilt(o *v1.SparkCluster, defaults map[string]string) spark.Standalone {
 	o = withDefaults(o, defaults)
 	c := clusterOf(o)
-	built := spark.Standalone{Namespace: o.Namespace, Conf: o.Spec.SparkConf, Defaults: defaults, Fields: clusterFields, OwnLabels: ClusterFamily.Labels.Keys(), Others: []spark.Object{c.networkPolicy()}}
+	built := spark.Standalone{Namespace: o.Namespace, Conf: o.Spec.SparkConf, Defaults: defaults, Fields: clusterFields,
+		OwnLabels: ClusterFamily.Labels.Keys(), Others: []spark.Object{c.networkPolicy()}}
 	for _, r := range []role{c.master, c.worker} {
 		set := c.statefulSet(r)
 		pod := &corev1.Pod{ObjectMeta: set.Spec.Template.ObjectMeta, Spec: set.Spec.Template.Spec}

@@ -40,7 +40,8 @@ func ClusterRecord(o *v1.SparkCluster) standalone.Record {
 			}
 		}
 	}
-	if c := meta.FindStatusCondition(o.Status.Conditions, standalone.ConditionApplied); c != nil && c.Status == metav1.ConditionFalse && c.Reason != string(standalone.ReasonNotApplied) {
+	if c := meta.FindStatusCondition(o.Status.Conditions, standalone.ConditionApplied); c != nil &&
+		c.Status == metav1.ConditionFalse && c.Reason != string(standalone.ReasonNotApplied) {
 		r.Cause = lifecycle.Cause{Reason: lifecycle.Reason(c.Reason), Message: c.Message}
 	}
 	return r

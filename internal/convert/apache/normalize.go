@@ -62,7 +62,8 @@ const (
 
 // fieldsOf adds the fields of both pods, which are those of their templates and Spark's properties.
 func fieldsOf(names spark.Fields) spark.Fields {
-	for role, conf := range map[spark.Field][2]string{"driver": {spark.ConfDriverMemory, spark.ConfDriverCores}, "executor": {spark.ConfExecutorMemory, spark.ConfExecutorCores}} {
+	for role, conf := range map[spark.Field][2]string{"driver": {spark.ConfDriverMemory, spark.ConfDriverCores},
+		"executor": {spark.ConfExecutorMemory, spark.ConfExecutorCores}} {
 		template := "spec." + string(role) + "Spec.podTemplateSpec"
 		names[role], names[role+".template"] = template, template
 		names[role+".memory"], names[role+".cores"] = confField(conf[0]), confField(conf[1])

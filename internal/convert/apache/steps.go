@@ -213,7 +213,8 @@ func (w *walk) end() {
 // driver that had ended by then is there.
 func stopped(r *lifecycle.Record, d lifecycle.Driver) bool {
 	a := r.Current()
-	return a != nil && (d.Presence != lifecycle.Present || d.Deleting) && (a.Class == lifecycle.StartTimeout || a.Class == lifecycle.Deadline || a.Class == lifecycle.Evicted)
+	return a != nil && (d.Presence != lifecycle.Present || d.Deleting) &&
+		(a.Class == lifecycle.StartTimeout || a.Class == lifecycle.Deadline || a.Class == lifecycle.Evicted)
 }
 
 // shownNext reports whether the status shows the attempt after that of a record already: it waits for its time.

@@ -71,7 +71,8 @@ func restartWarnings(s *v1.SparkApplicationSpec) []*spark.ConfError {
 		c := ptr.Deref(t.RestartConfig, v1.RestartConfig{})
 		limit := func(name spark.Field, n *int64) {
 			if n != nil && *n > 0 {
-				warn("restartConfig."+name, strconv.FormatInt(*n, 10), "has no effect with restartPolicy Never, which is the default; write OnFailure, OnInfrastructureFailure or Always")
+				warn("restartConfig."+name, strconv.FormatInt(*n, 10),
+					"has no effect with restartPolicy Never, which is the default; write OnFailure, OnInfrastructureFailure or Always")
 			}
 		}
 		limit("maxRestartAttempts", c.MaxRestartAttempts)
@@ -81,9 +82,11 @@ func restartWarnings(s *v1.SparkApplicationSpec) []*spark.ConfError {
 	keeps := t.ResourceRetainPolicy == v1.RetainAlways || t.ResourceRetainPolicy == v1.RetainOnFailure
 	switch kept := ptr.Deref(t.ResourceRetainDurationMillis, -1); {
 	case keeps && policy != v1.RestartNever:
-		warn("resourceRetainPolicy", string(t.ResourceRetainPolicy), "has no effect with restartPolicy "+string(policy)+": an application that may run again keeps nothing")
+		warn("resourceRetainPolicy", string(t.ResourceRetainPolicy),
+			"has no effect with restartPolicy "+string(policy)+": an application that may run again keeps nothing")
 	case !keeps && kept >= 0:
-		warn("resourceRetainDurationMillis", strconv.FormatInt(kept, 10), "has no effect with resourceRetainPolicy Never, which is the default; write OnFailure or Always")
+		warn("resourceRetainDurationMillis", strconv.FormatInt(kept, 10),
+			"has no effect with resourceRetainPolicy Never, which is the default; write OnFailure or Always")
 	}
 	return all
 }
@@ -118,9 +121,12 @@ func thresholdWarnings(s *v1.SparkApplicationSpec, instances int32) []*spark.Con
 	elastic := strings.EqualFold(s.SparkConf[spark.ConfDynamicAllocation], "true")
 	switch {
 	case c.InitExecutors <= 0 && (c.MinExecutors > 0 || c.MaxExecutors > 0):
-		return warn("initExecutors", c.InitExecutors, "minExecutors and maxExecutors have no effect without initExecutors; write how many executors must be ready at the start")
+		return warn("initExecutors", c.InitExecutors, "minExecutors and maxExecutors have no effect without initExecutors; "+
+			"write how many executors must be ready at the start")
 	case instances > 0 && !elastic && c.InitExecutors > instances:
-		return warn("initExecutors", c.InitExecutors, fmt.Sprintf("is more than the %d executors that the application asks for (spark.executor.instances): it would never have them", instances))
+		return warn("initExecutors", c.InitExecutors,
+			fmt.Sprintf("is more than the %d executors that the application asks for (spark.executor.instances): "+
+				"it would never have them", instances))
 	case c.MaxExecutors > 0 && c.MinExecutors > c.MaxExecutors:
 		return warn("minExecutors", c.MinExecutors, fmt.Sprintf("is more than maxExecutors %d", c.MaxExecutors))
 	}

@@ -222,7 +222,8 @@ func sameLimit(limit, memory string) string {
 // executor warns of what the driver overwrites in the template that it makes executors from.
 func (w *warner) executor(e *v1beta2.ExecutorSpec) {
 	if limit := ptr.Deref(e.MemoryLimit, ""); limit != "" {
-		w.warn("executor.memoryLimit", limit, "has no effect without the admission policy for executors' memory: Spark limits each of them to its memory and memoryOverhead; "+
+		w.warn("executor.memoryLimit", limit, "has no effect without the admission policy for executors' memory: "+
+			"Spark limits each of them to its memory and memoryOverhead; "+
 			w.fields.Text(sameLimit(limit, ptr.Deref(e.Memory, "1g")))+", or ask for the policy")
 	}
 	for i := range e.Env {

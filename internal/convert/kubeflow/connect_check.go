@@ -115,7 +115,8 @@ func connectWarnings(o *v1alpha1.SparkConnect) []*spark.ConfError {
 			w.warn("idleTimeout", idle, "has no effect before Spark 3.5, whose UI is the first to say whether the server executes something")
 		}
 		if hidesStreams(s) {
-			w.warn("idleTimeout", idle, "has no effect without the page of streaming queries, which spark.sql.streaming.ui.enabled turns off: a server that runs one would be stopped")
+			w.warn("idleTimeout", idle, "has no effect without the page of streaming queries, "+
+				"which spark.sql.streaming.ui.enabled turns off: a server that runs one would be stopped")
 		}
 	}
 	return w.found

@@ -77,7 +77,8 @@ func ConnectStatus(o *v1alpha1.SparkConnect, outcome lifecycle.Outcome, now time
 	}
 	s.ObservedGeneration, s.DrainSince, s.Idle = r.Generation, secondsOrNil(r.DrainSince), nil
 	if r.Idle != (lifecycle.Idle{}) {
-		s.Idle = &v1alpha1.IdleStatus{Since: secondsOrNil(r.Idle.Since), StoppedAt: secondsOrNil(r.Idle.StoppedAt), Streaming: r.Idle.Streaming, Problem: r.Idle.Problem}
+		s.Idle = &v1alpha1.IdleStatus{Since: secondsOrNil(r.Idle.Since), StoppedAt: secondsOrNil(r.Idle.StoppedAt),
+			Streaming: r.Idle.Streaming, Problem: r.Idle.Problem}
 	}
 	meta.SetStatusCondition(&s.Conditions, serverPodReady(s.Conditions, ready, r.Generation, now))
 	return s

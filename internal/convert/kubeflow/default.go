@@ -87,7 +87,8 @@ var presets = []preset{
 	word("mode", func(s *v1beta2.SparkApplicationSpec) *v1beta2.DeployMode { return &s.Mode }, v1beta2.DeployModeCluster, always),
 	word("restartPolicy.type", restartType, v1beta2.RestartPolicyOnFailure, hasRestartRules),
 	word("restartPolicy.type", restartType, v1beta2.RestartPolicyNever, always),
-	value("restartPolicy.onFailureRetryInterval", func(s *v1beta2.SparkApplicationSpec) **int64 { return &s.RestartPolicy.OnFailureRetryInterval }, retryInterval, restarts),
+	value("restartPolicy.onFailureRetryInterval",
+		func(s *v1beta2.SparkApplicationSpec) **int64 { return &s.RestartPolicy.OnFailureRetryInterval }, retryInterval, restarts),
 	value("restartPolicy.onSubmissionFailureRetryInterval", func(s *v1beta2.SparkApplicationSpec) **int64 {
 		return &s.RestartPolicy.OnSubmissionFailureRetryInterval
 	}, retryInterval, restarts),

@@ -173,7 +173,8 @@ func projectScheduling(r lifecycle.Record) *v1beta2.SchedulingStatus {
 	c := r.Scheduling
 	c.Choice = lifecycle.Stored(c.Choice)
 	s := v1beta2.SchedulingStatus{
-		Scheduler: lifecycle.Truncate(c.Scheduler, maxScheduler), Source: string(c.Source), Queue: c.Queue, Parameters: c.Parameters, Group: c.Group, Warning: c.Warning,
+		Scheduler: lifecycle.Truncate(c.Scheduler, maxScheduler), Source: string(c.Source), Queue: c.Queue,
+		Parameters: c.Parameters, Group: c.Group, Warning: c.Warning,
 		HeldAttempt: c.HeldAttempt, HeldBy: c.HeldBy,
 		QueuedAt: secondsOrNil(r.QueuedAt), AdmittedAt: secondsOrNil(c.AdmittedAt), Evictions: r.Retries.Used[lifecycle.Evicted],
 	}
@@ -225,7 +226,8 @@ func keepsMessage(old, next *v1beta2.SparkApplicationStatus, r lifecycle.Record,
 	if was == nil || is == nil || was.MessageTime == nil || !now.Before(was.MessageTime.Add(messageHold)) {
 		return false
 	}
-	return r.State.Starting() && r.State != lifecycle.SubmissionFailed && !lifecycle.NeedsUserAction(r.Cause.Reason) && next.AppState.State == old.AppState.State &&
+	return r.State.Starting() && r.State != lifecycle.SubmissionFailed && !lifecycle.NeedsUserAction(r.Cause.Reason) &&
+		next.AppState.State == old.AppState.State &&
 		next.Attempt == old.Attempt && next.ObservedGeneration == old.ObservedGeneration && was.Reason == is.Reason &&
 		was.Scheduler == is.Scheduler && was.Source == is.Source && was.Queue == is.Queue && was.Group == is.Group
 }

@@ -225,7 +225,8 @@ func ScheduleRecord(s *v1beta2.ScheduledSparkApplicationStatus) schedule.Record 
 }
 
 // ToStatus returns a copy of the schedule with the status for the outcome; changed is false if it has that already.
-func (Schedules) ToStatus(o *v1beta2.ScheduledSparkApplication, outcome schedule.Outcome, recorded lifecycle.Submitters, now time.Time) (next *v1beta2.ScheduledSparkApplication, changed bool) {
+func (Schedules) ToStatus(o *v1beta2.ScheduledSparkApplication, outcome schedule.Outcome, recorded lifecycle.Submitters,
+	now time.Time) (next *v1beta2.ScheduledSparkApplication, changed bool) {
 	status := scheduleStatus(&o.Status, outcome, now)
 	status.Submitter = scheduleSubmitter(o, recorded)
 	if equality.Semantic.DeepEqual(&o.Status, &status) {
@@ -253,7 +254,8 @@ func scheduleStatus(old *v1beta2.ScheduledSparkApplicationStatus, o schedule.Out
 	}
 	for _, c := range o.Conditions {
 		next := metav1.Condition{
-			Type: c.Type, Status: metav1.ConditionFalse, Reason: string(c.Reason), Message: c.Message, ObservedGeneration: r.Generation, LastTransitionTime: seconds(now),
+			Type: c.Type, Status: metav1.ConditionFalse, Reason: string(c.Reason), Message: c.Message,
+			ObservedGeneration: r.Generation, LastTransitionTime: seconds(now),
 		}
 		if c.True {
 			next.Status = metav1.ConditionTrue

@@ -239,7 +239,8 @@ func (c *converter) withoutImage(conf map[string]string) {
 	if c.app.Spec.SparkVersion == "" {
 		versions := spark.SupportedVersions()
 		c.app.Spec.SparkVersion = versions[len(versions)-1]
-		c.note("spec.sparkVersion", "%s is assumed, the newest that is supported: write the version in the image, or call convert with --spark-version", c.app.Spec.SparkVersion)
+		c.note("spec.sparkVersion", "%s is assumed, the newest that is supported: write the version in the image, or call convert with --spark-version",
+			c.app.Spec.SparkVersion)
 	}
 }
 

@@ -75,11 +75,13 @@ func FromDriver(d Driver) (v1beta2.SparkApplication, []Finding, error) {
 		return v1beta2.SparkApplication{}, nil, fmt.Errorf("%s in the driver's ConfigMap: %w", propertiesKey, err)
 	}
 	if mode := conf[spark.ConfDeployMode]; mode != "cluster" {
-		return v1beta2.SparkApplication{}, nil, fmt.Errorf("%s is %q: only a driver that was submitted with --deploy-mode cluster can be followed", spark.ConfDeployMode, mode)
+		return v1beta2.SparkApplication{}, nil, fmt.Errorf("%s is %q: only a driver that was submitted with --deploy-mode cluster can be followed",
+			spark.ConfDeployMode, mode)
 	}
 	version := d.Pod.Labels[spark.LabelVersion]
 	if version == "" {
-		return v1beta2.SparkApplication{}, nil, fmt.Errorf("the pod has no label %s, which spark-submit sets since Spark %s", spark.LabelVersion, spark.SupportedVersions()[0])
+		return v1beta2.SparkApplication{}, nil, fmt.Errorf("the pod has no label %s, which spark-submit sets since Spark %s",
+			spark.LabelVersion, spark.SupportedVersions()[0])
 	}
 	c := &converter{command: command, conf: conf, name: d.Name, running: true, app: &v1beta2.SparkApplication{}}
 	c.machine = commandline.Machine{Env: c.variablesOf(sparkContainer(d.Pod)), Files: map[string][]byte{}}
@@ -218,7 +220,8 @@ func (c *converter) keytabOf(pod *corev1.Pod) {
 	}
 	delete(c.conf, confKeytab)
 	delete(c.conf, confPrincipal)
-	c.lost(confKeytab, "its Secret is deleted with the driver; create one, mount it with spec.driver.secrets, and set %s to local:// and the path, and %s", confKeytab, confPrincipal)
+	c.lost(confKeytab, "its Secret is deleted with the driver; create one, mount it with spec.driver.secrets, and set %s to local:// and the path, and %s",
+		confKeytab, confPrincipal)
 }
 
 // hadoopMap drops the ConfigMap that spark-submit made of HADOOP_CONF_DIR.

@@ -159,7 +159,8 @@ func start(a scheduler.Attempt, p parameters) (message, warning string) {
 		warning = scheduler.NoGang(a)
 	case members == 0:
 	case members < a.PodSets.Initial:
-		return fmt.Sprintf("the driver starts when a node has capacity for it, and the first %d of its %d executors start together (the minimum of dynamic allocation)", members, a.PodSets.Initial), ""
+		return fmt.Sprintf("the driver starts when a node has capacity for it, and the first %d of its %d executors start "+
+			"together (the minimum of dynamic allocation)", members, a.PodSets.Initial), ""
 	default:
 		return fmt.Sprintf("the driver starts when a node has capacity for it, and its %d executors start together", members), ""
 	}

@@ -17,7 +17,8 @@ var (
 	elasticQuotaKind = v1alpha1.SchemeGroupVersion.WithKind("ElasticQuota")
 	elasticQuotaAPI  = scheduler.API{
 		GroupKind: elasticQuotaKind.GroupKind(), Versions: []string{elasticQuotaKind.Version}, Optional: true,
-		Hint: "install the CRDs and the controller of kubernetes-sigs/scheduler-plugins, or remove batchScheduler.quota.elasticQuotaSchedulers from the operator's configuration",
+		Hint: "install the CRDs and the controller of kubernetes-sigs/scheduler-plugins, " +
+			"or remove batchScheduler.quota.elasticQuotaSchedulers from the operator's configuration",
 	}
 	// allElasticQuotas are those of all namespaces: together they may not use more than the sum of their mins. An operator
 	// for some namespaces need not see them.

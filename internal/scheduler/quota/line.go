@@ -74,7 +74,8 @@ func (w *waiting) join(o scheduler.Outstanding, f finding) standing {
 	return at
 }
 
-// again is when to ask again. leads is whether the attempt may be the next to start in all of its lines, and near whether few are ahead of it, or none in one of them.
+// again returns the delay until the next check. leads: no attempt is ahead in any line. near: few attempts are ahead, or none in one
+// of the lines.
 func again(o scheduler.Outstanding, leads, near bool) time.Duration {
 	switch {
 	case leads && o.Expected:

@@ -86,7 +86,8 @@ func (p Plugin) Describe() scheduler.Descriptor {
 	if len(p.elastic) > 0 {
 		d.Needs = []scheduler.API{elasticQuotaAPI}
 		d.Reads = append(d.Reads, elasticQuotaKind)
-		d.Rules = append(d.Rules, rbacv1.PolicyRule{APIGroups: []string{elasticQuotaKind.Group}, Resources: []string{"elasticquotas"}, Verbs: []string{"list", "watch"}})
+		d.Rules = append(d.Rules, rbacv1.PolicyRule{APIGroups: []string{elasticQuotaKind.Group}, Resources: []string{"elasticquotas"},
+			Verbs: []string{"list", "watch"}})
 	}
 	return d
 }
@@ -190,9 +191,12 @@ func verdict(a scheduler.Attempt, found []finding, note string) scheduler.Admiss
 	case message != "":
 		return w.answer(scheduler.ReasonWaitingForQuota, message)
 	case w.blocked:
-		return w.answer(scheduler.ReasonBehindOthers, fmt.Sprintf("waiting for quota in namespace %s: there is room, but others come first: %s", a.App.Namespace, ahead))
+		return w.answer(scheduler.ReasonBehindOthers,
+			fmt.Sprintf("waiting for quota in namespace %s: there is room, but others come first: %s", a.App.Namespace, ahead))
 	case len(w.places) > 0 && a.Quota.Expected:
-		return w.answer(scheduler.ReasonBehindOthers, fmt.Sprintf("waiting for quota in namespace %s: there is room, but the operator has just started, and others that wait are checked first", a.App.Namespace))
+		return w.answer(scheduler.ReasonBehindOthers,
+			fmt.Sprintf("waiting for quota in namespace %s: there is room, but the operator has just started, "+
+				"and others that wait are checked first", a.App.Namespace))
 	}
 	return admit(warning(found, note))
 }
@@ -253,14 +257,16 @@ type demand struct{ initial, peak, most corev1.ResourceList }
 func compare(a scheduler.Attempt, quota string, d demand, r room) finding {
 	where := "namespace " + a.App.Namespace
 	if never := scheduler.Shortages(d.initial, nil, r.limit); len(never) > 0 {
-		return finding{quota: quota, reason: scheduler.ReasonExceedsQuota, message: fmt.Sprintf("more than %s of %s can ever give: %s", quota, where, scheduler.Exceeding(never))}
+		return finding{quota: quota, reason: scheduler.ReasonExceedsQuota,
+			message: fmt.Sprintf("more than %s of %s can ever give: %s", quota, where, scheduler.Exceeding(never))}
 	}
 	found := finding{quota: quota}
 	asked, source := d.peak, quota
 	switch never := scheduler.Shortages(d.peak, nil, r.limit); {
 	case len(never) > 0: // it runs all the same, and waiting would not help
 		asked = d.initial
-		found.beside = fmt.Sprintf("%s of %s is too small for the placeholder pods of the scheduler together with the pods that replace them: %s; pods are refused until the placeholders are gone", quota, where, scheduler.Exceeding(never))
+		found.beside = fmt.Sprintf("%s of %s is too small for the placeholder pods of the scheduler together with the pods that replace them: %s; "+
+			"pods are refused until the placeholders are gone", quota, where, scheduler.Exceeding(never))
 	case !equality.Semantic.DeepEqual(d.peak, d.initial):
 		source += ", with placeholder pods"
 	}

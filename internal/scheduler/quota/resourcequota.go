@@ -190,7 +190,8 @@ func missingLimit(a scheduler.Attempt, q *corev1.ResourceQuota, charges []charge
 			_, counted := q.Spec.Hard[name]
 			if _, given := c.cost[name]; counted && !given {
 				return finding{quota: nameOf(q), reason: scheduler.ReasonQuotaRequiresLimits, message: fmt.Sprintf(
-					"ResourceQuota %s of namespace %s counts %s, but the %s has none and would be refused; set it (for limits.cpu: %s), or ask for a LimitRange with a default",
+					"ResourceQuota %s of namespace %s counts %s, but the %s has none and would be refused; "+
+						"set it (for limits.cpu: %s), or ask for a LimitRange with a default",
 					q.Name, q.Namespace, name, c.name, a.Field(spark.Field(c.name+".coreLimit")))}, true
 			}
 		}

@@ -49,7 +49,8 @@ func (Plugin) Admit(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Admiss
 	case phase == "":
 		answer = notSeen(a)
 	case phase != string(v1beta1.PodGroupPending):
-		answer = scheduler.Admission{Verdict: scheduler.Admit, Reason: scheduler.ReasonAdmitted, Message: fmt.Sprintf("queue %s has reserved capacity for the whole application", a.Queue)}
+		answer = scheduler.Admission{Verdict: scheduler.Admit, Reason: scheduler.ReasonAdmitted,
+			Message: fmt.Sprintf("queue %s has reserved capacity for the whole application", a.Queue)}
 		if answer.Warning, err = all.growth(a); answer.Warning == "" {
 			answer.Warning = noGang(a)
 		}
@@ -79,7 +80,8 @@ func toUsersGroups(a scheduler.Attempt, groups []scheduler.Ref, s scheduler.Snap
 		if queue := cmp.Or(group.Spec.Queue, defaultQueue); !a.MayUse(queue) {
 			return held(a, s, scheduler.Admission{
 				Verdict: scheduler.Reject, Reason: scheduler.ReasonQueueForbidden,
-				Message: fmt.Sprintf("PodGroup %s is in queue %q, which may not be used from namespace %q; %s", ref.Name, queue, a.App.Namespace, scheduler.Usable(a.UsableQueues)),
+				Message: fmt.Sprintf("PodGroup %s is in queue %q, which may not be used from namespace %q; %s",
+					ref.Name, queue, a.App.Namespace, scheduler.Usable(a.UsableQueues)),
 			}), nil
 		}
 	}

@@ -4,8 +4,8 @@
 //
 // Each attempt gets a PodGroup of its own before it gets any pod. The group asks for the room of the whole application
 // (minResources) and for one member only: the driver must run before there are executors, so a group that counted them
-// would never be complete. With the parameter executorGang it counts them from then on. Volcano admits the group (phase Inqueue) when its queue has the room, and holds that room for
-// it; until then there is no driver.
+// would never be complete. With the parameter executorGang it counts them as soon as the driver
+// runs. Volcano admits the group (phase Inqueue) when its queue has the room, and reserves that room; until then there is no driver.
 package volcano
 
 import (
@@ -134,7 +134,8 @@ func parametersOf(a scheduler.Attempt) (parameters, field.ErrorList) {
 	}
 	findings := scheduler.DecodeParameters(a, &p)
 	if len(findings) == 0 && p.AfterStart != keepReservation && p.AfterStart != driverOnly {
-		findings = append(findings, scheduler.Invalid(a.Field(scheduler.FieldParameters)+".afterStart", fmt.Sprintf("%q: must be %s or %s", p.AfterStart, keepReservation, driverOnly)))
+		findings = append(findings, scheduler.Invalid(a.Field(scheduler.FieldParameters)+".afterStart",
+			fmt.Sprintf("%q: must be %s or %s", p.AfterStart, keepReservation, driverOnly)))
 	}
 	return p, findings
 }

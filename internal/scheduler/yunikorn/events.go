@@ -65,7 +65,8 @@ func waiting(a scheduler.Attempt, o scheduler.Observation, s scheduler.Snapshot,
 	case cause != "":
 		o.Message += "; YuniKorn says: " + cause
 	case last != "" && o.Reason != scheduler.ReasonWaitingForCapacity:
-		o.Message += "; YuniKorn does not say what is missing: see whether the queue has capacity, and whether it runs as many applications as it may (maxapplications); its last event: " + last
+		o.Message += "; YuniKorn does not say what is missing: see whether the queue has capacity, " +
+			"and whether it runs as many applications as it may (maxapplications); its last event: " + last
 	}
 	return o
 }
@@ -113,6 +114,7 @@ func queued(a scheduler.Attempt) scheduler.Observation {
 	whole := scheduler.Sum(a.PodSets.Driver.Requests, scheduler.Times(a.PodSets.Executor.Requests, int64(a.PodSets.Initial)))
 	return scheduler.Observation{
 		Stage: scheduler.StageReserving, Reason: scheduler.ReasonWaitingForGang,
-		Message: fmt.Sprintf("waiting in %s for the capacity of the driver and %d executors: together they %s", queueOf(a), a.PodSets.Initial, scheduler.Asking(whole)),
+		Message: fmt.Sprintf("waiting in %s for the capacity of the driver and %d executors: together they %s",
+			queueOf(a), a.PodSets.Initial, scheduler.Asking(whole)),
 	}
 }

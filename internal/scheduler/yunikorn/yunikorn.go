@@ -112,10 +112,12 @@ func parametersOf(a scheduler.Attempt) (parameters, field.ErrorList) {
 	switch p.GangSchedulingStyle {
 	case styleSoft, styleHard, styleNone:
 	default:
-		findings = append(findings, scheduler.Invalid(a.Field(scheduler.FieldParameters)+".gangSchedulingStyle", fmt.Sprintf("%q: must be %s, %s or %s", p.GangSchedulingStyle, styleSoft, styleHard, styleNone)))
+		findings = append(findings, scheduler.Invalid(a.Field(scheduler.FieldParameters)+".gangSchedulingStyle",
+			fmt.Sprintf("%q: must be %s, %s or %s", p.GangSchedulingStyle, styleSoft, styleHard, styleNone)))
 	}
 	if p.PlaceholderTimeoutInSeconds < 0 {
-		findings = append(findings, scheduler.Invalid(a.Field(scheduler.FieldParameters)+"."+constants.SchedulingPolicyTimeoutParam, fmt.Sprintf("%d: must not be negative", p.PlaceholderTimeoutInSeconds)))
+		findings = append(findings, scheduler.Invalid(a.Field(scheduler.FieldParameters)+"."+constants.SchedulingPolicyTimeoutParam,
+			fmt.Sprintf("%d: must not be negative", p.PlaceholderTimeoutInSeconds)))
 	}
 	return p, findings
 }

@@ -127,7 +127,8 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, gv schema.GroupV
 	case served < 0:
 		fail(w, noSuchPath())
 	case denied:
-		fail(w, apierrors.NewForbidden(gr, asked.Name, fmt.Errorf("%s cannot %s resource %q in API group %q in the namespace %q", user, asked.Verb, gr.Resource, gr.Group, asked.Namespace)))
+		fail(w, apierrors.NewForbidden(gr, asked.Name, fmt.Errorf("%s cannot %s resource %q in API group %q in the namespace %q",
+			user, asked.Verb, gr.Resource, gr.Group, asked.Namespace)))
 	case query.Get("sendInitialEvents") != "": // as an API server of yesterday, which has to be asked for a list
 		fail(w, apierrors.NewInvalid(schema.GroupKind{Kind: "ListOptions"}, "", nil))
 	case asked.Verb == "watch":

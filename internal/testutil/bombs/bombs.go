@@ -218,7 +218,8 @@ func fieldsOf(t reflect.Type) []member {
 
 func has(t reflect.Type, name string) bool {
 	t = indirect(t)
-	return t.Kind() == reflect.Struct && !scalar(t) && slices.ContainsFunc(fieldsOf(t), func(m member) bool { return m.name == name && m.of.Kind() == reflect.String })
+	return t.Kind() == reflect.Struct && !scalar(t) &&
+		slices.ContainsFunc(fieldsOf(t), func(m member) bool { return m.name == name && m.of.Kind() == reflect.String })
 }
 
 func indirect(t reflect.Type) reflect.Type {

@@ -65,7 +65,8 @@ func (w *Harness) apacheApplication(name string) *apacheApp {
 		"spark.kubernetes.container.image": "spark:4.1.4", "spark.executor.instances": "1",
 		"spark.driver.memory": "512m", "spark.executor.memory": "512m",
 	}
-	o.Spec.ApplicationTolerations = &v1.ApplicationTolerations{RestartConfig: &v1.RestartConfig{RestartPolicy: v1.RestartOnFailure, MaxRestartAttempts: ptr.To[int64](1), RestartBackoffMillis: new(int64)}}
+	o.Spec.ApplicationTolerations = &v1.ApplicationTolerations{RestartConfig: &v1.RestartConfig{RestartPolicy: v1.RestartOnFailure,
+		MaxRestartAttempts: ptr.To[int64](1), RestartBackoffMillis: new(int64)}}
 	o.Spec.DriverSpec, o.Spec.ExecutorSpec = &v1.RoleSpec{PodTemplateSpec: w.placedPod()}, &v1.RoleSpec{PodTemplateSpec: w.placedPod()}
 	return o
 }
@@ -185,7 +186,8 @@ func (w *Harness) apacheGroups(o client.Object) []unstructured.Unstructured {
 
 func (w *Harness) ownedByApache(o client.Object) []unstructured.Unstructured {
 	return slices.DeleteFunc(w.owned(w.Context(), o.GetNamespace()), func(group unstructured.Unstructured) bool {
-		return group.GetDeletionTimestamp() != nil || !slices.ContainsFunc(group.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == o.GetUID() })
+		return group.GetDeletionTimestamp() != nil || !slices.ContainsFunc(group.GetOwnerReferences(),
+			func(r metav1.OwnerReference) bool { return r.UID == o.GetUID() })
 	})
 }
 

@@ -67,7 +67,8 @@ func (w *Harness) cluster(name string) *v1.SparkCluster {
 	objects := func(container string) v1.RoleObjects {
 		pod := w.placedPod()
 		half := corev1.ResourceList{corev1.ResourceCPU: quantity("1"), corev1.ResourceMemory: quantity("896Mi")}
-		pod.Spec.Containers = []corev1.Container{{Name: container, Resources: corev1.ResourceRequirements{Requests: half, Limits: corev1.ResourceList{corev1.ResourceMemory: quantity("896Mi")}}}}
+		pod.Spec.Containers = []corev1.Container{{Name: container, Resources: corev1.ResourceRequirements{Requests: half,
+			Limits: corev1.ResourceList{corev1.ResourceMemory: quantity("896Mi")}}}}
 		return v1.RoleObjects{StatefulSetSpec: &appsv1.StatefulSetSpec{Template: *pod}}
 	}
 	o.Spec.MasterSpec = &v1.MasterSpec{RoleObjects: objects(apache.RoleMaster)}

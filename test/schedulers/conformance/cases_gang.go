@@ -48,7 +48,8 @@ func allOrNothing(w *Harness) {
 	w.completes(gang)
 	elastic := w.create("elastic", withParameters(w.AllOrNothing), func(a *app) {
 		a.Spec.Executor.Instances = nil
-		a.Spec.DynamicAllocation = &v1beta2.DynamicAllocation{Enabled: true, InitialExecutors: ptr.To[int32](3), MinExecutors: ptr.To[int32](2), MaxExecutors: ptr.To[int32](3)}
+		a.Spec.DynamicAllocation = &v1beta2.DynamicAllocation{Enabled: true, InitialExecutors: ptr.To[int32](3),
+			MinExecutors: ptr.To[int32](2), MaxExecutors: ptr.To[int32](3)}
 	})
 	w.runs(elastic, 3)
 	w.scales(elastic, 0)

@@ -184,7 +184,8 @@ func shapes(w *Harness) {
 	})
 	none := w.create("none-at-first", func(a *app) {
 		a.Spec.Executor.Instances = nil
-		a.Spec.DynamicAllocation = &v1beta2.DynamicAllocation{Enabled: true, InitialExecutors: ptr.To[int32](0), MinExecutors: ptr.To[int32](0), MaxExecutors: ptr.To[int32](2)}
+		a.Spec.DynamicAllocation = &v1beta2.DynamicAllocation{Enabled: true, InitialExecutors: ptr.To[int32](0),
+			MinExecutors: ptr.To[int32](0), MaxExecutors: ptr.To[int32](2)}
 	})
 	w.runs(alone, 0)
 	w.runs(none, 0)
@@ -203,7 +204,8 @@ func marks(w *Harness) {
 	w.startWithRoomFor(1)
 	toleration := corev1.Toleration{Key: "users-own", Operator: corev1.TolerationOpExists}
 	affinity := &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{
-		Weight: 7, PodAffinityTerm: corev1.PodAffinityTerm{TopologyKey: "kubernetes.io/hostname", LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}},
+		Weight: 7, PodAffinityTerm: corev1.PodAffinityTerm{TopologyKey: "kubernetes.io/hostname",
+			LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}},
 	}}}}
 	own := func(p *v1beta2.SparkPodSpec) {
 		p.Labels, p.Annotations = map[string]string{"users-own": "label"}, map[string]string{"users-own": "annotation"}

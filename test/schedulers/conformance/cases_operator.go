@@ -79,7 +79,8 @@ func allocation(w *Harness) {
 	w.startWithRoomFor(2)
 	a := w.create("elastic", func(a *app) {
 		a.Spec.Executor.Instances = nil
-		a.Spec.DynamicAllocation = &v1beta2.DynamicAllocation{Enabled: true, InitialExecutors: ptr.To[int32](1), MinExecutors: ptr.To[int32](1), MaxExecutors: ptr.To[int32](3)}
+		a.Spec.DynamicAllocation = &v1beta2.DynamicAllocation{Enabled: true, InitialExecutors: ptr.To[int32](1),
+			MinExecutors: ptr.To[int32](1), MaxExecutors: ptr.To[int32](3)}
 	})
 	w.runs(a, 1)
 	w.scales(a, 3)
@@ -109,7 +110,8 @@ func elasticity(w *Harness) {
 	w.startWithRoomFor(2)
 	a := w.create("elastic", func(a *app) {
 		a.Spec.Executor.Instances = nil
-		a.Spec.DynamicAllocation = &v1beta2.DynamicAllocation{Enabled: true, InitialExecutors: ptr.To[int32](3), MinExecutors: ptr.To[int32](1), MaxExecutors: ptr.To[int32](3)}
+		a.Spec.DynamicAllocation = &v1beta2.DynamicAllocation{Enabled: true, InitialExecutors: ptr.To[int32](3),
+			MinExecutors: ptr.To[int32](1), MaxExecutors: ptr.To[int32](3)}
 	})
 	w.runs(a, 3)
 	gang := w.create("gang")
@@ -229,7 +231,8 @@ func rights(w *Harness) {
 	w.delete(second)
 	w.gone(second)
 	third := w.create("third", func(a *app) {
-		a.Spec.RestartPolicy = v1beta2.RestartPolicy{Type: v1beta2.RestartPolicyOnFailure, OnFailureRetries: ptr.To[int32](1), OnFailureRetryInterval: ptr.To[int64](1)}
+		a.Spec.RestartPolicy = v1beta2.RestartPolicy{Type: v1beta2.RestartPolicyOnFailure,
+			OnFailureRetries: ptr.To[int32](1), OnFailureRetryInterval: ptr.To[int64](1)}
 	})
 	w.completes(first)
 	w.runs(third, 1)
@@ -319,7 +322,8 @@ func randomAttempt(r *rand.Rand, name string) scheduler.Attempt {
 		return s
 	}
 	a := scheduler.Attempt{
-		App:    scheduler.App{Namespace: pick(r, "a", strings.Repeat("n", 63)), Name: pick(r, "app", strings.Repeat("x", 253)), UID: types.UID(fmt.Sprint(r.Uint64()))},
+		App: scheduler.App{Namespace: pick(r, "a", strings.Repeat("n", 63)), Name: pick(r, "app", strings.Repeat("x", 253)),
+			UID: types.UID(fmt.Sprint(r.Uint64()))},
 		Number: r.Int32N(5), ID: fmt.Sprintf("spark-%016x-%d", r.Uint64(), r.IntN(1000)),
 		Choice: scheduler.Choice{
 			Scheduler: name, Source: pick(r, scheduler.SourceApplication, scheduler.SourceCluster, scheduler.SourceNamespace),
@@ -327,8 +331,9 @@ func randomAttempt(r *rand.Rand, name string) scheduler.Attempt {
 		},
 		PriorityClass: pick(r, "", "high", "!"),
 		User:          scheduler.User{Name: pick(r, "", "somebody", "\"\x00")},
-		Parameters:    []byte(pick(r, "", "null", "{}", "[]", "{", `{"x":1}`, `{"executorGang":true}`, `{"gangSchedulingStyle":"Hard"}`, `{"afterStart":"DriverOnly"}`, `{"scheduleTimeoutSeconds":-1}`)),
-		PodSets:       spark.PodSets{Driver: shape(), Executor: shape(), Initial: r.Int32N(100), Max: r.Int32(), MaxPending: r.Int32N(3)},
+		Parameters: []byte(pick(r, "", "null", "{}", "[]", "{", `{"x":1}`, `{"executorGang":true}`, `{"gangSchedulingStyle":"Hard"}`,
+			`{"afterStart":"DriverOnly"}`, `{"scheduleTimeoutSeconds":-1}`)),
+		PodSets: spark.PodSets{Driver: shape(), Executor: shape(), Initial: r.Int32N(100), Max: r.Int32(), MaxPending: r.Int32N(3)},
 	}
 	if r.IntN(4) == 0 {
 		a.Resources = shape().Requests

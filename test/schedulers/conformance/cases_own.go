@@ -70,7 +70,8 @@ func ownGroup(w *Harness) {
 	w.completes(a)
 	if group != nil {
 		must(w, "see the user's group again", w.Client.Get(w.Context(), client.ObjectKeyFromObject(group), group))
-		if n, _, _ := unstructured.NestedInt64(group.Object, "spec", "minMember"); n != 1 || group.GetDeletionTimestamp() != nil || len(group.GetOwnerReferences()) > 0 {
+		if n, _, _ := unstructured.NestedInt64(group.Object, "spec", "minMember"); n != 1 ||
+			group.GetDeletionTimestamp() != nil || len(group.GetOwnerReferences()) > 0 {
 			w.Errorf("the user's group was changed: %v", group.Object)
 		}
 		must(w, "delete the user's group", w.Client.Delete(w.Context(), group))

@@ -24,8 +24,8 @@ type Preemptor interface {
 	Preempt(ctx context.Context, namespace string, place Place, cpus int64) (end func(context.Context) error, err error)
 }
 
-// preemption : drivers are more important than executors, as the documentation advises. Executors that the scheduler takes down are Spark's affair, a driver that it takes down is an eviction. The
-// application has its place again when there is room.
+// preemption : drivers are more important than executors, as the documentation advises. Spark replaces preempted executors; a preempted driver
+// is an eviction, and its application runs again when there is room.
 func (w *Harness) preemption(p Preemptor) {
 	w.Helper()
 	class := w.driverClass()

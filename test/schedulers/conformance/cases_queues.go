@@ -98,7 +98,8 @@ func tooBig(w *Harness) {
 	w.startWithRoomFor(2)
 	a := w.create("big", func(a *app) {
 		a.Spec.Executor.Instances = ptr.To[int32](6)
-		a.Spec.RestartPolicy = v1beta2.RestartPolicy{Type: v1beta2.RestartPolicyOnFailure, OnFailureRetries: ptr.To[int32](3), OnFailureRetryInterval: ptr.To[int64](1)}
+		a.Spec.RestartPolicy = v1beta2.RestartPolicy{Type: v1beta2.RestartPolicyOnFailure,
+			OnFailureRetries: ptr.To[int32](3), OnFailureRetryInterval: ptr.To[int64](1)}
 	})
 	message := w.fails(a, w.TooBig)
 	if w.TooBig != scheduler.ReasonSchedulerRefused { // a scheduler's own words are its own

@@ -52,7 +52,8 @@ func queueAndQuota(w *Harness) {
 	w.runs(first, 1)
 	second := w.create("second", func(a *app) {
 		a.Spec.Executor.Instances = nil
-		a.Spec.DynamicAllocation = &v1beta2.DynamicAllocation{Enabled: true, InitialExecutors: ptr.To[int32](1), MinExecutors: ptr.To[int32](1), MaxExecutors: ptr.To[int32](2)}
+		a.Spec.DynamicAllocation = &v1beta2.DynamicAllocation{Enabled: true, InitialExecutors: ptr.To[int32](1),
+			MinExecutors: ptr.To[int32](1), MaxExecutors: ptr.To[int32](2)}
 	})
 	w.eventually("the queue has no room for it", func() error { // until its scheduler has said so nothing is kept
 		reason, text, err := w.waiting(second)

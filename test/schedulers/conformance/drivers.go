@@ -135,7 +135,8 @@ func (d *drivers) scale(ctx context.Context, driver *corev1.Pod, own []corev1.Po
 			return err
 		}
 		if err := d.client.Create(ctx, pod); apierrors.IsForbidden(err) { // e.g. a quota: Spark tries again, too
-			return errors.Join(err, d.client.Patch(ctx, driver, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"`+annotationRefused+`":"true"}}}`))))
+			return errors.Join(err, d.client.Patch(ctx, driver,
+				client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"`+annotationRefused+`":"true"}}}`))))
 		} else if err != nil && !apierrors.IsAlreadyExists(err) {
 			return fmt.Errorf("create executor: %w", err)
 		}

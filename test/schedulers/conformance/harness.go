@@ -117,7 +117,8 @@ func (w *Harness) describe(ctx context.Context, namespace string) string {
 		return err.Error()
 	}
 	for _, p := range pods.Items {
-		fmt.Fprintf(&b, "pod %s: %s %s on %q by %s, deleting %v, %v\n", p.Name, p.Status.Phase, p.Status.Reason, p.Spec.NodeName, p.Spec.SchedulerName, p.DeletionTimestamp != nil, p.Status.Conditions)
+		fmt.Fprintf(&b, "pod %s: %s %s on %q by %s, deleting %v, %v\n", p.Name, p.Status.Phase, p.Status.Reason, p.Spec.NodeName,
+			p.Spec.SchedulerName, p.DeletionTimestamp != nil, p.Status.Conditions)
 	}
 	for _, o := range w.owned(ctx, namespace) {
 		fmt.Fprintf(&b, "%s %s: spec %v status %v\n", o.GetKind(), o.GetName(), o.Object["spec"], o.Object["status"])

@@ -49,7 +49,8 @@ func (c counted) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	answer, err := c.next.RoundTrip(r)
-	if err != nil || answer.StatusCode == http.StatusConflict || answer.StatusCode == http.StatusTooManyRequests || answer.StatusCode >= http.StatusInternalServerError {
+	if err != nil || answer.StatusCode == http.StatusConflict || answer.StatusCode == http.StatusTooManyRequests ||
+		answer.StatusCode >= http.StatusInternalServerError {
 		return answer, err
 	}
 	got, err := io.ReadAll(answer.Body)
@@ -105,7 +106,8 @@ func (w *writes) about(a *app) []write {
 	defer w.mu.Unlock()
 	var found []write
 	for _, one := range w.seen {
-		if strings.Contains(one.request, "/"+a.Name) || strings.Contains(one.request, "podgroups") && strings.Contains(one.request, spark.NewIdentity(a.UID, 1, time.Time{}).NameID) {
+		if strings.Contains(one.request, "/"+a.Name) || strings.Contains(one.request, "podgroups") &&
+			strings.Contains(one.request, spark.NewIdentity(a.UID, 1, time.Time{}).NameID) {
 			found = append(found, one)
 		}
 	}

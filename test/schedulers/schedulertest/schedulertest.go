@@ -164,7 +164,8 @@ func Fuzz(f *testing.F, p scheduler.Plugin, found func(scheduler.Read) *unstruct
 }
 
 // Answer is a snapshot of everything that the plugin asks for.
-func Answer(tb testing.TB, p scheduler.Plugin, a scheduler.Attempt, f scheduler.PodStatuses, found func(scheduler.Read) *unstructured.Unstructured) scheduler.Snapshot {
+func Answer(tb testing.TB, p scheduler.Plugin, a scheduler.Attempt, f scheduler.PodStatuses,
+	found func(scheduler.Read) *unstructured.Unstructured) scheduler.Snapshot {
 	tb.Helper()
 	reads, err := scheduler.Reads(p, a)
 	if err != nil {

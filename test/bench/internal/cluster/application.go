@@ -36,7 +36,8 @@ type Application struct {
 }
 
 // words are the states of sparkoperator.k8s.io that those of spark.apache.org are measured as.
-var words = map[string]string{"DriverRequested": "SUBMITTED", "RunningHealthy": "RUNNING", "Succeeded": "COMPLETED", "Failed": "FAILED", "SchedulingFailure": "FAILED"}
+var words = map[string]string{"DriverRequested": "SUBMITTED", "RunningHealthy": "RUNNING", "Succeeded": "COMPLETED",
+	"Failed": "FAILED", "SchedulingFailure": "FAILED"}
 
 // state is what the application shows; "" for a state between those that are measured.
 func (a *Application) state() string {

@@ -81,7 +81,8 @@ func RunStandIn(ctx context.Context, cfg *rest.Config) error {
 	if err != nil {
 		return fmt.Errorf("make a client: %w", err)
 	}
-	s := &standIn{client: client, jobs: make(chan func(context.Context) error, 10_000), bound: map[types.UID]bool{}, driven: map[types.UID]bool{}, deleted: map[types.UID]bool{}}
+	s := &standIn{client: client, jobs: make(chan func(context.Context) error, 10_000), bound: map[types.UID]bool{},
+		driven: map[types.UID]bool{}, deleted: map[types.UID]bool{}}
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace(Namespace))
 	if _, err := factory.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: s.see, UpdateFunc: func(_, pod any) { s.see(pod) },
@@ -140,7 +141,8 @@ func executorsOf(driver *corev1.Pod) int {
 
 // Bind gives the node to a pod, as a scheduler.
 func Bind(ctx context.Context, client kubernetes.Interface, pod *corev1.Pod) error {
-	binding := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace, UID: pod.UID}, Target: corev1.ObjectReference{Kind: "Node", Name: node}}
+	binding := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace, UID: pod.UID},
+		Target: corev1.ObjectReference{Kind: "Node", Name: node}}
 	return client.CoreV1().Pods(pod.Namespace).Bind(ctx, binding, metav1.CreateOptions{})
 }
 

@@ -79,10 +79,12 @@ func Run(ctx context.Context, cfg *rest.Config, ready string) error {
 }
 
 func (l *limit) watch(ctx context.Context) error {
-	factory := informers.NewSharedInformerFactoryWithOptions(l.core, 0, informers.WithNamespace(ground.Namespace), informers.WithTweakListOptions(func(o *metav1.ListOptions) {
-		o.LabelSelector = ground.LabelRole + "=driver"
-	}))
-	apps := cache.NewSharedIndexInformer(cache.NewListWatchFromClient(l.apps, cluster.Resource, ground.Namespace, fields.Everything()), &cluster.Application{}, 0, nil)
+	factory := informers.NewSharedInformerFactoryWithOptions(l.core, 0, informers.WithNamespace(ground.Namespace),
+		informers.WithTweakListOptions(func(o *metav1.ListOptions) {
+			o.LabelSelector = ground.LabelRole + "=driver"
+		}))
+	apps := cache.NewSharedIndexInformer(cache.NewListWatchFromClient(l.apps, cluster.Resource, ground.Namespace, fields.Everything()),
+		&cluster.Application{}, 0, nil)
 	for informer, see := range map[cache.SharedIndexInformer]func(any){apps: l.seeApplication, factory.Core().V1().Pods().Informer(): l.seeDriver} {
 		registered, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: see, UpdateFunc: func(_, o any) { see(o) }})
 		if err != nil {
