@@ -79,7 +79,7 @@ func TestSchedulerMessages(t *testing.T) {
 	} {
 		text := read(t, schedulerPages[page])
 		for quote, source := range quotes {
-			if !strings.Contains(read(t, source), quote) {
+			if !strings.Contains(joined.ReplaceAllString(read(t, source), ""), quote) {
 				t.Errorf("%s does not say %q", source, quote)
 			}
 			if !formatted(quote).MatchString(text) {
@@ -88,6 +88,9 @@ func TestSchedulerMessages(t *testing.T) {
 		}
 	}
 }
+
+// joined matches the break of a text that takes two lines.
+var joined = regexp.MustCompile(`" ?\+\n\s*"`)
 
 // formatted is a pattern for what a format makes.
 func formatted(format string) *regexp.Regexp {
