@@ -32,7 +32,7 @@ const (
 	ConditionSucceeded ConditionType = "Succeeded"
 )
 
-// ConditionExposed is False while something cannot be made of the driver's auxiliary objects, and absent otherwise.
+// ConditionExposed is False while an auxiliary object of the driver cannot be created, and absent otherwise.
 const ConditionExposed ConditionType = "Exposed"
 
 // Status is the status of a condition.
@@ -51,11 +51,11 @@ type Condition struct {
 	Status  Status
 	Reason  Reason
 	Message string
-	// Wait is the wait that the message reports, if it is about pods that are not scheduled or do not start.
+	// Wait holds the wait that the message reports, if pods are not scheduled or do not start.
 	Wait Wait
 }
 
-// waiting begins the outcome's sentence of an application that waits.
+// waiting begins the Succeeded message of an application that waits.
 const waiting = "waiting: "
 
 // maxCondition bounds a condition's message, in bytes.
@@ -72,7 +72,7 @@ func conditions(r Record, p Plan) []Condition {
 	return all
 }
 
-// hasDriver reports whether the current attempt got its driver, which may have ended since. Suspension takes it away.
+// hasDriver reports whether the current attempt has had a driver, running or ended. A suspension clears it.
 func hasDriver(r Record) bool {
 	return r.Current() != nil && !r.State.Starting() && r.State != Suspended
 }
@@ -90,7 +90,7 @@ func admitted(r Record, p Plan) Condition {
 	case hasDriver(r), refusedByServer(r):
 		c.Status, c.Reason, c.Message = True, ReasonAdmitted, "the application was admitted"
 	case p.Admission.Waits() && r.State.Starting() && r.Cause.Reason != "":
-		// The admission's own cause, unless its objects could not be created.
+		// Admission's own cause, unless the API server refused the scheduler's objects.
 		c.Status, c.Reason, c.Message = False, r.Cause.Reason, r.Cause.Message
 	case p.Admission.Verdict == scheduler.Admit:
 		c.Status, c.Reason, c.Message = True, p.Admission.Reason, p.Admission.Message
@@ -118,7 +118,7 @@ func admitted(r Record, p Plan) Condition {
 	return c
 }
 
-// placementEdited introduces why an edit holds later.
+// placementEdited introduces the reason why an edit takes effect later.
 const placementEdited = "an edit of where {executor} runs holds from the next attempt on: "
 
 func submission(r Record) Condition {
@@ -132,8 +132,8 @@ func submission(r Record) Condition {
 	return c
 }
 
-// waiting says why the driver does not run. The batch scheduler knows more about an unscheduled pod than the pod
-// itself.
+// waiting returns the wait of a driver that does not run. For an unscheduled pod, the batch scheduler's report has more detail
+// than the pod.
 func (p Plan) waiting() Wait {
 	if p.Scheduler.Waits() && p.Driver.ScheduledAt.IsZero() {
 		return WaitOf(p.Scheduler)
@@ -180,7 +180,7 @@ func executorsReady(r Record, p Plan) Condition {
 	case running >= wanted:
 		c.Status, c.Reason, c.Message = True, ReasonExecutorsRunning, "all initial executors are running"
 	case r.Counts.Total >= wanted && r.Counts.Pending == 0:
-		// Dynamic allocation or failures took executors away: the driver asks for others when it needs them.
+		// Dynamic allocation or failures removed executors; the driver requests new ones when it needs them.
 		c.Reason, c.Message = ReasonExecutorsPending, "fewer executors are running than the application started with"
 	case p.Scheduler.Waits():
 		c = c.withWait(WaitOf(p.Scheduler))
@@ -236,8 +236,8 @@ func reconciling(r Record, p Plan) Condition {
 	return c
 }
 
-// nextAt is when an ended attempt is followed by the next, as it reads after it was stored, in whole seconds, and whether only the number
-// of retries within an hour makes it wait so long.
+// nextAt returns the start of the next attempt after one that ended, in whole seconds as it is stored. limited: the hourly
+// limit, not the back-off, sets the time.
 func nextAt(app Application, r Record) (at time.Time, limited, ok bool) {
 	r.TerminatedAt = r.TerminatedAt.Truncate(time.Second)
 	if r.State == Failing || r.State == SubmissionFailed {
@@ -255,7 +255,7 @@ var userActionReasons = map[Reason]bool{
 	ReasonPreviousDriver: true, ReasonNodeLost: true,
 }
 
-// NeedsUserAction reports whether a wait for the reason seldom ends unless a user does something.
+// NeedsUserAction reports whether a wait for the reason usually ends only after a user acts.
 func NeedsUserAction(r Reason) bool { return userActionReasons[r] }
 
 func stalled(r Record, p Plan) Condition {
@@ -283,8 +283,7 @@ func succeeded(r Record, p Plan) Condition {
 	case r.State.Starting() && r.Cause.Reason != "":
 		c.Reason, c.Message = r.Cause.Reason, waiting+r.Cause.Message
 	case r.State == Submitted:
-		// The reason is what kubectl shows of an application. Third-party messages, which change often, appear in one
-		// condition only.
+		// kubectl shows this reason. Third-party messages change often, so only one condition has them.
 		ready := driverReady(r, p)
 		c.Reason, c.Message = ready.Reason, waiting+"the driver pod is not running yet; see the condition "+string(ConditionDriverReady)
 	case r.Cause.Reason != "":

@@ -12,7 +12,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// Contains is whether an object still has all that was applied to it, but its metadata: a user may have edited it.
+// Contains reports whether an object still has everything that was applied to it; metadata is not compared. A user may have
+// edited the object.
 func Contains(existing, wanted *unstructured.Unstructured) bool {
 	for field, value := range wanted.Object {
 		if field != "apiVersion" && field != "kind" && field != "metadata" && !contains(existing.Object[field], value) {
@@ -22,8 +23,8 @@ func Contains(existing, wanted *unstructured.Unstructured) bool {
 	return true
 }
 
-// contains is whether a value has everything that is wanted. What it has beyond that is set by others, e.g. a default.
-// The same quantity may be written in several ways.
+// contains reports whether a value has everything in want. Additional fields, such as defaults, are ignored, and equal
+// quantities may be written differently.
 func contains(have, want any) bool {
 	switch w := want.(type) {
 	case nil:

@@ -7,30 +7,32 @@ import (
 	"time"
 )
 
-// Counted says when an application runs again by counters of restarts, in families that have no budget for each class of failures.
+// Counted is the restart rule of families that count restarts and have no budget for each class of failures.
 type Counted struct {
-	// Success says that it runs again after a success, and After after which failures.
+	// Success restarts after a success; After lists the failure classes that restart.
 	Success bool
 	After   []FailureClass
-	// Restarts is how often it runs again, Failures how often after failures in a row, and Submissions after refused submissions in a row;
-	// nil is not counted.
+	// Restarts limits all restarts, Failures those after consecutive failures, Submissions those after consecutive refused
+	// submissions; nil means no limit.
 	Restarts              int64
 	Failures, Submissions *int64
-	// Wait is that before it, FailureWait after a failure and SubmissionWait after a refused submission; nil is Wait.
+	// Wait precedes every restart; FailureWait and SubmissionWait replace it after a failure and after a refused submission,
+	// unless nil.
 	Wait                        time.Duration
 	FailureWait, SubmissionWait *time.Duration
-	// ResetAfter is how long an attempt must have lasted for the counters to begin again; nil for never.
+	// ResetAfter resets the counters after an attempt that lasted this long; nil for never.
 	ResetAfter *time.Duration
 }
 
 // Counters count restarts.
 type Counters struct {
-	// Restarts are all of them, Failures those after failures in a row, and Submissions those after refused submissions in a row.
+	// Restarts counts all restarts, Failures those after consecutive failures, Submissions those after consecutive refused
+	// submissions.
 	Restarts, Failures, Submissions int64
 }
 
-// next returns the counters of the attempt after one that lasted so long and ended with a failure of a class, or with "" for a success, and
-// the wait before it; ok is false if there is none.
+// next returns the counters of the next attempt and the wait before it. class is "" for a success, lasted the length of the
+// ended attempt. ok is false if no attempt follows.
 func (c *Counted) next(n Counters, class FailureClass, lasted time.Duration) (next Counters, wait time.Duration, ok bool) {
 	if class == "" && !c.Success || class != "" && !slices.Contains(c.After, class) {
 		return Counters{}, 0, false
@@ -67,12 +69,13 @@ func (c *Counted) next(n Counters, class FailureClass, lasted time.Duration) (ne
 	return n, wait, true
 }
 
-// refusalCounts reports whether a refused submission is an attempt that has ended: it is over, or the next one begins, whatever is suspended.
+// refusalCounts reports whether a refused submission counts as an ended attempt: the application has ended, or the next attempt
+// begins, suspended or not.
 func refusalCounts(app Application, rec Record) bool {
 	return rec.State == SubmissionFailed && app.Policies.Restart.Counted != nil
 }
 
-// lasted is how long the attempt of a record has been at work, from the request for its driver to its end.
+// lasted returns the time from the request for the driver to the attempt's end.
 func (r Record) lasted() time.Duration {
 	if a := r.Current(); a != nil && !a.EndedAt.IsZero() && !r.SubmittedAt.IsZero() {
 		return a.EndedAt.Sub(r.SubmittedAt)
@@ -80,7 +83,7 @@ func (r Record) lasted() time.Duration {
 	return 0
 }
 
-// ended is the class of the failure that the attempt of a record ended with; "" for a success.
+// ended returns the class of the failure that ended the attempt; "" for a success.
 func (r Record) ended() FailureClass {
 	if r.State == SubmissionFailed {
 		return Submission
@@ -91,7 +94,7 @@ func (r Record) ended() FailureClass {
 	return ""
 }
 
-// following returns the counters of the next attempt; ok is false if there is none, or no counters.
+// following returns the counters of the next attempt; ok is false without a next attempt or without counters.
 func following(app Application, rec Record) (Counters, bool) {
 	c := app.Policies.Restart.Counted
 	if c == nil || rec.State != Failing && rec.State != Succeeding && rec.State != SubmissionFailed {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package lifecycle is the state machine of an application: pure functions from what is recorded and observed to the
-// actions to take (Decide), and from their results to the new state (Settle).
+// Package lifecycle is the state machine of an application. Its pure functions map recorded and observed state to actions
+// (Decide), and their results to the new state (Settle).
 //
-// One step is one Decide, its actions in order, one Settle. Nothing here reads a clock or the cluster: time and
+// One step is one Decide, its actions in order, and one Settle. Nothing here reads a clock or the cluster: time and
 // observations are arguments.
 package lifecycle
 
@@ -17,13 +17,13 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// Loaded is what an object says.
+// Loaded is the content of an application object.
 type Loaded struct {
 	// App is the model of an attempt.
 	App spark.Application
 	// Problems are the fields with an invalid value.
 	Problems []*spark.ConfError
-	// Desired is what Decide needs to know of the object itself.
+	// Desired is the input of Decide from the object.
 	Desired Application
 }
 
@@ -32,55 +32,56 @@ type Application struct {
 	// UID seeds the jitter of waits.
 	UID        string
 	Generation int64
-	// SpecHash identifies what of the spec an attempt is made from.
+	// SpecHash identifies the part of the spec that an attempt is created from.
 	SpecHash string
-	// Placement is where executors may run, as far as an edit of it does not run the application again.
+	// Placement is the part of the executors' placement that can be edited without a new run.
 	Placement Placement
 	Suspend   bool
-	// Adopts is a driver pod that others started and that the application is to follow; "" for none.
+	// Adopts is a driver pod that the application follows although another client started it; "" for none.
 	Adopts string
 	// ManagedBy is another controller that runs the application; "" if this operator does.
 	ManagedBy string
-	// SparkAppID is Spark's own id of the current attempt: it is known before there is a driver.
+	// SparkAppID is Spark's id of the current attempt, known before its driver exists.
 	SparkAppID string
 	// SubmissionID marks the pods of the current attempt.
 	SubmissionID string
-	// DriverName is what the next driver pod is called.
+	// DriverName is the name of the next driver pod.
 	DriverName string
-	// Executors is how many executors the application starts with.
+	// Executors is the initial number of executors.
 	Executors int32
 	Policies  Policies
-	// LogTails says what of a driver's output may be stored.
+	// LogTails restricts the stored output of a driver.
 	LogTails LogTails
-	// Submitter is who created the application.
+	// Submitter is the user who created the application.
 	Submitter Submitter
-	// Model is the application of the current attempt, which says what the memory of a driver that ran out of it was made up of; nil if that
-	// is not to be told. It is only read.
+	// Model is the application of the current attempt. It explains the memory of a driver that ran out of memory; nil hides
+	// that. It is read-only.
 	Model *spark.Application
-	// RaisesMemory says that an attempt which ran out of memory is followed by one with more.
+	// RaisesMemory gives the next attempt more memory after one that ran out of it.
 	RaisesMemory bool
-	// Notes are sentences about what is accepted and ignored, for the condition Admitted.
+	// Notes are sentences about ignored fields, for the condition Admitted.
 	Notes string
-	// Rerun is what is to be recorded of requests to run again; the latest is a part of SpecHash.
+	// Rerun is the record of requests to run again; SpecHash includes the latest.
 	Rerun Rerun
 	// Deleting is set when the application object has a deletion timestamp.
 	Deleting bool
-	// Finalizer says that the object has the family's finalizer (Family.Finalizer).
+	// Finalizer is set when the object has the family's finalizer (Family.Finalizer).
 	Finalizer bool
 	// Fields names the user's fields in messages.
 	Fields spark.Fields
-	// ForceAfter is how long after its time a driver that must go may still be there, before it is deleted by force; nil for ever.
+	// ForceAfter is the time after a driver's grace period until the operator deletes it by force; nil for never.
 	ForceAfter *time.Duration
-	// Endures says that the driver takes clients: it is ready when its pod is, and its auxiliary objects stay while there is none.
+	// Endures is set for drivers that serve clients: they are ready when their pod is, and keep their auxiliary objects while
+	// stopped.
 	Endures bool
-	// Drain is how long a driver with open sessions is kept after an edit of the spec.
+	// Drain is the time that an edit of the spec waits for a driver's open sessions.
 	Drain time.Duration
-	// Tracking says how the start of a run and its capacity are followed; nil for families that report neither.
+	// Tracking configures the start timeouts and the capacity of a run; nil for families that report neither.
 	Tracking *Tracking
-	// IdleTimeout is after how long without an execution the driver is stopped; 0 for never.
+	// IdleTimeout stops a driver that has executed nothing for this long; 0 for never.
 	IdleTimeout time.Duration
-	// WakeAt is when a driver that was stopped because it was idle was asked for; zero if it was not. WakeIgnored is such a
-	// request that is not acted on.
+	// WakeAt is the time of a request to start a driver that was stopped as idle; zero for none. WakeIgnored is an invalid
+	// request.
 	WakeAt      time.Time
 	WakeIgnored string
 }
@@ -91,9 +92,9 @@ type Env struct {
 	Periods Periods
 }
 
-// Periods are how long is waited for what nothing reports. One that is 0 is the usual one.
+// Periods are the polling intervals for states that no watch reports. 0 means the default.
 type Periods struct {
-	// Conflict is in place of conflictRetry, Drain in place of drainCheck.
+	// Conflict replaces conflictRetry; Drain replaces drainCheck.
 	Conflict, Drain time.Duration
 }
 
@@ -104,15 +105,15 @@ func (p Periods) drain() time.Duration { return cmp.Or(p.Drain, drainCheck) }
 // Action is one write. The set is closed.
 type Action struct {
 	Kind ActionKind
-	// Name of the driver pod that DeleteDriver means, if it is not the plan's driver.
+	// Name of the driver pod that DeleteDriver deletes, if it is not the plan's driver.
 	Name string
-	// UID of the driver pod that DeleteDriver means: another pod of the same name is left alone.
+	// UID of the driver pod that DeleteDriver deletes; another pod of the same name is kept.
 	UID string
-	// Version of the driver pod that DeleteDriver means; "" for any.
+	// Version of the driver pod that DeleteDriver deletes; "" for any.
 	Version string
-	// Force has DeleteDriver not wait for the node.
+	// Force makes DeleteDriver skip the node's confirmation.
 	Force bool
-	// Attempt whose objects DeleteResources and Release mean; 0 for those that Release finds although no attempt has any (Observation.Scheduled).
+	// Attempt whose objects DeleteResources and Release delete; 0 for objects of no recorded attempt (Observation.Scheduled).
 	Attempt int32
 }
 
@@ -120,59 +121,60 @@ type Action struct {
 type ActionKind string
 
 const (
-	// Submit creates everything that the attempt's driver needs, and then the driver.
+	// Submit creates the objects of the attempt's driver, and then the driver.
 	Submit ActionKind = "Submit"
 	// DeleteDriver deletes the driver pod of the given UID.
 	DeleteDriver ActionKind = "DeleteDriver"
-	// DeleteResources deletes what was created for an attempt in addition to its driver pod.
+	// DeleteResources deletes the objects of an attempt except its driver pod.
 	DeleteResources ActionKind = "DeleteResources"
 	// Schedule creates and deletes the objects that the admission's scheduler wants.
 	Schedule ActionKind = "Schedule"
-	// Release deletes the objects that an attempt's scheduler has.
+	// Release deletes the scheduler objects of an attempt.
 	Release ActionKind = "Release"
-	// UpdateTemplate brings the template that the driver makes its executors from to what the spec says of their placement.
+	// UpdateTemplate updates the driver's executor template to the placement in the spec.
 	UpdateTemplate ActionKind = "UpdateTemplate"
-	// Restore creates again what a driver was created with and lacks now.
+	// Restore recreates missing objects that the driver was created with.
 	Restore ActionKind = "Restore"
-	// Adjust brings the scheduler's objects of a running attempt to what the scheduler wants now, for example because a user deleted them.
+	// Adjust updates the scheduler's objects of a running attempt, e.g. after a user deleted one.
 	Adjust ActionKind = "Adjust"
-	// DeleteApplication deletes the application itself, if it still is as it was read.
+	// DeleteApplication deletes the application, unless it has changed since it was read.
 	DeleteApplication ActionKind = "DeleteApplication"
-	// RemoveFinalizer lets go of an application that is being deleted, once its driver is gone.
+	// RemoveFinalizer removes the finalizer of a deleted application once its driver is gone.
 	RemoveFinalizer ActionKind = "RemoveFinalizer"
 )
 
-// Optional reports whether nothing waits for the action: what is not done of it is tried again with the next look.
+// Optional reports whether the plan continues without the action. A failed one is repeated at the next reconcile.
 func (k ActionKind) Optional() bool { return k == Restore || k == Adjust }
 
-// GoesOn reports whether the actions after one are tried, too. A policy that keeps objects which are left behind keeps no driver: neither from being
-// deleted, nor the next from being created.
+// GoesOn reports whether the actions after this one are tried. If a policy keeps leftover objects, the driver is still deleted
+// and the next one created.
 func (r Result) GoesOn() bool {
 	return r.Class == ClassDone || r.Kind.Optional() || r.kept()
 }
 
-// kept reports whether a policy, or a webhook, keeps what was to be deleted besides a driver.
+// kept reports whether a policy or a webhook refused to delete an object other than a driver.
 func (r Result) kept() bool {
 	return r.Kind == DeleteResources && (r.Class == ClassPolicy || r.Class == ClassRefused)
 }
 
-// Plan is a decision: what to record, what to do, and when to reconcile again if nothing changes before.
+// Plan is a decision: the record to store, the actions, and the time of the next reconcile.
 type Plan struct {
 	App Application
-	// Before is the record that the decision was made from, which stays true if nothing can be done.
+	// Before is the record that the decision was based on. It stays true if no action succeeds.
 	Before Record
 	Record Record
 	Driver Driver
-	// Scheduler is what the batch scheduler says of the driver.
+	// Scheduler is the batch scheduler's report about the driver.
 	Scheduler scheduler.Observation
-	// Admission is whether the attempt may start; empty if no scheduler was asked.
+	// Admission is the answer whether the attempt may start; empty if no scheduler was asked.
 	Admission scheduler.Admission
 	Actions   []Action
 	Requeue   time.Duration
 }
 
-// NeedsFresh reports whether an action must not come from a stale cache. It creates or deletes a driver, or what it lives on, changes what it makes its
-// executors from, or deletes the scheduler's objects. Those that create them do so only if changes says that they send anything.
+// NeedsFresh reports whether the plan has an action that must not be based on a stale cache. Such an action creates or deletes
+// a driver or its objects, changes its executor template, or deletes the scheduler's objects. Actions that create these objects
+// count only if changes reports that they send a request.
 func (p Plan) NeedsFresh(changes func(ActionKind) bool) bool {
 	return slices.ContainsFunc(p.Actions, func(a Action) bool {
 		switch a.Kind {
@@ -187,17 +189,17 @@ func (p Plan) NeedsFresh(changes func(ActionKind) bool) bool {
 }
 
 const (
-	// conflictRetry is how often a name that is taken, or a quota that is full, is checked again: pods of others are not
+	// conflictRetry is the interval at which a taken name or a full quota is checked again; pods of other owners are not
 	// watched.
 	conflictRetry = 10 * time.Second
-	// unknownRetry follows an observation that could not be completed, and a step that is followed by another.
+	// unknownRetry is the wait after an incomplete observation, and before a step that must follow.
 	unknownRetry = 2 * time.Second
-	// heartbeat looks again at what a watch should have reported; it bounds the effect of a lost event.
+	// heartbeat is the longest time between two reconciles; it bounds the effect of a lost watch event.
 	heartbeat = 5 * time.Minute
 )
 
-// Decide says what to do about an application. It is total: every record and observation has an answer, and every
-// state that is not final has a timer.
+// Decide plans the next step of an application. It is total: it has an answer for every record and observation, and a timer for
+// every state that is not final.
 func Decide(app Application, rec Record, obs Observation, admission scheduler.Admission, env Env) Plan {
 	if app.LeftAlone() {
 		return leaveAlone(app, rec)
@@ -215,13 +217,13 @@ func Decide(app Application, rec Record, obs Observation, admission scheduler.Ad
 		return swept(forced(decideDeletion(p, obs), env.Now), obs.Strays)
 	}
 	if p.Record.State != rec.State && p.Record.State != New {
-		p.Requeue = unknownRetry // stored before anything is done about it
+		p.Requeue = unknownRetry // stored before the first action
 		return p
 	}
 	return swept(forced(maintained(decideState(p, obs, env)), env.Now), obs.Strays)
 }
 
-// decideState decides by the state.
+// decideState dispatches on the state.
 func decideState(p Plan, obs Observation, env Env) Plan {
 	switch s := p.Record.State; s {
 	case New, Queued, Rerunning, Resuming, SubmissionFailed:
@@ -233,7 +235,7 @@ func decideState(p Plan, obs Observation, env Env) Plan {
 	case Failing:
 		return decideFailing(p, obs, env)
 	case Invalidating:
-		// a previous operator resets its counts only at the next attempt
+		// operators that ran the application before this one reset their counts only at the next attempt
 		p.Record.Submissions, p.Record.Executions, p.Record.Retries = 0, 0, Retries{}
 		c := specChanged
 		if p.Record.Cause.Reason == ReasonRerunRequested {
@@ -250,8 +252,8 @@ func decideState(p Plan, obs Observation, env Env) Plan {
 	return p
 }
 
-// forced deletes a driver by force that must go and is still there when the user does not wait for it any more. That it must go is stored
-// before, or the application itself is being deleted.
+// forced force-deletes a driver that has outlived ForceAfter. Either the record already says that the driver must go, or the
+// application is being deleted.
 func forced(p Plan, now time.Time) Plan {
 	d, state := p.Driver, p.Record.State
 	goes := p.App.Deleting || state == p.Before.State && state != Submitted && state != Running
@@ -266,7 +268,7 @@ func forced(p Plan, now time.Time) Plan {
 	return p
 }
 
-// swept deletes the drivers of other attempts first, whatever the current attempt does.
+// swept first deletes the drivers of other attempts, whatever the current attempt does.
 func swept(p Plan, strays []Driver) Plan {
 	var all []Action
 	for _, d := range strays {
@@ -281,7 +283,7 @@ func swept(p Plan, strays []Driver) Plan {
 // LeftAlone reports whether another controller runs the application. Once it is deleted, only this operator removes its family's finalizer.
 func (a Application) LeftAlone() bool { return a.ManagedBy != "" && (!a.Deleting || !a.Finalizer) }
 
-// leaveAlone is the plan for an application that another controller runs. What it has written is not touched.
+// leaveAlone is the plan for an application that another controller runs. It keeps the status of that controller.
 func leaveAlone(app Application, rec Record) Plan {
 	p := Plan{App: app, Before: rec, Record: clone(rec)}
 	if rec.State == New {
@@ -291,7 +293,7 @@ func leaveAlone(app Application, rec Record) Plan {
 	return p
 }
 
-// NeedsAdmission reports whether Decide reads the admission: a scheduler is asked only then.
+// NeedsAdmission reports whether Decide reads the admission; otherwise the scheduler is not asked.
 func NeedsAdmission(app Application, rec Record, driver Driver, env Env) bool {
 	r := applySpecChanges(app, rec, env)
 	if app.ManagedBy != "" || app.Deleting || app.Suspend || !r.Idle.StoppedAt.IsZero() || driver.ours() || driver.Presence == Unknown || awaitsAdoption(app, r) {
@@ -310,7 +312,7 @@ func NeedsAdmission(app Application, rec Record, driver Driver, env Env) bool {
 	return true
 }
 
-// applySpecChanges applies the user's changes to the record. A state that it changes is stored before anything is done.
+// applySpecChanges applies the user's changes to the record. A changed state is stored before any action.
 func applySpecChanges(app Application, rec Record, env Env) Record {
 	r := clone(rec)
 	r.Attempt = max(r.Attempt, 1)
@@ -326,8 +328,8 @@ func applySpecChanges(app Application, rec Record, env Env) Record {
 	return r
 }
 
-// resetForSpec begins again with another spec, or because the user asks for it: the budgets are full, and a driver that was made from the old one has to
-// go. An attempt that has none yet is made from the new spec as it is.
+// resetForSpec starts over after an edit or at the user's request. It refills all budgets and stops a driver of the old spec.
+// An attempt without a driver uses the new spec.
 func resetForSpec(r Record, changed Cause, env Env) Record {
 	if r.NeverRan() && (r.State.Final() || r.State == SubmissionFailed) {
 		return Record{Attempt: 1, Scheduling: r.Scheduling.held()}
@@ -335,10 +337,10 @@ func resetForSpec(r Record, changed Cause, env Env) Record {
 	r.Submissions, r.Executions, r.Retries = 0, 0, Retries{}
 	switch r.State {
 	case New, Queued, Rerunning, Resuming, Invalidating, Suspended:
-	case SubmissionFailed: // what was refused is not what is submitted now
+	case SubmissionFailed: // the refusal was of the old spec
 		r.State, r.Cause, r.TerminatedAt = Rerunning, changed, time.Time{}
 		r.Scheduling = r.Scheduling.held()
-	case Suspending: // closed, so that a success of the old spec does not count for the new
+	case Suspending: // closed, so that a success of the old spec does not count for the new one
 		r = closed(r, "", changed, env)
 	case Submitted, Running, Succeeding, Failing, Succeeded, Failed:
 		r = closed(r, "", changed, env)
@@ -347,8 +349,8 @@ func resetForSpec(r Record, changed Cause, env Env) Record {
 	return r
 }
 
-// decideDeletion stops the driver of an application that is being deleted while a finalizer still blocks it.
-// Everything else is left to the garbage collector; nothing new is created.
+// decideDeletion stops the driver of an application whose deletion a finalizer blocks. The garbage collector deletes the rest;
+// nothing new is created.
 func decideDeletion(p Plan, obs Observation) Plan {
 	d := obs.Driver
 	switch {
@@ -374,14 +376,14 @@ func release(p Plan) Plan {
 	return p
 }
 
-// rerun begins the next attempt. It only records it: attempt N+1 is stored before it acts.
+// rerun begins the next attempt. Attempt N+1 is stored before its first action.
 func rerun(p Plan, c Cause) Plan {
 	p.Record = nextAttempt(p.Record, Rerunning, c)
 	p.Requeue = unknownRetry
 	return p
 }
 
-// nextAttempt drops what belongs to the current attempt only.
+// nextAttempt clears the fields of the current attempt.
 func nextAttempt(r Record, s State, c Cause) Record {
 	next := Record{
 		State: s, Cause: c, Generation: r.Generation, SpecHash: r.SpecHash, Attempt: r.Attempt + 1,

@@ -12,16 +12,16 @@ type Event struct {
 	Warning bool
 	// Reason is one of the reasons that watchers of Kubernetes events filter by.
 	Reason string
-	// Action is what the operator was doing, as events.k8s.io wants it.
+	// Action is the operator's activity, a required field of events.k8s.io.
 	Action  string
 	Message string
 }
 
-// maxNote is the API's limit for the text of an event, in bytes (events.k8s.io); a longer one is refused.
+// maxNote is the API's limit for the text of an event, in bytes (events.k8s.io); the API server refuses a longer text.
 const maxNote = 1024
 
-// Events is the difference between two stored records of an application, whose kind begins its reasons: watchers filter by
-// "SparkApplicationCompleted".
+// Events returns the events between two stored records of an application. Reasons begin with its kind, as in
+// "SparkApplicationCompleted", because watchers filter by them.
 func Events(kind, name string, from, to Record) []Event {
 	var all []Event
 	app := kind + " " + name
@@ -45,7 +45,7 @@ func Events(kind, name string, from, to Record) []Event {
 	}
 	if holds := from.Placement.until(to.Placement); holds != "" && to.State.HasDriver() && from.Attempt == to.Attempt {
 		all = append(all, Event{
-			Reason: kind + "WebhookFieldsUpdated", Action: "Observe", // as the Kubeflow operator calls it
+			Reason: kind + "WebhookFieldsUpdated", Action: "Observe", // the name that the Kubeflow operator uses
 			Message: fmt.Sprintf("%s is not run again: an edit of where executors run holds %s", app, holds),
 		})
 	}
@@ -67,10 +67,10 @@ func Events(kind, name string, from, to Record) []Event {
 	return all
 }
 
-// entered is the event of a state, if it has one.
+// entered returns the event of a state, if the state has one.
 func entered(kind, app string, to Record) (Event, bool) {
 	if to.State.Starting() && to.Cause.Reason == ReasonAdmitted {
-		return Event{}, false // an intermediate step: nothing is waited for
+		return Event{}, false // an intermediate step that users do not wait for
 	}
 	switch to.State {
 	case Queued:
@@ -103,7 +103,7 @@ func entered(kind, app string, to Record) (Event, bool) {
 	return Event{}, false
 }
 
-// by names the submitter, if that is certain: whoever looks for refusals finds out whose they were.
+// by names the submitter, if it is known for certain, so that administrators can attribute refusals.
 func by(r Record) string {
 	if r.Submitter.User == "" {
 		return ""
@@ -119,10 +119,10 @@ func whyIdle(r Record) string {
 	return ": " + r.Cause.Message
 }
 
-// StateChange is a change between two states by the names that a kind has for them.
+// StateChange is a change between two states, in the names of one kind.
 type StateChange struct {
 	// From is empty for the first state of an application.
 	From, To string
-	// Took is the time since the change before it, or since the application was created.
+	// Took is the time since the previous change, or since the application was created.
 	Took time.Duration
 }

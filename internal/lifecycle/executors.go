@@ -19,7 +19,7 @@ const (
 	ExecutorRunning   ExecutorState = "Running"
 	ExecutorSucceeded ExecutorState = "Succeeded"
 	ExecutorFailed    ExecutorState = "Failed"
-	// ExecutorLost was seen before and is not any more, while its application still runs.
+	// ExecutorLost : the executor disappeared while its application was running.
 	ExecutorLost ExecutorState = "Lost"
 )
 
@@ -28,20 +28,20 @@ func (s ExecutorState) Ended() bool { return s == ExecutorSucceeded || s == Exec
 
 func (s ExecutorState) live() bool { return s == ExecutorPending || s == ExecutorRunning }
 
-// ExecutorCounts are of all executors of an attempt. Pending and Running are exact. Succeeded and Failed are exact as
-// long as the executors that are recorded are all there were, and lower bounds after that.
+// ExecutorCounts counts all executors of an attempt. Pending and Running are exact. Succeeded and Failed are exact while all
+// executors fit into the record, and lower bounds after that.
 type ExecutorCounts struct {
 	Pending, Running, Succeeded, Failed int32
-	// Total is how many there ever were: Spark numbers them from 1.
+	// Total is the number of executors ever created: Spark numbers them from 1.
 	Total int32
 }
 
-// Unknown counts those that disappeared before their end was seen.
+// Unknown returns the number of executors that disappeared before their end was observed.
 func (c ExecutorCounts) Unknown() int32 {
 	return max(0, c.Total-c.Pending-c.Running-c.Succeeded-c.Failed)
 }
 
-// executed reports whether any executor has run. Spark replaces one that gets no node, so that their number proves nothing.
+// executed reports whether any executor has run. Spark replaces executors that get no node, so their numbers prove nothing.
 func (r Record) executed() bool {
 	if r.Counts.Running+r.Counts.Succeeded+r.Counts.Failed > 0 {
 		return true
@@ -62,19 +62,19 @@ type ExecutorFailure struct {
 }
 
 const (
-	// maxLiveExecutors bounds the live executors that are recorded. Queues and delivery tools count those that run and
-	// compare with the spec, so that each of them is reported; this is the number they expect.
+	// maxLiveExecutors bounds the recorded live executors. Queues and delivery tools count them and compare the count with the
+	// spec, so the bound is the largest number that these tools expect.
 	maxLiveExecutors = 1000
-	// maxExecutorBytes bounds the bytes of executors that no longer live in the stored object. The map is atomic, so
-	// that its names are not repeated in managedFields.
+	// maxExecutorBytes bounds the stored names of ended executors, in bytes. The map is atomic, so managedFields does not repeat
+	// its names.
 	maxExecutorBytes = 4800
-	// maxFailures bounds the failures that are reported.
+	// maxFailures bounds the reported failures.
 	maxFailures = 5
 )
 
-// withExecutors merges what is observed into what is recorded. Executors that are not seen any more are lost until the
-// application's outcome determines their state. With a driver that has ended this includes those that were last
-// recorded as pending: the executors of a short job run and are deleted before that is worth a write.
+// withExecutors merges observed executors into the record. Executors that disappeared are lost until the application's outcome
+// determines their state. After the driver's end this includes executors recorded as pending: those of a short job run and are
+// deleted before the status is written.
 func withExecutors(r Record, obs Observation) Record {
 	before, all := r.Executors, make(map[string]ExecutorState, len(obs.Executors))
 	alive, bytes := size(before)
@@ -83,7 +83,7 @@ func withExecutors(r Record, obs Observation) Record {
 	for _, e := range obs.Executors {
 		known, sampled := before[e.Name]
 		if e.State == ExecutorLost && known.Ended() {
-			e.State = known // it had ended, and then was cleared away
+			e.State = known // it had ended before its pod was deleted
 		}
 		all[e.Name] = e.State
 		counts.Total = max(counts.Total, int32(executorNumber(e.Name)))
@@ -107,7 +107,7 @@ func withExecutors(r Record, obs Observation) Record {
 	}
 	for name, state := range before {
 		if _, seen := all[name]; seen || state == ExecutorPending && obs.Driver.live() {
-			continue // Spark replaced one that got no node: it is only counted
+			continue // Spark replaced an executor that got no node; only the count has it
 		}
 		if !state.Ended() {
 			state = ExecutorLost
@@ -122,8 +122,8 @@ func withExecutors(r Record, obs Observation) Record {
 	return r
 }
 
-// concluded gives every executor whose end was not seen the state that the application's outcome implies: a driver
-// deletes its executors when it stops, which is not a failure.
+// concluded gives executors without an observed end the state that the application's outcome implies. A driver deletes its
+// executors when it stops, which is no failure.
 func concluded(r Record, obs Observation, implied ExecutorState) Record {
 	r = withExecutors(r, obs)
 	for name, state := range r.Executors {
@@ -143,7 +143,7 @@ func concluded(r Record, obs Observation, implied ExecutorState) Record {
 	return r
 }
 
-// rank orders executors by how much they matter to users.
+// rank orders executors by their importance to users.
 func rank(s ExecutorState) int {
 	switch s {
 	case ExecutorRunning:
@@ -159,7 +159,7 @@ func rank(s ExecutorState) int {
 	return 4
 }
 
-// bounded keeps the live executors, and of the others as many as there is room for, those that failed and the newest first.
+// bounded keeps the live executors and, as far as they fit, the ended ones: failed ones first, then the newest.
 func bounded(all map[string]ExecutorState) map[string]ExecutorState {
 	if live, bytes := size(all); live <= maxLiveExecutors && bytes <= maxExecutorBytes {
 		return all
@@ -181,10 +181,10 @@ func bounded(all map[string]ExecutorState) map[string]ExecutorState {
 	return kept
 }
 
-// weight is how many bytes of the stored object an executor takes, at most.
+// weight returns the most bytes that an executor takes in the stored object.
 func weight(name string) int { return len(name) + len(`"":"COMPLETED",`) }
 
-// size is how many executors live, and how many bytes of the stored object the others take.
+// size returns the number of live executors, and the stored bytes of the others.
 func size(all map[string]ExecutorState) (live, bytes int) {
 	for name, state := range all {
 		if state.live() {
@@ -196,7 +196,7 @@ func size(all map[string]ExecutorState) (live, bytes int) {
 	return live, bytes
 }
 
-// executorNumber is the running number at the end of an executor pod's name, which Spark counts from 1.
+// executorNumber returns the number at the end of an executor pod's name; Spark counts from 1.
 func executorNumber(pod string) int {
 	n, err := strconv.Atoi(pod[strings.LastIndexByte(pod, '-')+1:])
 	if err != nil {

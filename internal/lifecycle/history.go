@@ -13,7 +13,7 @@ import (
 const (
 	// maxAttempts bounds the history.
 	maxAttempts = 10
-	// maxMessage bounds one attempt's message, maxLogs all log tails together, in bytes. The newest go first.
+	// maxMessage bounds the message of an attempt, maxLogs all log tails together, in bytes. The newest are dropped first.
 	maxMessage = 300
 	maxLogs    = 4 << 10
 	// maxLog bounds one log tail, in bytes.
@@ -28,8 +28,8 @@ func appendAttempt(all []Attempt, a Attempt) []Attempt {
 	return boundAttempts(append(all, a))
 }
 
-// closed writes the end of the current attempt into the history and stamps the record. An attempt that has ended keeps
-// its end, and one that never had a driver has no history.
+// closed adds the end of the current attempt to the history and the record. An attempt that ended keeps its end; an attempt
+// without a driver has no history.
 func closed(r Record, class FailureClass, c Cause, env Env) Record {
 	if a := r.Current(); a != nil && a.EndedAt.IsZero() {
 		a.EndedAt, a.Class, a.Cause = env.Now, class, Cause{c.Reason, head(c.Message, maxMessage)}
@@ -40,7 +40,7 @@ func closed(r Record, class FailureClass, c Cause, env Env) Record {
 	return r
 }
 
-// boundAttempts keeps the newest attempts, and of their logs as much as there is room for.
+// boundAttempts keeps the newest attempts, and as many of their logs as fit.
 func boundAttempts(all []Attempt) []Attempt {
 	if n := len(all); n > maxAttempts {
 		all = all[n-maxAttempts:]
@@ -53,7 +53,7 @@ func boundAttempts(all []Attempt) []Attempt {
 	return all
 }
 
-// head returns the beginning of a message in one line, of at most n bytes. Whatever a tenant or a program has put into it is harmless.
+// head returns the first n bytes of a message, on one line and without control characters.
 func head(message string, n int) string { return beginning(text.Line(message), n) }
 
 // beginning returns the beginning of a text, of at most n bytes.
@@ -64,7 +64,7 @@ func beginning(s string, n int) string {
 	return strings.ToValidUTF8(s, "")
 }
 
-// tail returns the last whole lines of a text, of at most n bytes; of a longer line its end.
+// tail returns the last whole lines of a text, at most n bytes, or the end of a longer line.
 func tail(s string, n int) string {
 	s = strings.TrimRight(s, "\n")
 	if len(s) > n {
@@ -76,19 +76,19 @@ func tail(s string, n int) string {
 	return strings.ToValidUTF8(s, "")
 }
 
-// maxCause bounds the sentence of a record's cause, in stored bytes.
+// maxCause bounds the stored bytes of a record's cause.
 const maxCause = 1 << 10
 
-// maxName bounds what is stored of the name of a scheduler or a queue, which may be one that there is not, in stored bytes.
+// maxName bounds the stored bytes of a scheduler's or queue's name. Users can write names that do not exist.
 const maxName = 1 << 10
 
-// Stored is what a status says of a choice: names in it are users', who may write anything.
+// Stored returns the part of a choice that a status stores. Users can write any name, so names are bounded.
 func Stored(c scheduler.Choice) scheduler.Choice {
 	c.Scheduler, c.Queue = Truncate(text.Printable(c.Scheduler), maxName), Truncate(text.Printable(c.Queue), maxName)
 	return c
 }
 
-// Truncate returns as much of a text as takes n stored bytes.
+// Truncate cuts a text to n stored bytes.
 func Truncate(s string, n int) string {
 	const dots = "..."
 	end, whole := 0, 0
@@ -105,8 +105,8 @@ func Truncate(s string, n int) string {
 	return s[:end] + dots
 }
 
-// StoredSize is how many bytes a rune takes in what the API server stores: JSON, in which a line end takes two bytes and, as
-// encoding/json spells out what HTML would read, an angle bracket six.
+// StoredSize returns the size of a rune in stored JSON, in bytes. A line end takes two; an angle bracket takes six, because
+// encoding/json escapes characters of HTML.
 func StoredSize(r rune) int {
 	switch {
 	case r == '"', r == '\\', r == '\n', r == '\r', r == '\t', r == '\b', r == '\f':

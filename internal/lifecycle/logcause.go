@@ -10,34 +10,34 @@ import (
 	"unicode/utf8"
 )
 
-// This file finds the line that names the cause of a failure in the end of a driver's log. A log is read as passages: a record of a
-// logger, an exception with what caused it, a Python traceback. The last passage of the strongest evidence has the cause.
+// This file finds the cause of a failure at the end of a driver's log. It splits a log into passages: a logger's record, an
+// exception with its causes, a Python traceback. The last passage with the strongest evidence has the cause.
 
-// maxLine bounds the line, in bytes: the sentence before it and the line fit into a condition.
+// maxLine bounds the line, in bytes, so that it fits into a condition together with its sentence.
 const maxLine = 384
 
-// evidence is how much a passage says about the end of the driver.
+// evidence ranks a passage by how likely it names the cause of the driver's end.
 type evidence int
 
 const (
-	// noise is everything else: tasks that failed and were repeated, what was cleaned up.
+	// noise is any other passage: retried tasks, cleanup.
 	noise evidence = iota
-	// logged is an exception in a record of the level ERROR, or one that ended another thread than the main one.
+	// logged is an exception in an ERROR record, or one that ended another thread than main.
 	logged
-	// cut is a passage that began before the end of the log that was read.
+	// cut is a passage whose beginning is not in the log tail.
 	cut
 	// unstarted is a program that could not be started.
 	unstarted
-	// fatal is an exception that ended the main thread, or Python.
+	// fatal is an exception that ended the main thread or the Python program.
 	fatal
 )
 
-// recordStart is how a record of a logger begins: "26/11/22 19:16:13 ERROR SparkContext: ", with all that layouts put around the
-// level, or "ERROR:root:" of Python.
+// recordStart matches the beginning of a logger's record: "26/11/22 19:16:13 ERROR SparkContext: " in the common layouts, or
+// Python's "ERROR:root:".
 var recordStart = regexp.MustCompile(`^(?:\W?\d[\d/.:,TZ+-]{4,}[^A-Za-z]?.{0,60}?\b)?(TRACE|DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL)\b[\]: ]`)
 
-// unstartedLines are the lines by which the programs between the container and the application say that they could not start the next
-// one; the first group is the cause.
+// unstartedLines match the lines of container runtime, shell or JVM about a program that did not start; the first group is the
+// cause.
 var unstartedLines = []*regexp.Regexp{
 	// the container runtime: an image for another architecture
 	regexp.MustCompile(`^(exec .*: exec format error)$`),
@@ -60,18 +60,19 @@ const (
 )
 
 var (
-	// javaException is an exception as Java prints it: its class with its package, and its message.
+	// javaException matches an exception as Java prints it: qualified class and message.
 	javaException = regexp.MustCompile(`^(?:[A-Za-z_$][\w$]*\.)+[A-Z][\w$]*(?:: |$)`)
-	// chained is what Python says between an exception and one that it led to.
+	// chained matches Python's line between an exception and its consequence.
 	chained = regexp.MustCompile(`^(?:The above exception was the direct cause of|During handling of the above exception)`)
-	// jobAborted is what Spark says before the exception of the task that made a job fail.
+	// jobAborted matches Spark's line before the task exception that failed a job.
 	jobAborted = regexp.MustCompile(`^.*Job aborted due to stage failure: .*?\(TID \d+\) \([^)]*\): `)
 )
 
 const (
-	// clientsError begins a record of what a client of a Spark Connect server asked for, and got an error instead.
+	// clientsError begins the record of an error that a client of a Spark Connect server received.
 	clientsError = "Spark Connect RPC error during: "
-	// notReadyYet is of Spark's wait for its own pod, after which it carries on: a server is not ready so soon.
+	// notReadyYet is logged when Spark stops waiting for its own pod. Spark continues after it, since a server is not ready that
+	// early.
 	notReadyYet = "io.fabric8.kubernetes.client.KubernetesClientTimeoutException: Timed out waiting for [1000] milliseconds for [Pod]"
 )
 
@@ -93,7 +94,7 @@ func logCause(log string) string {
 // passage is a part of a log.
 type passage struct {
 	evidence evidence
-	// chain has the exceptions, each caused by the next.
+	// chain holds the exceptions; the next one is the cause of each.
 	chain []string
 }
 
@@ -101,18 +102,18 @@ type passage struct {
 type logReader struct {
 	passage
 	best passage
-	// previous is the last line that was not empty.
+	// previous is the last line with text.
 	previous string
-	// python is whether the lines are those of a traceback.
+	// python is set inside a traceback.
 	python bool
-	// message are further lines of an exception's message: that they are is known when the stack follows.
+	// message holds possible further lines of an exception's message. A stack trace after them confirms that.
 	message string
 }
 
-// begin ends the passage and begins the next.
+// begin starts a new passage.
 func (r *logReader) begin(w evidence) {
 	better := r.evidence >= r.best.evidence
-	if r.evidence == unstarted { // what follows from it is said after it
+	if r.evidence == unstarted { // its consequences follow it
 		better = r.evidence > r.best.evidence
 	}
 	if better && r.evidence > noise && len(r.chain) > 0 && !strings.HasPrefix(r.chain[0], notReadyYet) {
@@ -124,7 +125,7 @@ func (r *logReader) begin(w evidence) {
 // add appends an exception to the passage.
 func (r *logReader) add(exception string) {
 	r.message = ""
-	if strings.HasSuffix(exception, traceback) { // one of Python in one of Java
+	if strings.HasSuffix(exception, traceback) { // a Python traceback inside a Java exception
 		r.python = true
 		return
 	}
@@ -177,11 +178,11 @@ func (r *logReader) readPython(line string) {
 	}
 }
 
-// readJava reads a line of an exception and its stack. What is indented belongs to exceptions that were suppressed.
+// readJava reads a line of an exception and its stack. Indented lines belong to suppressed exceptions.
 func (r *logReader) readJava(line string) {
 	last := len(r.chain) - 1
 	switch {
-	case line == "Driver stacktrace:": // what was before it is of the task
+	case line == "Driver stacktrace:": // the lines before it are the task's
 	case strings.HasPrefix(line, causedBy):
 		r.add(line[len(causedBy):])
 	case strings.HasPrefix(line, ": ") && last >= 0 && strings.HasPrefix(r.chain[last], "py4j."):
@@ -193,7 +194,7 @@ func (r *logReader) readJava(line string) {
 			r.chain[last] += r.message
 		}
 		r.message = ""
-	case line != "" && last >= 0 && len(r.message) < maxLine && !strings.HasSuffix(r.chain[last], ";"): // after it, Spark prints a plan
+	case line != "" && last >= 0 && len(r.message) < maxLine && !strings.HasSuffix(r.chain[last], ";"): // Spark prints a plan after it
 		r.message += " " + strings.TrimSpace(line)
 	}
 }
@@ -238,7 +239,7 @@ func (r *logReader) readStructured(line string) bool {
 	return true
 }
 
-// evidenceOf is the evidence of a record of a level.
+// evidenceOf returns the evidence of a record, by its level and message.
 func evidenceOf(level, message string) evidence {
 	if strings.Contains(message, clientsError) {
 		return noise
@@ -249,7 +250,7 @@ func evidenceOf(level, message string) evidence {
 	return noise
 }
 
-// unstartedLine is the cause in a line that says that a program could not be started.
+// unstartedLine returns the cause in a line about a program that did not start; "" if it is another line.
 func unstartedLine(line string) string {
 	for _, pattern := range unstartedLines {
 		if m := pattern.FindStringSubmatch(line); m != nil {
@@ -259,10 +260,10 @@ func unstartedLine(line string) string {
 	return ""
 }
 
-// unknownSource is an exception that says more than what caused it, which is that a class was not found.
+// unknownSource begins an exception that has more detail than its cause, a missing class.
 const unknownSource = "[DATA_SOURCE_NOT_FOUND] "
 
-// deepest returns the exception that caused all others, or the one around it that says the same and more.
+// deepest returns the root cause, or an exception around it that includes its text and adds to it.
 func deepest(chain []string) string {
 	if len(chain) == 0 {
 		return ""
@@ -285,9 +286,9 @@ var (
 	credential = regexp.MustCompile(`(?i)([\w.-]*(?:password|passwd|secret|token|access\.?key|credential)[\w.-]*["']?\s*=\s*)[^\s,;&]+`)
 )
 
-// printable is a line as it is printed: bounded, without control characters and credentials. It ends up in statuses and events.
+// printable returns a line for statuses and events: bounded, without control characters and credentials.
 func printable(line string) string {
-	const longest = 4 << 10 // for the expressions
+	const longest = 4 << 10 // limit for the regular expressions
 	line = strings.Map(func(r rune) rune {
 		switch {
 		case r == '\t':

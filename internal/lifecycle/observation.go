@@ -13,7 +13,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// Presence is tri-state: a cache that has not caught up yields Unknown, never Absent.
+// Presence has three values: a cache that has not caught up yields Unknown, never Absent.
 type Presence string
 
 // The three presences.
@@ -23,11 +23,12 @@ const (
 	Present Presence = "Present"
 )
 
-// Ownership says which attempt owns an object. Identity is never the name alone.
+// Ownership names the attempt that owns an object. A name alone never identifies an object.
 type Ownership string
 
 const (
-	// NotOwned objects have another owner: never adopted or changed, and deleted only if that owner is gone (Driver.Predecessor).
+	// NotOwned objects have another owner. They are never adopted or changed, and deleted only after their owner is gone
+	// (Driver.Predecessor).
 	NotOwned Ownership = "NotOwned"
 	// Current objects belong to this application's current attempt.
 	Current Ownership = "Current"
@@ -35,7 +36,7 @@ const (
 	Previous Ownership = "Previous"
 )
 
-// DriverPhase is the driver's progress, judged by its Spark container only: sidecars do not count.
+// DriverPhase is the driver's progress by its Spark container; sidecars do not count.
 type DriverPhase string
 
 // The phases of a driver.
@@ -46,61 +47,62 @@ const (
 	DriverFailed    DriverPhase = "Failed"
 )
 
-// Driver is the pod that has the driver's name.
+// Driver is the pod with the driver's name.
 type Driver struct {
 	Presence  Presence
 	Ownership Ownership
 	Name      string
 	UID       string
-	// SubmissionID, SparkAppID and SpecHash are what the pod's labels say.
+	// SubmissionID, SparkAppID and SpecHash are read from the pod's labels.
 	SubmissionID string
 	SparkAppID   string
 	SpecHash     string
 	CreatedAt    time.Time
-	// ScheduledAt is when the pod got a node, StartedAt when its Spark container started; zero before.
+	// ScheduledAt is the time at which the pod got a node, StartedAt that at which its Spark container started; zero before.
 	ScheduledAt time.Time
 	StartedAt   time.Time
 	Phase       DriverPhase
-	// SparkReady is whether its Spark container is ready, Ready whether the pod takes clients, and PodIP its address; "" before it has one.
+	// SparkReady is the readiness of the Spark container, Ready that of the pod for clients. PodIP is its address; "" before it
+	// has one.
 	SparkReady bool
 	Ready      bool
 	PodIP      string
-	// TokenSecret names the Secret with its clients' token; "" if it asks for none.
+	// TokenSecret names the Secret with the clients' token; "" if the pod needs none.
 	TokenSecret string
-	// UIPort is the one of its UI; 0 if the pod names none.
+	// UIPort is the port of the UI; 0 if the pod names none.
 	UIPort int32
-	// Unplaced is the version of a pod that has no node, "" once it has one. Such a pod never starts if it has ended, is being
-	// deleted, or is deleted at that very version.
+	// Unplaced is the version of a pod without a node, "" once it has one. Such a pod never starts if it has ended, is being
+	// deleted, or is deleted at exactly that version.
 	Unplaced string
-	// Waiting says why a pending driver does not run; empty when all is normal.
+	// Waiting explains why a pending driver does not run; empty if the wait is normal.
 	Waiting Wait
-	// Restarted is set when a live driver's Spark container has ended and the kubelet started it again in the pod, or is about to: its
-	// program would run twice in one attempt.
+	// Restarted is set when a live driver's Spark container ended and the kubelet started it again or is about to: its program
+	// would run twice in one attempt.
 	Restarted bool
-	// Predecessor is set when a driver that is not owned belongs to the application that had the name before.
+	// Predecessor is set when the driver belongs to a deleted application of the same name.
 	Predecessor bool
-	// Exit is set when the phase is DriverFailed, and is that of the first run when Restarted is set.
+	// Exit is set in the phase DriverFailed. If Restarted is set, it is that of the first run.
 	Exit Exit
-	// MemoryLimit is that of the Spark container, in bytes; 0 if it is not known.
+	// MemoryLimit is that of the Spark container, in bytes; 0 if unknown.
 	MemoryLimit int64
-	// Disruption says what the cluster did to the pod, in its own words; empty if nothing.
+	// Disruption describes the cluster's action on the pod, such as an eviction; empty for none.
 	Disruption Cause
 	// Deleting is set when the pod is being deleted; GoneAt is when it must be gone.
 	Deleting bool
 	GoneAt   time.Time
-	// LogTail holds the last lines of the log of a driver whose program failed, without control characters, if it was asked for.
+	// LogTail holds the last log lines of a driver whose program failed, without control characters, if requested.
 	LogTail string
 }
 
-// Wait is why pods are not scheduled or do not start. Reason and message are the operator's and identify the wait.
+// Wait explains why pods are not scheduled or do not start. The operator's reason and message identify it.
 type Wait struct {
 	Cause
-	// Details are the message of a scheduler or a kubelet. It changes often, e.g. with every node that is added: other
-	// details are no change.
+	// Details are the message of a scheduler or a kubelet. They change often, e.g. with every new node, so a change of details
+	// alone is not reported.
 	Details string
 }
 
-// Detailed is the cause with the details in its message.
+// Detailed returns the cause with the details in its message.
 func (w Wait) Detailed() Cause {
 	c := w.Cause
 	if w.Details != "" {
@@ -109,10 +111,10 @@ func (w Wait) Detailed() Cause {
 	return c
 }
 
-// WaitOf is what a scheduler's observation says of pods that wait. By the plugins' contract only the reason is stable.
+// WaitOf returns a scheduler's observation of waiting pods as a Wait. By the plugins' contract only the reason is stable.
 func WaitOf(o scheduler.Observation) Wait { return Wait{Cause{Reason: o.Reason}, o.Message} }
 
-// Prefix is what the sentence begins with, whatever the details are.
+// Prefix returns the beginning of the sentence, without the details.
 func (w Wait) Prefix() string {
 	if w.Message == "" {
 		return ""
@@ -120,30 +122,30 @@ func (w Wait) Prefix() string {
 	return w.Message + ": "
 }
 
-// lostGrace is how long after the end of its grace period a pod that is being deleted may need to disappear. A working
-// kubelet needs a few seconds.
+// lostGrace is the time that a deleted pod may exist after its grace period. A working kubelet needs a few seconds.
 const lostGrace = 30 * time.Second
 
-// claimGrace is how long a running scheduler may need to process a pod.
+// claimGrace is the time in which a running scheduler processes a pod.
 const claimGrace = 30 * time.Second
 
-// Is reports whether the pod is there and has the given owner.
+// Is reports whether the pod exists and has the given owner.
 func (d Driver) Is(o Ownership) bool { return d.Presence == Present && d.Ownership == o }
 
 func (d Driver) ours() bool { return d.Is(Current) || d.Is(Previous) }
 
 func (d Driver) live() bool { return d.Phase == DriverPending || d.Phase == DriverRunning }
 
-// over reports whether its program has ended, whatever the pod does since.
+// over reports whether the program has ended, whatever happens to the pod afterwards.
 func (d Driver) over() bool { return !d.live() || d.Restarted }
 
-// ran reports whether its Spark container has run. One that could not be started gets a time, too: the first of all.
+// ran reports whether the Spark container has run. A container that failed to start has a start time, too: the earliest
+// possible.
 func (d Driver) ran() bool {
 	return d.Restarted || d.Phase == DriverRunning || d.Phase == DriverSucceeded || d.Phase == DriverFailed && d.StartedAt.Unix() > 0
 }
 
-// orphan reports whether the driver runs although the application has finished or suspended: a second operator that
-// believed to lead was slow to create it.
+// orphan reports whether the driver runs although the application is finished or suspended. A second operator that believed to
+// lead created it late.
 func (d Driver) orphan() bool { return d.ours() && d.live() && !d.Deleting }
 
 // overdue reports whether the pod should have been deleted a while ago.
@@ -151,34 +153,34 @@ func (d Driver) overdue(now time.Time) bool {
 	return d.Presence == Present && d.Deleting && !d.GoneAt.IsZero() && now.After(d.GoneAt.Add(lostGrace))
 }
 
-// lost reports whether the pod should have been deleted a while ago, and may still run: its node does not respond.
+// lost reports whether the pod should have been deleted a while ago and may still run, because its node does not respond.
 func (d Driver) lost(now time.Time) bool { return d.overdue(now) && d.live() }
 
-// unclaimed reports whether the pod has waited for a while and no scheduler has processed it: one that finds no node
-// sets a condition.
+// unclaimed reports whether no scheduler has processed the pod within claimGrace. A scheduler that finds no node sets a
+// condition.
 func (d Driver) unclaimed(now time.Time) bool {
 	return d.Presence == Present && d.Phase == DriverPending && d.ScheduledAt.IsZero() && d.Waiting.Reason == "" && now.Sub(d.CreatedAt) >= claimGrace
 }
 
-// Observation is what the reader saw of an application's pods.
+// Observation is the observed state of an application's pods.
 type Observation struct {
-	// At is when the last of it was seen; zero if that was at Env.Now, with which a reconcile begins. An API server may be slow.
+	// At is the time of the last read; zero if it was Env.Now, the begin of the reconcile. An API server may be slow.
 	At     time.Time
 	Driver Driver
-	// Strays are drivers of other attempts that have other names than this one's: an operator that believed to lead was slow to create them.
+	// Strays are drivers of other attempts with other names. A second operator that believed to lead created them late.
 	Strays    []Driver
 	Executors []Executor
-	// Scheduled are the objects that schedulers have for an application that is over.
+	// Scheduled are the scheduler objects of an application that has ended.
 	Scheduled []scheduler.Ref
-	// Sessions are the driver's, if NeedsSessions asked for them.
+	// Sessions are the driver's sessions, if NeedsSessions asked for them.
 	Sessions Sessions
-	// Scheduler is what the application's scheduler says of a driver that was submitted. Its zero value says nothing.
+	// Scheduler is the scheduler's report about a submitted driver. The zero value reports nothing.
 	Scheduler scheduler.Observation
-	// Chosen is who schedules a driver that Decide is to adopt, if AdoptsDriver asked for it.
+	// Chosen is the scheduler of a driver that Decide adopts, if AdoptsDriver asked for it.
 	Chosen scheduler.Choice
 }
 
-// seenAt is when what is seen was certainly true: it was not before that moment, as far as anybody knows.
+// seenAt returns the earliest time at which the observation was true.
 func (o Observation) seenAt(env Env) time.Time {
 	if o.At.After(env.Now) {
 		return o.At
@@ -197,7 +199,7 @@ type Executor struct {
 	Reason   string
 }
 
-// Exit is how the driver's Spark container ended.
+// Exit is the end of the driver's Spark container.
 type Exit struct {
 	// Code is the exit code; -1 when the pod failed without the container reporting one.
 	Code int32
@@ -206,7 +208,7 @@ type Exit struct {
 	Message string
 }
 
-// String is the sentence that users read as the application's error.
+// String returns the error of the application for users.
 func (e Exit) String() string {
 	if e.Code < 0 {
 		return withDetail("driver container status missing", e.Reason, e.Message)
@@ -218,7 +220,7 @@ func (e Exit) String() string {
 	return text
 }
 
-// again is the sentence about the end of a container that was started again.
+// again returns the sentence about a container that was started again.
 func (e Exit) again() string {
 	const text = "the driver container was started again in its pod, where a program runs once"
 	if e.Code < 0 {
@@ -236,11 +238,11 @@ func withDetail(text, reason, message string) string {
 	return text
 }
 
-// oomKilled is the kubelet's reason for a container that was killed for its memory.
+// oomKilled is the kubelet's reason for a container killed for its memory use.
 const oomKilled = "OOMKilled"
 
-// failureOf says what kind of failure the end of a driver is. What the cluster did to the pod takes precedence over
-// what its container reported: an evicted driver has an exit code, too.
+// failureOf classifies the end of a driver. A disruption by the cluster takes precedence over the container's exit code: an
+// evicted driver has an exit code, too.
 func failureOf(app Application, d Driver) (FailureClass, Cause) {
 	text := d.Exit.String()
 	if d.Restarted {
@@ -248,7 +250,7 @@ func failureOf(app Application, d Driver) (FailureClass, Cause) {
 	}
 	switch {
 	case d.Disruption.Reason != "" && string(d.Disruption.Reason) == d.Exit.Reason:
-		return Infrastructure, Cause{ReasonDriverEvicted, text} // it says so itself
+		return Infrastructure, Cause{ReasonDriverEvicted, text} // its message has the exit
 	case d.Disruption.Reason != "":
 		return Infrastructure, Cause{ReasonDriverEvicted, withDetail(text, string(d.Disruption.Reason), d.Disruption.Message)}
 	case d.Exit.Reason == oomKilled:
@@ -263,7 +265,7 @@ func failureOf(app Application, d Driver) (FailureClass, Cause) {
 	return ApplicationExit, Cause{ReasonDriverFailed, withCause(text, logCause(d.LogTail))}
 }
 
-// withCause continues the sentence about an exit with what led to it.
+// withCause appends the cause in the log to the sentence about an exit.
 func withCause(text, cause string) string {
 	if cause == "" {
 		return text
@@ -271,8 +273,8 @@ func withCause(text, cause string) string {
 	return text + ", Cause: " + cause
 }
 
-// memoryCause says how much memory a driver that was killed for it could use, and what it was made up of. Pods that were
-// made under other policies, or that have a limit of their own, say the limit only.
+// memoryCause explains the memory limit of a driver that was killed for its memory, and the parts of that limit. For pods
+// created under other policies or with a limit of their own it has the limit only.
 func memoryCause(app Application, d Driver) string {
 	if d.MemoryLimit <= 0 {
 		return ""
@@ -287,5 +289,5 @@ func memoryCause(app Application, d Driver) string {
 	return text
 }
 
-// quantity is a number of bytes as Kubernetes writes it.
+// quantity formats a number of bytes as Kubernetes does.
 func quantity(n int64) string { return resource.NewQuantity(n, resource.BinarySI).String() }

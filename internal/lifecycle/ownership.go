@@ -17,7 +17,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// Family is what the core knows of one kind of an API family: values, so that the core has no constants of any.
+// Family describes one kind of an API family. The core has these values and no constants of a family.
 type Family struct {
 	// Group, Version and Kind of the application objects.
 	Group, Version, Kind string
@@ -28,22 +28,22 @@ type Family struct {
 	// WakeAt is the annotation by which a user starts a driver that was stopped because it was idle: a time in RFC 3339.
 	// "" if the family has none.
 	WakeAt string
-	// Submitter are the annotations by which admission says who created an application.
+	// Submitter has the annotations in which admission records the creator of an application.
 	Submitter SubmitterKeys
-	// Reads are other labels and annotations of the objects that are read.
+	// Reads are further labels and annotations that the operator reads.
 	Reads []string
-	// Endures says that the drivers take clients (Application.Endures).
+	// Endures is set for drivers that serve clients (Application.Endures).
 	Endures bool
-	// DriverOwns says that what is created for an attempt belongs to its driver pod, and goes with it.
+	// DriverOwns makes the driver pod the owner of the attempt's other objects.
 	DriverOwns bool
-	// Finalizer is that of a previous operator, which is removed from an application that is deleted; "" for none. This operator sets none.
+	// Finalizer is set by another operator and removed from deleted applications; "" for none. This operator sets none.
 	Finalizer string
-	// States are the family's names of states; one without an entry is empty in its statuses.
+	// States are the family's names of states; a state without a name is empty in its statuses.
 	States map[State]string
 }
 
-// KeysRead are the labels and annotations that are read of objects of some families, and of what is made for them: first who created one, which is
-// short and the user's own least of all.
+// KeysRead returns the labels and annotations that are read of objects of some families and of their dependents. The submitter
+// comes first, because it is short and users do not control it.
 func KeysRead(families []Family) []string {
 	var first, others []string
 	for _, f := range families {
@@ -70,10 +70,10 @@ func (f Family) GroupVersionKind() schema.GroupVersionKind {
 // APIVersion is the group and version of the application objects.
 func (f Family) APIVersion() string { return f.Group + "/" + f.Version }
 
-// Field is what the family's users write for a field, for packages that know nothing of Spark.
+// Field returns the users' name of a field, for packages that do not import Spark's.
 func (f Family) Field(name string) string { return f.Fields.Path(spark.Field(name)) }
 
-// Owner makes an attempt of an application the owner of what is created for it.
+// Owner returns the attempt of an application as the owner of its objects.
 func (f Family) Owner(app metav1.Object, submissionID string) Owner {
 	return Owner{
 		Reference: metav1.OwnerReference{
@@ -84,7 +84,7 @@ func (f Family) Owner(app metav1.Object, submissionID string) Owner {
 	}
 }
 
-// controller is the field of an owner reference.
+// controller is the field "controller" of an owner reference.
 func (l Labels) controller() *bool {
 	if l.PlainOwner {
 		return nil
@@ -92,7 +92,7 @@ func (l Labels) controller() *bool {
 	return new(true)
 }
 
-// Labels are the keys by which a family marks the objects that this operator is responsible for.
+// Labels are the keys with which a family marks the objects of this operator.
 type Labels struct {
 	// App holds the application's name.
 	App string
@@ -100,35 +100,35 @@ type Labels struct {
 	LaunchedBy string
 	// CreatedBy is "true" on everything else that is created for an application.
 	CreatedBy string
-	// SpecHash says on a driver pod which spec it was created from (Application.SpecHash).
+	// SpecHash is the hash of the spec that a driver pod was created from (Application.SpecHash).
 	SpecHash string
 	// Submission holds the attempt's submission id (spark.Identity.SubmissionID).
 	Submission string
-	// Exposes says what an auxiliary object of a running driver is for. All families have the same: one watch serves them.
+	// Exposes is the purpose of an auxiliary object of a running driver. All families share it, so that one watch serves them.
 	Exposes string
-	// PlainOwner says that the application is an owner of its driver, but not as a controller.
+	// PlainOwner makes the application an owner of its driver without the controller flag.
 	PlainOwner bool
-	// Applied is an annotation: a hash of what was applied last to an object, so that the same is not applied again.
+	// Applied is an annotation with the hash of the object as last applied. Equal objects are not applied again.
 	Applied string
 }
 
-// Keys are the labels.
+// Keys returns the labels.
 func (l Labels) Keys() []string {
 	return []string{l.App, l.LaunchedBy, l.CreatedBy, l.SpecHash, l.Submission, l.Exposes}
 }
 
-// Owner is the attempt of an application that an object is created for.
+// Owner is the attempt that an object is created for.
 type Owner struct {
 	Reference metav1.OwnerReference
-	// SubmissionID is the attempt's; "" for what belongs to no attempt.
+	// SubmissionID identifies the attempt; "" for objects of no attempt.
 	SubmissionID string
 	Labels       Labels
 	// DriverOwns is the family's (Family.DriverOwns).
 	DriverOwns bool
 }
 
-// Of returns who owns an object: the UID of the owner, which is its controller if the family has it so, identifies the application, the
-// submission label the attempt.
+// Of returns the ownership of an object. The UID in its owner reference identifies the application; the submission label
+// identifies the attempt. Some families require that the owner is the controller.
 func (w Owner) Of(o metav1.Object) Ownership {
 	owned := slices.ContainsFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool {
 		return r.UID == w.Reference.UID && (w.Labels.PlainOwner || r.Controller != nil && *r.Controller)
@@ -142,33 +142,32 @@ func (w Owner) Of(o metav1.Object) Ownership {
 	return Previous
 }
 
-// Predecessor reports whether an object belongs to the application that had the name before: it was deleted, since two of a kind cannot have one name,
-// and the object goes with it.
+// Predecessor reports whether an object belongs to a deleted application of the same name. The garbage collector deletes such
+// an object.
 func (w Owner) Predecessor(o metav1.Object) bool {
 	return slices.ContainsFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return w.Named(r) && r.UID != w.Reference.UID })
 }
 
-// Named reports whether a reference is to the application, or to one that had its name before and so is deleted. Any version of its kind may be
-// written.
+// Named reports whether a reference names the application or a deleted one of the same name, in any version of its kind.
 func (w Owner) Named(r metav1.OwnerReference) bool {
 	group, _, _ := strings.Cut(w.Reference.APIVersion, "/")
 	return strings.HasPrefix(r.APIVersion, group+"/") && r.Kind == w.Reference.Kind && r.Name == w.Reference.Name
 }
 
-// Driver makes the attempt's driver pod the owner of what is created for it. It does not block the deletion of the pod, which would need a right to
-// the finalizers of all pods (OwnerReferencesPermissionEnforcement).
+// Driver makes the attempt's driver pod the owner of other objects. The reference does not block the pod's deletion, which
+// would need a right to the finalizers of all pods (OwnerReferencesPermissionEnforcement).
 func (w Owner) Driver(pod metav1.Object) Owner {
 	w.Reference = metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: pod.GetName(), UID: pod.GetUID()}
 	return w
 }
 
-// Own sets the one owner of an object that the operator creates.
+// Own sets the only owner of an object that the operator creates.
 func (w Owner) Own(object metav1.Object) {
 	object.SetOwnerReferences([]metav1.OwnerReference{w.Reference})
 }
 
-// Mark labels an auxiliary object as the attempt's, so that it can be found even if the spec gives it another name
-// later. What outlives attempts has an owner without a SubmissionID, and no such label: it is not deleted with one of them.
+// Mark labels an auxiliary object as the attempt's, so that it is found after an edit renamed it. Objects that outlive attempts
+// have no SubmissionID and no such label: they are not deleted with an attempt.
 func (w Owner) Mark(object metav1.Object) {
 	labels := maps.Clone(object.GetLabels())
 	if labels == nil {
@@ -182,7 +181,7 @@ func (w Owner) Mark(object metav1.Object) {
 	object.SetLabels(labels)
 }
 
-// MarkApplied puts a hash of what an object says onto it.
+// MarkApplied adds the hash of an object to it.
 func (l Labels) MarkApplied(object *unstructured.Unstructured) error {
 	text, err := json.Marshal(object.Object)
 	if err != nil {
@@ -199,7 +198,7 @@ func (l Labels) MarkApplied(object *unstructured.Unstructured) error {
 	return nil
 }
 
-// SameApplied reports whether what was applied last to an object is what is wanted, and still labeled so.
+// SameApplied reports whether wanted equals the object as last applied, with the same labels.
 func (l Labels) SameApplied(found, wanted metav1.Object) bool {
 	if found.GetAnnotations()[l.Applied] != wanted.GetAnnotations()[l.Applied] {
 		return false

@@ -4,7 +4,7 @@ package lifecycle
 
 import "github.com/firesteel-dev/firesteel/internal/text"
 
-// placed is what a record says of the placement of executors after the user's changes. An edit is tried once for each version of the spec.
+// placed returns the placement after the user's edits. The operator tries each edit once for each version of the spec.
 func placed(app Application, r Record) Placement {
 	p := r.Placement
 	tried := p.Problem != ""
@@ -20,8 +20,8 @@ func placed(app Application, r Record) Placement {
 	return p
 }
 
-// foundPlacement is the placement of a driver of the present spec that no status recorded when it was made. The driver does not say where its
-// executors run: if the spec was ever edited, its template is brought up to date.
+// foundPlacement returns the placement of an adopted driver of the present spec. The driver does not show where its executors
+// run, so its template is updated if the spec was ever edited.
 func foundPlacement(app Application, rest string) Placement {
 	if app.Generation > 1 && app.Placement.Made != "" {
 		return Placement{Rest: rest, Outdated: true}
@@ -29,7 +29,7 @@ func foundPlacement(app Application, rest string) Placement {
 	return Placement{Rest: rest, Made: app.Placement.Made}
 }
 
-// withTemplate brings the driver's template to the spec, when it is stored that it may differ.
+// withTemplate updates the driver's template, once the record says that the two may differ.
 func withTemplate(p Plan, d Driver) Plan {
 	now, stored := p.Record.Placement, p.Before.Placement
 	switch {
@@ -42,7 +42,7 @@ func withTemplate(p Plan, d Driver) Plan {
 	return p
 }
 
-// settleTemplate records what became of the driver's template. What was refused is not tried again before the next edit.
+// settleTemplate records the result of a template update. A refused update is not repeated before the next edit.
 func settleTemplate(r Record, p Plan, result Result) Record {
 	if result.Class == ClassDone {
 		r.Placement.Made, r.Placement.Outdated = p.App.Placement.Made, false
@@ -52,7 +52,7 @@ func settleTemplate(r Record, p Plan, result Result) Record {
 	return r
 }
 
-// until says of an edit from when on it holds, when that becomes known; "" otherwise.
+// until explains when an edit takes effect, as soon as that is known; "" otherwise.
 func (p Placement) until(next Placement) string {
 	switch {
 	case next.Problem != "" && next.Problem != p.Problem:

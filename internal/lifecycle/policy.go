@@ -31,24 +31,24 @@ type FailureClass string
 
 // The failure classes.
 const (
-	// Infrastructure : the cluster ended the attempt (eviction, preemption, a lost node, a deleted driver pod).
+	// Infrastructure : the cluster ended the attempt (eviction, preemption, lost node, deleted driver pod).
 	Infrastructure FailureClass = "Infrastructure"
 	// Submission : the API server refused the driver.
 	Submission FailureClass = "Submission"
-	// OutOfMemory : the driver's container was killed because it used more memory than it may.
+	// OutOfMemory : the driver's container was killed for its memory use.
 	OutOfMemory FailureClass = "OutOfMemory"
-	// ApplicationExit : the driver ended with another exit code than 0.
+	// ApplicationExit : the driver ended with a non-zero exit code.
 	ApplicationExit FailureClass = "Application"
-	// Evicted : the application's batch scheduler took the driver's place away. It has a budget whatever the restart type; with
-	// Never that is for drivers that have not started.
+	// Evicted : the batch scheduler evicted the driver. It has a budget with every restart type; with Never only for drivers
+	// that have not started.
 	Evicted FailureClass = "Evicted"
-	// Deadline : a stage took longer than it may. It is never retried by a budget.
+	// Deadline : a stage took too long. No budget retries it.
 	Deadline FailureClass = "Deadline"
-	// StartTimeout : a run that is followed (Tracking) did not start, or not with its executors, in the time that it has. No budget knows it.
+	// StartTimeout : a tracked run (Tracking) or its initial executors did not start in time. No budget applies.
 	StartTimeout FailureClass = "StartTimeout"
 )
 
-// FailureClasses lists those that have a budget.
+// FailureClasses lists the classes with a budget.
 func FailureClasses() []FailureClass {
 	return []FailureClass{Infrastructure, Submission, OutOfMemory, ApplicationExit}
 }
@@ -56,42 +56,40 @@ func FailureClasses() []FailureClass {
 // Restart says when an application runs again.
 type Restart struct {
 	Type RestartType
-	// Failures is the rule for the classes of a run without one in Classes, which share its budget; Submissions is that of
-	// refused submissions.
+	// Failures is the rule of classes without an entry in Classes; they share its budget. Submissions is the rule of refused
+	// submissions.
 	Failures    RetryPolicy
 	Submissions RetryPolicy
-	// Evictions is the rule for drivers that the batch scheduler took down.
+	// Evictions is the rule of drivers that the batch scheduler evicted.
 	Evictions RetryPolicy
-	// RestartsEvicted says that with Never a driver that was evicted after it had started runs again, too: the user has asked for
-	// it. Without, only a driver that never started is submitted again.
+	// RestartsEvicted also restarts, with Never, drivers evicted after their start, because the user asked for it. Otherwise
+	// only drivers that never started are submitted again.
 	RestartsEvicted bool
 	Classes         map[FailureClass]RetryPolicy
-	// RetryExitCodes, unless empty, are the only exit codes worth another attempt; FailExitCodes are never.
+	// RetryExitCodes, unless empty, are the only exit codes that are retried; FailExitCodes are never retried.
 	RetryExitCodes []int32
 	FailExitCodes  []int32
-	// ResetAfter gives all budgets back once a driver has run this long; 0 for never.
+	// ResetAfter refills all budgets once a driver has run this long; 0 for never.
 	ResetAfter time.Duration
-	// Counted, if set, is in place of all budgets but Evictions.
+	// Counted, if set, replaces all budgets except Evictions.
 	Counted *Counted
-	// PerHour is how often the application may run again within an hour, after whatever; nil for DefaultRetriesPerHour, which is also
-	// the most that there is.
+	// PerHour limits restarts within an hour, for any cause; nil for DefaultRetriesPerHour, which is also the maximum.
 	PerHour *int32
 }
 
 // RetryPolicy is a budget and the wait before the next attempt.
 type RetryPolicy struct {
 	Retries int32
-	// Initial is the wait after the first failure. It is doubled with each failure in a row, or, if Linear, grows by
-	// itself.
+	// Initial is the wait after the first failure. It doubles with each consecutive failure; with Linear it grows by Initial.
 	Initial time.Duration
 	Max     time.Duration
 	Linear  bool
 }
 
-// Unbounded is a deadline that the user has turned off: a policy does not set it.
+// Unbounded is a deadline that the user turned off; policies do not replace it.
 const Unbounded time.Duration = -1
 
-// Deadlines bound the stages of an attempt; 0 and Unbounded are no bound.
+// Deadlines bound the stages of an attempt; 0 and Unbounded mean no bound.
 type Deadlines struct {
 	Queued          time.Duration
 	DriverScheduled time.Duration
@@ -100,20 +98,20 @@ type Deadlines struct {
 	Run             time.Duration
 }
 
-// Retention says how long what of a finished application is kept.
+// Retention is the time for which parts of a finished application are kept.
 type Retention struct {
 	OnSuccess TTLs
 	OnFailure TTLs
 }
 
-// TTLs holds times since the end of the application; nil keeps it with the application.
+// TTLs holds times since the end of the application; nil keeps a part as long as the application.
 type TTLs struct {
 	DriverPod   *time.Duration
 	Resources   *time.Duration
 	Application *time.Duration
 }
 
-// stage is what an attempt is in the middle of, since when, and how long it may take.
+// stage is a phase of an attempt with its start and its deadline.
 type stage struct {
 	since  time.Time
 	limit  time.Duration
@@ -122,7 +120,7 @@ type stage struct {
 	text   string
 }
 
-// remaining is how long the stage may still take; ok is false if it has no bound.
+// remaining returns the time left in the stage; ok is false if it has no bound.
 func (s stage) remaining(now time.Time) (left time.Duration, ok bool) {
 	if s.limit <= 0 || s.since.IsZero() {
 		return 0, false
@@ -134,7 +132,7 @@ func (s stage) cause(f spark.Fields) Cause {
 	return Cause{s.reason, fmt.Sprintf(f.Text(s.text), s.limit)}
 }
 
-// stages are those that a submitted attempt is in.
+// stages returns the current stages of a submitted attempt.
 func stages(app Application, rec Record, d Driver) []stage {
 	var followed []stage
 	if t := app.Tracking; t != nil {
@@ -143,7 +141,7 @@ func stages(app Application, rec Record, d Driver) []stage {
 	return append(followed, podStages(app, rec, d)...)
 }
 
-// podStages are those that the pod of a driver is in.
+// podStages returns the current stages of a driver pod.
 func podStages(app Application, rec Record, d Driver) []stage {
 	limits := app.Policies.Deadlines
 	if d.Phase == DriverPending {
@@ -169,7 +167,7 @@ func queueStage(app Application, rec Record) stage {
 		"the application waited longer than %s for its driver ({deadlines.queued})"}
 }
 
-// overdue returns the first stage that took too long, or else when the next one will have.
+// overdue returns the first stage past its deadline, or the time until the next deadline.
 func overdue(all []stage, now time.Time, heartbeat time.Duration) (late *stage, next time.Duration) {
 	next = heartbeat
 	for i := range all {

@@ -4,47 +4,47 @@ package lifecycle
 
 import "time"
 
-// Tracking says how the start and the capacity of a run are followed, in families that report more of a run than that its driver runs.
+// Tracking configures start timeouts and capacity, for families that report more than a running driver.
 type Tracking struct {
-	// Initial is with how many ready executors the application has started, Min with how many it is healthy afterwards, and Max with how many it
-	// has its full capacity; 0 is any number.
+	// Initial is the number of ready executors at which the application has started, Min the number at which it stays healthy,
+	// Max that of its full capacity; 0 for any.
 	Initial, Min, Max int32
-	// Elastic says that the number of executors follows the load, so that Max is not what is wanted.
+	// Elastic is set if the number of executors follows the load; Max is not required then.
 	Elastic bool
-	// Start bounds the time from the driver's creation to its ready Spark container, Ready that from there to its ready pod, and Executors that
-	// from there to Initial executors; 0 is no bound.
+	// Start bounds the time from the driver's creation until its Spark container is ready, Ready the time from there until its
+	// pod is, and Executors the time from there to Initial executors; 0 for no bound.
 	Start, Ready, Executors time.Duration
 }
 
-// Capacity compares the ready executors of a run with what is wanted.
+// Capacity compares the ready executors of a run with the required numbers.
 type Capacity string
 
-// The capacities. Those before CapacityFull are of a run that has not started.
+// The capacities. Those before CapacityFull belong to a run that has not started.
 const (
-	// CapacityUnknown : no executor was ready yet.
+	// CapacityUnknown : no executor has been ready yet.
 	CapacityUnknown Capacity = ""
-	// CapacityBelowInitial : some executors are ready, and fewer than Tracking.Initial.
+	// CapacityBelowInitial : some executors are ready, but fewer than Tracking.Initial.
 	CapacityBelowInitial Capacity = "BelowInitial"
-	// CapacityFull : as many as are wanted.
+	// CapacityFull : all required executors are ready.
 	CapacityFull Capacity = "Full"
-	// CapacityPartial : enough, and fewer than Tracking.Max.
+	// CapacityPartial : enough executors are ready, but fewer than Tracking.Max.
 	CapacityPartial Capacity = "Partial"
-	// CapacityBelowMin : fewer than Tracking.Min.
+	// CapacityBelowMin : fewer executors than Tracking.Min are ready.
 	CapacityBelowMin Capacity = "BelowMin"
 )
 
 func (c Capacity) started() bool { return c != CapacityUnknown && c != CapacityBelowInitial }
 
-// Progress is how far a run has come. It is recorded in families with a Tracking only.
+// Progress is the progress of a run. Only families with a Tracking record it.
 type Progress struct {
-	// StartedAt is when the driver's Spark container was seen ready, and ReadyAt when its pod was; zero before.
+	// StartedAt is when the driver's Spark container became ready, ReadyAt when its pod did; zero before.
 	StartedAt, ReadyAt time.Time
 	Capacity           Capacity
-	// CapacityAt is since when.
+	// CapacityAt is the time of the last change of Capacity.
 	CapacityAt time.Time
 }
 
-// next is the progress after an observation of a driver that lives and of its executors.
+// next returns the progress after an observation of a live driver and its executors.
 func (t *Tracking) next(p Progress, obs Observation, now time.Time) Progress {
 	d := obs.Driver
 	if p.StartedAt.IsZero() && (d.SparkReady || d.Ready) {
@@ -72,7 +72,7 @@ func readyExecutors(obs Observation) int32 {
 	return ready
 }
 
-// capacity is that of a number of ready executors. A run that has started never has not started again.
+// capacity returns the capacity for a number of ready executors. A run that has started stays started.
 func (t *Tracking) capacity(before Capacity, ready int32) Capacity {
 	enough, few := t.Min, CapacityBelowMin
 	if !before.started() {
@@ -91,7 +91,7 @@ func (t *Tracking) capacity(before Capacity, ready int32) Capacity {
 	return few
 }
 
-// stages are those of a run that is followed.
+// stages returns the current stages of a tracked run.
 func (t *Tracking) stages(rec Record) []stage {
 	p := rec.Progress
 	switch {
@@ -105,7 +105,7 @@ func (t *Tracking) stages(rec Record) []stage {
 	}
 	since := p.ReadyAt
 	if !p.CapacityAt.IsZero() {
-		since = p.CapacityAt // each step forward has its time
+		since = p.CapacityAt // each step forward has a time of its own
 	}
 	return []stage{{since, t.Executors, ReasonExecutorsTimeout, StartTimeout, "the initial executors were not ready within %s ({deadlines.initialExecutors})"}}
 }

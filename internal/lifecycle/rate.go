@@ -7,12 +7,12 @@ import "time"
 const (
 	// minInterval is the shortest time between the end of an attempt and the next one.
 	minInterval = time.Second
-	// DefaultRetriesPerHour is how often an application runs again by itself within an hour, unless a policy says less. Each time makes
-	// a driver with all that it needs, status writes and events.
+	// DefaultRetriesPerHour limits automatic restarts within an hour, unless a policy sets a lower limit. Each restart creates a
+	// driver with its objects, status writes and events.
 	DefaultRetriesPerHour = 60
 )
 
-// perHour is how often an application may run again within an hour.
+// perHour returns the limit of restarts within an hour.
 func (r Restart) perHour() int {
 	if r.PerHour == nil {
 		return DefaultRetriesPerHour
@@ -35,9 +35,9 @@ func (r Restart) rated(rec Record, wait time.Duration) (at time.Time, limited, o
 	return at, false, true
 }
 
-// soonest is when the next attempt keeps to so many retries within an hour. The history has the starts of ten attempts: where 60 are
-// allowed within an hour, the next one starts ten minutes after the first of these. Refused submissions have no history. Some of them
-// may follow each other as the user likes, and the others share what is left of the hour.
+// soonest returns the earliest start of the next attempt under an hourly limit. The history has the starts of ten attempts, so
+// with 60 an hour the next one starts ten minutes after the first of these. Refused submissions have no history: some may
+// follow each other at the user's interval, and the others share the rest of the hour.
 func (r Record) soonest(most int) time.Time {
 	if r.State == SubmissionFailed {
 		free := min(most/2, maxAttempts)
@@ -47,7 +47,7 @@ func (r Record) soonest(most int) time.Time {
 		return r.TerminatedAt.Add(time.Hour / time.Duration(most-free))
 	}
 	window := min(most, maxAttempts)
-	for most%window != 0 { // so many times the window is what is allowed within an hour
+	for most%window != 0 { // so many windows make the number that is allowed within an hour
 		window--
 	}
 	if len(r.Attempts) < window {
@@ -56,7 +56,7 @@ func (r Record) soonest(most int) time.Time {
 	first := r.Attempts[len(r.Attempts)-window]
 	began := first.StartedAt
 	if began.IsZero() {
-		began = first.EndedAt // it never ran
+		began = first.EndedAt // the attempt never ran
 	}
 	return began.Truncate(time.Second).Add(time.Duration(window) * time.Hour / time.Duration(most))
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// Reason says in one word why an application is in its state. The list is closed and documented; a scheduler's reasons
-// (package scheduler) are passed through.
+// Reason explains a state in one word. The list is closed and documented; a scheduler's reasons (package scheduler) are passed
+// through.
 type Reason = scheduler.Reason
 
 // Reasons of an application that waits for its driver pod.
@@ -24,13 +24,13 @@ const (
 	ReasonManagedByAnother Reason = "ManagedByAnother"
 	// ReasonNameConflict : an object of another owner has the name.
 	ReasonNameConflict Reason = "NameConflict"
-	// ReasonPreviousApplication : an object of the application that had the name before is not gone yet.
+	// ReasonPreviousApplication : an object of a deleted application of the same name still exists.
 	ReasonPreviousApplication Reason = "PreviousApplication"
 	// ReasonPreviousDriver : the driver pod of an earlier attempt still has the name.
 	ReasonPreviousDriver Reason = "PreviousDriver"
-	// ReasonQuotaExceeded : a ResourceQuota has no room for the driver pod at present.
+	// ReasonQuotaExceeded : a ResourceQuota has no room for the driver pod.
 	ReasonQuotaExceeded Reason = "QuotaExceeded"
-	// ReasonAdmissionRefused : an admission policy or webhook refuses an object at present.
+	// ReasonAdmissionRefused : an admission policy or webhook refuses an object.
 	ReasonAdmissionRefused Reason = "AdmissionRefused"
 	// ReasonNamespaceTerminating : nothing can be created in a namespace that is being deleted.
 	ReasonNamespaceTerminating Reason = "NamespaceTerminating"
@@ -38,9 +38,9 @@ const (
 	ReasonOperatorForbidden Reason = "OperatorForbidden"
 	// ReasonSchedulerObjects : the API server refuses the objects that the batch scheduler needs.
 	ReasonSchedulerObjects Reason = "SchedulerObjectsRefused"
-	// ReasonBackoff : the next attempt waits for its time.
+	// ReasonBackoff : the next attempt waits for its back-off.
 	ReasonBackoff Reason = "Backoff"
-	// ReasonRetryRate : the next attempt waits because there were as many as are allowed within an hour.
+	// ReasonRetryRate : the next attempt waits for the hourly limit of retries.
 	ReasonRetryRate Reason = "RetryRateLimited"
 	// ReasonRerun : the next attempt is being prepared.
 	ReasonRerun Reason = "Rerun"
@@ -50,9 +50,9 @@ const (
 	ReasonRerunRequested Reason = "RerunRequested"
 	// ReasonResumed : spec.suspend became false, and the application runs again.
 	ReasonResumed Reason = "Resumed"
-	// ReasonWoken : a driver that was stopped because it was idle is wanted, and the application runs again.
+	// ReasonWoken : a client needs a driver that was stopped as idle, and the application runs again.
 	ReasonWoken Reason = "Woken"
-	// ReasonAwaitingAdoption : a driver that others started is to be followed, and is not marked yet.
+	// ReasonAwaitingAdoption : the application follows a driver that another client started, which is not labeled yet.
 	ReasonAwaitingAdoption Reason = "AwaitingAdoption"
 	// ReasonNotSubmitted : there is no driver yet.
 	ReasonNotSubmitted Reason = "NotSubmitted"
@@ -60,7 +60,7 @@ const (
 
 // Reasons of a driver pod that does not run yet.
 const (
-	// ReasonDriverPending : the driver pod goes through the stages that every pod goes through.
+	// ReasonDriverPending : the driver pod passes through its normal start.
 	ReasonDriverPending Reason = "DriverPending"
 	// ReasonUnschedulable : no node has room for the driver pod, or a volume claim or a node that it needs does not exist.
 	ReasonUnschedulable Reason = "Unschedulable"
@@ -70,7 +70,7 @@ const (
 	ReasonImagePull Reason = "ImagePullBackOff"
 	// ReasonConfigMissing : a container refers to a ConfigMap, a Secret or a key that does not exist.
 	ReasonConfigMissing Reason = "CreateContainerConfigError"
-	// ReasonVolume : a volume cannot be mounted, for one because its ConfigMap, Secret or claim does not exist.
+	// ReasonVolume : a volume cannot be mounted, e.g. because its ConfigMap, Secret or claim does not exist.
 	ReasonVolume Reason = "FailedMount"
 	// ReasonContainerStart : the kubelet cannot start a container.
 	ReasonContainerStart Reason = "ContainerStartFailed"
@@ -82,7 +82,7 @@ const (
 	ReasonDriverCreated Reason = "DriverCreated"
 	// ReasonDriverRunning : the driver's container is running.
 	ReasonDriverRunning Reason = "DriverRunning"
-	// ReasonDriverNotReady : the driver's container is running, and takes no clients.
+	// ReasonDriverNotReady : the driver's container is running but does not accept clients.
 	ReasonDriverNotReady Reason = "DriverNotReady"
 	// ReasonDraining : the spec has changed, and the driver's sessions have not ended.
 	ReasonDraining Reason = "Draining"
@@ -92,19 +92,19 @@ const (
 	ReasonDriverStopping Reason = "DriverStopping"
 	// ReasonDriverSucceeded : the driver's container ended with exit code 0.
 	ReasonDriverSucceeded Reason = "DriverSucceeded"
-	// ReasonDriverFailed : the driver's container ended with another exit code, or its pod failed.
+	// ReasonDriverFailed : the driver's container ended with a non-zero exit code, or its pod failed.
 	ReasonDriverFailed Reason = "DriverFailed"
-	// ReasonDriverRestarted : the driver's container had ended, and the kubelet started it again in its pod.
+	// ReasonDriverRestarted : the driver's container ended, and the kubelet started it again in its pod.
 	ReasonDriverRestarted Reason = "DriverRestarted"
-	// ReasonDriverOutOfMemory : the driver's container was killed because it used more memory than it may.
+	// ReasonDriverOutOfMemory : the driver's container was killed for its memory use.
 	ReasonDriverOutOfMemory Reason = "DriverOutOfMemory"
 	// ReasonDriverEvicted : the cluster ended the driver pod (eviction, preemption, node shutdown).
 	ReasonDriverEvicted Reason = "DriverEvicted"
 	// ReasonDriverNotFound : the driver pod was deleted before its end was observed.
 	ReasonDriverNotFound Reason = "DriverNotFound"
-	// ReasonNodeLost : the driver pod is being deleted, and its node does not confirm it.
+	// ReasonNodeLost : the driver pod is being deleted, but its node does not confirm it.
 	ReasonNodeLost Reason = "NodeLost"
-	// ReasonInvalidSpec : the spec cannot be run as it is.
+	// ReasonInvalidSpec : the spec is invalid.
 	ReasonInvalidSpec Reason = "InvalidSpec"
 	// ReasonSubmissionRefused : the API server refused an object permanently.
 	ReasonSubmissionRefused Reason = "SubmissionRefused"
@@ -116,9 +116,9 @@ const (
 	ReasonReadyTimeout Reason = "DriverReadyTimeout"
 	// ReasonExecutorsTimeout : no executor ran within spec.deadlines.firstExecutors.
 	ReasonExecutorsTimeout Reason = "FirstExecutorsTimeout"
-	// ReasonStartTimeout : the driver's container was not ready in the time that its start may take.
+	// ReasonStartTimeout : the driver's container was not ready within its start timeout.
 	ReasonStartTimeout Reason = "DriverStartTimeout"
-	// ReasonNotReadyTimeout : the driver pod was not ready in the time that it may take.
+	// ReasonNotReadyTimeout : the driver pod was not ready within its timeout.
 	ReasonNotReadyTimeout Reason = "DriverNotReadyTimeout"
 	// ReasonRunTimeout : the driver ran longer than spec.deadlines.run.
 	ReasonRunTimeout Reason = "RunTimeout"
@@ -144,43 +144,43 @@ const (
 const (
 	// ReasonExposureInvalid : the spec or the operator's configuration is invalid.
 	ReasonExposureInvalid Reason = "ExposureInvalid"
-	// ReasonExposureRefused : the API server refuses an object, or does not know its kind.
+	// ReasonExposureRefused : the API server refuses an object or does not serve its kind.
 	ReasonExposureRefused Reason = "ExposureRefused"
-	// ReasonExposureForbidden : a policy of the operator does not allow what the spec asks for.
+	// ReasonExposureForbidden : an operator policy forbids a requested object.
 	ReasonExposureForbidden Reason = "ExposureForbidden"
 )
 
-// Class says what an answer of the API server means for the application. It is decided here and nowhere else.
+// Class is the meaning of an API server's response for the application. Only this file decides it.
 type Class string
 
 const (
-	// ClassDone : the write happened, or had happened before.
+	// ClassDone : the write succeeded now or earlier.
 	ClassDone Class = "Done"
 	// ClassNameTaken : an object of another owner has the name.
 	ClassNameTaken Class = "NameTaken"
-	// ClassLeaving : an object that is going, with the application that had the name before or since a client deletes it, has the name.
+	// ClassLeaving : the name belongs to an object that is being deleted, or whose deleted owner had the application's name.
 	ClassLeaving Class = "Leaving"
-	// ClassQuota : a ResourceQuota has no room; it may have later.
+	// ClassQuota : a ResourceQuota has no room at present.
 	ClassQuota Class = "Quota"
 	// ClassTerminating : the namespace is being deleted.
 	ClassTerminating Class = "Terminating"
-	// ClassOperatorForbidden : the operator may not make the call; an admin can change that.
+	// ClassOperatorForbidden : the operator lacks a permission that an administrator can grant.
 	ClassOperatorForbidden Class = "OperatorForbidden"
-	// ClassPolicy : an admission plugin, policy or webhook denies the object; what it misses may come.
+	// ClassPolicy : an admission plugin, policy or webhook denies the object; a later try may succeed.
 	ClassPolicy Class = "Policy"
-	// ClassRefused : the object is not acceptable, now or later.
+	// ClassRefused : the object is invalid and stays so.
 	ClassRefused Class = "Refused"
-	// ClassTransient : the same call may well succeed in a moment.
+	// ClassTransient : the same call may succeed in a moment.
 	ClassTransient Class = "Transient"
 )
 
-// classReasons are the reasons of refusals that do not depend on what was refused.
+// classReasons are the reasons of refusals that apply to any object.
 var classReasons = map[Class]Reason{
 	ClassNameTaken: ReasonNameConflict, ClassLeaving: ReasonPreviousApplication, ClassQuota: ReasonQuotaExceeded,
 	ClassTerminating: ReasonNamespaceTerminating, ClassOperatorForbidden: ReasonOperatorForbidden,
 }
 
-// Reason is why a write was refused; preset is that of the classes that say no more.
+// Reason returns the reason of a refused write; preset applies to classes without one of their own.
 func (c Class) Reason(preset Reason) Reason {
 	if reason, ok := classReasons[c]; ok {
 		return reason
@@ -188,8 +188,8 @@ func (c Class) Reason(preset Reason) Reason {
 	return preset
 }
 
-// Classify judges the error of a write. nil is Done, and so is the NotFound or the failed UID precondition of a delete,
-// which say that the object is already deleted.
+// Classify classifies the error of a write. nil is Done. So are NotFound and a failed UID precondition of a delete: the object
+// is already deleted.
 func Classify(kind ActionKind, err error) Class {
 	switch {
 	case err == nil:
@@ -212,22 +212,21 @@ func Classify(kind ActionKind, err error) Class {
 	return ClassTransient
 }
 
-// BySpec reports whether the API server refuses an object for what it says, so that the same object would be refused again: it is invalid, or
-// too large.
+// BySpec reports whether the API server refuses an object for its content, so that the same object would be refused again: it
+// is invalid or too large.
 func BySpec(err error) bool {
 	return apierrors.IsInvalid(err) || apierrors.IsRequestEntityTooLargeError(err) || apierrors.IsInternalError(err) && tooLarge.MatchString(err.Error())
 }
 
-// tooLarge matches what etcd and its client say of an object that the API server took and they do not. The API server passes it on as an
-// internal error (k8s.io/apiserver, endpoints/handlers: isTooLargeError).
+// tooLarge matches the message of etcd or its client about an object that is too large for etcd alone. The API server returns
+// it as an internal error (k8s.io/apiserver, endpoints/handlers: isTooLargeError).
 var tooLarge = regexp.MustCompile(`request is too large|trying to send message larger than max`)
 
 // authorizer matches the API server's own refusals of a verb and of an owner reference. An admission webhook may say "cannot" too.
 var authorizer = regexp.MustCompile(` is forbidden: (User "[^"]*" cannot [a-z]+ resource "|cannot set blockOwnerDeletion )`)
 
-// classifyForbidden distinguishes the three kinds of 403 by the messages of the API server's quota plugin and of its
-// RBAC authorizer, which carry no machine-readable cause. Everything else is an admission plugin's or a policy's
-// denial.
+// classifyForbidden distinguishes three kinds of 403 by the messages of the quota plugin and the RBAC authorizer, which have no
+// machine-readable cause. Any other 403 is the denial of an admission plugin or a policy.
 func classifyForbidden(text string) Class {
 	switch {
 	case strings.Contains(text, "exceeded quota"), strings.Contains(text, "failed quota"):

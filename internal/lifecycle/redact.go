@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// LogTails says what of a driver's output may be stored.
+// LogTails restricts the stored output of a driver.
 type LogTails struct {
-	// Hidden says that nothing may: no log, no termination message, no cause that is found in them.
+	// Hidden forbids all of it: log, termination message, and causes found in them.
 	Hidden bool
-	// Keys and Texts are spark.redaction.regex and spark.redaction.string.regex of the application; "" for Spark's defaults.
+	// Keys and Texts are the application's spark.redaction.regex and spark.redaction.string.regex; "" for Spark's defaults.
 	Keys, Texts string
 }
 
-// redacted is what Spark writes instead of a value.
+// redacted is Spark's replacement for a secret value.
 const redacted = "*********(redacted)"
 
 // maxPattern bounds the expressions of users, in bytes.
@@ -25,19 +25,18 @@ const maxPattern = 1 << 10
 var (
 	// secretKeys is Spark's default of spark.redaction.regex.
 	secretKeys = regexp.MustCompile(`(?i)secret|password|token|access[.]?key`)
-	// secretNames are what stands before a value, as programs print it: a=b, a: b, "a": "b", a -> b, a => b, (a,b). secretValue is the
-	// value. They are two, because a value may be as long as the text and be one of many.
+	// secretNames match the name before a value in the common notations: a=b, a: b, "a": "b", a -> b, a => b, (a,b). secretValue
+	// matches the value. The two are separate, because a value may be long and one of many.
 	secretNames = regexp.MustCompile(`([\w.$-]+)(["']?[ \t]*(?:=>|->|=|:)[ \t]*|,)`)
 	secretValue = regexp.MustCompile(`^(?:"(?:[^"\\\n]|\\.)*"?|'(?:[^'\\\n]|\\.)*'?|[^\s,;&"')\]}]+)`)
-	// secretUsers are a user with a password in a URL.
+	// secretUsers match a user with a password in a URL.
 	secretUsers = regexp.MustCompile(`://[^/\s@:"']*:[^/\s@"']+@`)
-	// javaThrowable is a class of Java, which a message follows like a value.
+	// javaThrowable matches a Java class that is followed by a message, not by a value.
 	javaThrowable = regexp.MustCompile(`(Exception|Error|Throwable)$`)
 )
 
-// Redact returns a driver's output without what the application's expressions match: of names that look like those of secrets the
-// values, and whatever else the application calls a secret. An expression that Go does not know is Spark's default, for Java's are
-// richer.
+// Redact removes secrets from a driver's output: values of names that match Keys, and texts that match Texts. Java's regular
+// expressions are richer than Go's; an expression that Go cannot parse is replaced by Spark's default.
 func (l LogTails) Redact(text string) string {
 	if text == "" || l.Hidden {
 		return ""
@@ -53,7 +52,7 @@ func (l LogTails) Redact(text string) string {
 	return redactPairs(text, keys)
 }
 
-// of returns attempts without the logs that were stored before this was forbidden.
+// of returns the attempts, without logs that were stored before a policy forbade it.
 func (l LogTails) of(attempts []Attempt) []Attempt {
 	if !l.Hidden {
 		return attempts
@@ -65,7 +64,7 @@ func (l LogTails) of(attempts []Attempt) []Attempt {
 	return attempts
 }
 
-// pattern is nil for an expression that there is not, that Go does not know, or that matches everywhere.
+// pattern is nil for an empty expression, one that Go cannot parse, or one that matches everywhere.
 func pattern(text string) *regexp.Regexp {
 	if text == "" || len(text) > maxPattern {
 		return nil

@@ -10,26 +10,26 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// Rerun is what became of the user's requests to run again. A request is a time: a later one than the last runs the application
-// again as a changed spec does, the same one never does it twice.
+// Rerun records the user's requests to run again. A request is a time: a later time than the last runs the application again as
+// an edit does; the same time never does it twice.
 type Rerun struct {
-	// At is the latest request that was acted on, or that the first run has fulfilled; zero for none.
+	// At is the latest request that was acted on or that the first run fulfilled; zero for none.
 	At time.Time
-	// Ignored is the request as it is written now, if it is never acted on: it is not a time, or was too far in the future.
+	// Ignored is the present request, if it is never acted on: it is not a time, or was too far in the future.
 	Ignored string
 }
 
 const (
-	// rerunSkew is how far the clock of whoever makes a request may be ahead.
+	// rerunSkew bounds how far a requester's clock may be ahead.
 	rerunSkew = 5 * time.Minute
-	// maxRequest bounds what is stored of a request that is ignored, in bytes.
+	// maxRequest bounds the stored text of an ignored request, in bytes.
 	maxRequest = 64
 	// rerunMark separates the time of a request from the hash of the spec.
 	rerunMark = "."
 )
 
-// WithRerun is the application with a request, "" for none, next to what is recorded of earlier ones. The request becomes a part of
-// the hash of what an attempt is made from: so a request that is lost in a crash is found again as an edit is, by the driver's label.
+// WithRerun returns the application with a request, "" for none, and the record of earlier ones. The hash of an attempt
+// includes the request: after a crash, the driver's label shows a lost request as it shows a lost edit.
 func (a Application) WithRerun(request string, rec Record, now time.Time) Application {
 	a.Rerun = Rerun{At: rec.Rerun.At}
 	at, err := time.Parse(time.RFC3339, request)
@@ -37,7 +37,7 @@ func (a Application) WithRerun(request string, rec Record, now time.Time) Applic
 	switch ignored := head(request, maxRequest); {
 	case request == "":
 	case ignored == rec.Rerun.Ignored, err != nil, at.After(now.Add(rerunSkew)):
-		a.Rerun.Ignored = ignored // for good: it must not act later by surprise
+		a.Rerun.Ignored = ignored // permanently: it must not take effect later by surprise
 	case at.After(a.Rerun.At):
 		a.Rerun.At = at
 	}
@@ -47,16 +47,16 @@ func (a Application) WithRerun(request string, rec Record, now time.Time) Applic
 	return a
 }
 
-// specOf is the part of a hash that stands for the spec.
+// specOf returns the spec's part of a hash.
 func specOf(hash string) string {
 	spec, _, _ := strings.Cut(hash, rerunMark)
 	return spec
 }
 
-// same reports whether nothing is to be recorded.
+// same reports whether two records are equal.
 func (r Rerun) same(other Rerun) bool { return r.At.Equal(other.At) && r.Ignored == other.Ignored }
 
-// problem is what users read of a request that is ignored.
+// problem returns the message about an ignored request.
 func (r Rerun) problem(f spark.Fields) string {
 	if r.Ignored == "" {
 		return ""
@@ -65,7 +65,7 @@ func (r Rerun) problem(f spark.Fields) string {
 		`: ignored, because it is not a present time in RFC 3339; write the time that it is, such as "2026-11-22T10:00:00Z"`
 }
 
-// renewal is why what runs is out of date.
+// renewal explains why the running attempt is outdated.
 func renewal(app Application, r Record) Cause {
 	if specOf(r.SpecHash) == specOf(app.SpecHash) {
 		return Cause{ReasonRerunRequested, app.Fields.Text("{rerunAt} has a later time than before: the application runs again")}

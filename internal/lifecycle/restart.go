@@ -29,8 +29,8 @@ func (r Restart) rule(c FailureClass) (RetryPolicy, []FailureClass) {
 	return r.Failures, sharing
 }
 
-// Retry says whether a failure of the class is worth another attempt, after how many failures of the same budget, and
-// after which wait. used counts the failures that were retried already.
+// Retry decides whether a failure of the class is retried. It returns the number of failures in the same budget and the wait.
+// used counts the failures that were retried already.
 func (r Restart) Retry(c FailureClass, exitCode *int32, used map[FailureClass]int32, seed string) (wait time.Duration, ok bool) {
 	if r.Type == Never && !r.despiteNever(c) || c == Deadline || c == "" {
 		return 0, false
@@ -51,8 +51,8 @@ func (r Restart) Retry(c FailureClass, exitCode *int32, used map[FailureClass]in
 	return rule.wait(failures+1, seed), true
 }
 
-// despiteNever reports whether a class may run again although nothing else does: the user has said so, or the driver was taken
-// down by its scheduler, see RetryAt.
+// despiteNever reports whether a class is retried although the restart type is Never: by the user's setting, or because the
+// scheduler evicted the driver; see RetryAt.
 func (r Restart) despiteNever(c FailureClass) bool {
 	_, own := r.Classes[c]
 	return c == Evicted || c == Infrastructure && own
@@ -65,9 +65,9 @@ func (r Restart) worth(exitCode int32) bool {
 	return len(r.RetryExitCodes) == 0 || slices.Contains(r.RetryExitCodes, exitCode)
 }
 
-// wait is the time between the n-th failure in a row, counted from 1, and the next attempt. An exponential wait is up
-// to a fifth shorter than its nominal value, by a jitter that only depends on the seed: applications that failed
-// together do not come back together.
+// wait returns the time between the n-th consecutive failure, counted from 1, and the next attempt. Jitter shortens an
+// exponential wait by up to a fifth. It depends on the seed only, so that applications that failed together do not return
+// together.
 func (r RetryPolicy) wait(n int32, seed string) time.Duration {
 	longest := r.Max
 	if r.Linear {
@@ -107,7 +107,7 @@ func retryAt(app Application, rec Record) (at time.Time, limited, ok bool) {
 		}
 		class, exitCode = a.Class, a.ExitCode
 		if class == Evicted && !a.Withdrawn && app.Policies.Restart.Type == Never && !app.Policies.Restart.RestartsEvicted {
-			return time.Time{}, false, false // it may have started: never means at most one run
+			return time.Time{}, false, false // it may have started, and Never allows one run only
 		}
 	}
 	wait, ok := time.Duration(0), false

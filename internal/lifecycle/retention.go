@@ -4,7 +4,8 @@ package lifecycle
 
 import "time"
 
-// decideFinal deletes the objects of a finished application whose retention has expired, and what an operator that believed to lead was slow to create.
+// decideFinal deletes the objects of a finished application whose retention has expired, and objects that a second operator
+// created late.
 func decideFinal(p Plan, obs Observation, env Env) Plan {
 	if d := obs.Driver; d.orphan() {
 		p.Actions, p.Requeue = []Action{{Kind: DeleteDriver, UID: d.UID}}, unknownRetry
@@ -15,7 +16,7 @@ func decideFinal(p Plan, obs Observation, env Env) Plan {
 		p.Actions = []Action{{Kind: Release}}
 	}
 	if p.Record.TerminatedAt.IsZero() {
-		p.Record.TerminatedAt = env.Now // a previous operator did not record it
+		p.Record.TerminatedAt = env.Now // another operator did not record it
 	}
 	r, keep := &p.Record, p.App.Policies.Retention.of(p.Record.State)
 	due := func(limit *time.Duration) bool {
@@ -29,7 +30,7 @@ func decideFinal(p Plan, obs Observation, env Env) Plan {
 		return left <= 0
 	}
 	if due(keep.Application) {
-		p.Actions, p.Requeue = []Action{{Kind: DeleteApplication}}, unknownRetry // the rest goes with it
+		p.Actions, p.Requeue = []Action{{Kind: DeleteApplication}}, unknownRetry // the garbage collector deletes the rest
 		return p
 	}
 	if !r.Released.Resources && due(keep.Resources) {
@@ -52,8 +53,8 @@ func decideFinal(p Plan, obs Observation, env Env) Plan {
 	return p
 }
 
-// NothingDue reports whether there is nothing to do about an application: it is over and nothing of it is due to be
-// deleted. If something will be due later, after says when.
+// NothingDue reports whether an ended application needs no action. after is the time until the next expiration, if there is
+// one.
 func NothingDue(app Application, rec Record, env Env) (after time.Duration, ok bool) {
 	if !rec.State.Final() || app.Deleting || applySpecChanges(app, rec, env).State != rec.State || rec.Generation != app.Generation ||
 		rec.SpecHash != app.SpecHash || !rec.Rerun.same(app.Rerun) {

@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	// firstRecheck is how soon a pending driver pod is checked again: the kubelet reports some failures by events
-	// only. Later checks come at half the pod's age.
+	// firstRecheck is the delay of the first check of a pending driver pod: the kubelet reports some failures by events only.
+	// Later checks follow at half the pod's age.
 	firstRecheck = 5 * time.Second
 	maxRecheck   = time.Minute
 )
 
-// decideRun follows a driver that was created.
+// decideRun follows a created driver.
 func decideRun(p Plan, obs Observation, env Env) Plan {
 	p.Record = withExecutors(p.Record, obs)
-	if p.Record.Current() == nil { // a previous operator did not record it
+	if p.Record.Current() == nil { // another operator did not record it
 		p.Record.Attempts = appendAttempt(p.Record.Attempts, Attempt{Number: p.Record.Attempt, SubmissionID: p.Record.SubmissionID})
 	}
 	d := obs.Driver
@@ -35,7 +35,7 @@ func decideRun(p Plan, obs Observation, env Env) Plan {
 	case obs.Scheduler.Ended() && d.Phase != DriverSucceeded:
 		return failing(p, Evicted, observedCause(obs.Scheduler), d, env)
 	case !d.ours() || d.Is(Previous) && d.SubmissionID != p.Record.SubmissionID:
-		// The existing pod is not our driver.
+		// The existing pod is not this application's driver.
 		return failing(p, Infrastructure, Cause{ReasonDriverNotFound, "driver pod not found: it was deleted before its end was observed"}, Driver{}, env)
 	case d.over():
 		return decideEnd(p, obs, env)
@@ -71,7 +71,8 @@ func decideRun(p Plan, obs Observation, env Env) Plan {
 	return withTemplate(p, d)
 }
 
-// recheck is when a pending driver pod is checked again. One with no node and a condition that says so has no kubelet.
+// recheck returns the delay until the next check of a pending driver pod. A pod whose condition says that it has no node has no
+// kubelet to check.
 func recheck(d Driver, now time.Time) time.Duration {
 	if d.ScheduledAt.IsZero() && d.Waiting.Reason != "" {
 		return heartbeat
@@ -79,13 +80,13 @@ func recheck(d Driver, now time.Time) time.Duration {
 	return min(max(now.Sub(d.CreatedAt)/2, firstRecheck), maxRecheck)
 }
 
-// maintained keeps what a driver that goes on lives on: what its scheduler wants now, and what it was created with. Of two operators that both believe
-// to lead, one may delete the ConfigMap of a submission that was refused to it while the other creates the driver: that driver would wait for ever, since
-// nothing else ends a wait without a deadline.
+// maintained keeps the objects of a running driver: those of its scheduler and those it was created with. If two operators
+// believe to lead, one may delete the ConfigMap of its refused submission while the other creates the driver. That driver would
+// wait forever, because a wait without a deadline has no other end.
 func maintained(p Plan) Plan {
 	d := p.Driver
 	if !p.Record.State.HasDriver() {
-		p.Record.Placement.Outdated, p.Record.Placement.Problem = false, "" // the driver makes no executors any more
+		p.Record.Placement.Outdated, p.Record.Placement.Problem = false, "" // the driver creates no more executors
 	}
 	if s := p.Record.State; s != Submitted && s != Running || !d.ours() || !d.live() {
 		return p
@@ -100,7 +101,7 @@ func maintained(p Plan) Plan {
 	return p
 }
 
-// decideEnd follows a driver that has ended. Whoever waits for a running driver learns that it ran, however late it is reconciled.
+// decideEnd follows a driver that has ended. Watchers see the state Running first, however late the reconcile is.
 func decideEnd(p Plan, obs Observation, env Env) Plan {
 	d := obs.Driver
 	switch {
@@ -114,9 +115,9 @@ func decideEnd(p Plan, obs Observation, env Env) Plan {
 	}
 	p.Record = closed(started(p.Record, d), "", Cause{ReasonDriverSucceeded, "the driver finished with exit code 0"}, env)
 	p.Record.State, p.Record.Cause, p.Requeue = Succeeding, Cause{}, unknownRetry
-	p.Record.Retries.Used = nil // and not the memory that it took
+	p.Record.Retries.Used = nil // budgets, but not the raised memory
 	if _, _, again := repeatAt(p.App, p.Record); again || p.Record.SpecHash != p.App.SpecHash {
-		return p // it runs again: a driver that was found after a crash may be of an earlier spec
+		return p // it runs again: a driver found after a crash may belong to an earlier spec
 	}
 	return decideSucceeding(p, obs, env)
 }
@@ -129,7 +130,7 @@ func started(r Record, d Driver) Record {
 	return r
 }
 
-// failing ends an attempt. Its driver may still have to be stopped.
+// failing ends an attempt. Its driver may need to be stopped.
 func failing(p Plan, class FailureClass, c Cause, d Driver, env Env) Plan {
 	r := started(p.Record, d)
 	r.DrainSince = time.Time{}
@@ -151,7 +152,7 @@ func failing(p Plan, class FailureClass, c Cause, d Driver, env Env) Plan {
 	return p
 }
 
-// decideFailing stops what is left of an attempt that failed, and then ends the application or runs it again.
+// decideFailing stops the rest of a failed attempt, and then ends the application or runs it again.
 func decideFailing(p Plan, obs Observation, env Env) Plan {
 	d := obs.Driver
 	switch {
@@ -162,7 +163,7 @@ func decideFailing(p Plan, obs Observation, env Env) Plan {
 		return stopFailed(p, d)
 	}
 	if a := p.Record.Current(); a != nil && d.ours() && d.Unplaced == "" {
-		a.Withdrawn = false // it got a node after all
+		a.Withdrawn = false // it did get a node
 	}
 	p = release(p)
 	at, again := RetryAt(p.App, p.Record)
@@ -185,8 +186,8 @@ func decideFailing(p Plan, obs Observation, env Env) Plan {
 	return rerun(p, Cause{ReasonRerun, "the application runs again after: " + p.Record.Cause.Message})
 }
 
-// stopFailed deletes the driver of a failed attempt. If its scheduler has withdrawn it before it got a node, it is deleted at the
-// version that was seen: so it is certain that it never started.
+// stopFailed deletes the driver of a failed attempt. If the scheduler withdrew it before it had a node, the delete has the
+// observed version as a precondition, which proves that it never started.
 func stopFailed(p Plan, d Driver) Plan {
 	action := Action{Kind: DeleteDriver, UID: d.UID}
 	if a := p.Record.Current(); a != nil {
@@ -201,7 +202,7 @@ func stopFailed(p Plan, d Driver) Plan {
 	return p
 }
 
-// decideSucceeding ends the application, or runs it again if the user wants it always to run.
+// decideSucceeding ends the application, or runs it again with the restart type Always.
 func decideSucceeding(p Plan, obs Observation, env Env) Plan {
 	p = release(p)
 	at, _, again := repeatAt(p.App, p.Record)

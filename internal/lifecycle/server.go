@@ -10,33 +10,34 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// What this file adds holds for drivers that take clients (Application.Endures): an edit waits for the sessions of the driver to end,
-// and a driver that executes nothing is stopped until a client wants it.
+// This file adds rules for drivers that serve clients (Application.Endures): an edit waits for open sessions, and an idle
+// driver is stopped until a client needs it.
 
 const (
-	// drainCheck is how often a driver that drains is asked for its sessions.
+	// drainCheck is the interval of session checks while a driver drains.
 	drainCheck = 10 * time.Second
-	// minIdleCheck and maxIdleCheck bound how often a driver is asked whether it is idle: ten times in its timeout.
+	// minIdleCheck and maxIdleCheck bound the interval of idle checks, of which there are ten within the timeout.
 	minIdleCheck = 30 * time.Second
 	maxIdleCheck = 5 * time.Minute
 )
 
-// Sessions are what a Spark Connect server says of its clients.
+// Sessions are a Spark Connect server's report about its clients.
 type Sessions struct {
-	// At is when it was asked; zero if it was not.
+	// At is the time of the report; zero for none.
 	At time.Time
-	// Known is whether it answered; Problem says why not, or why only half of it is known, in words that stay while the reason does.
+	// Known is set if the server answered. Problem explains a missing or incomplete answer, in words that stay while the reason
+	// does.
 	Known   bool
 	Problem string
-	// Open sessions, and how many executions run. Streams are streaming queries, whose execution ends when they have started. They are
+	// Open counts sessions, Executing executions, Streams streaming queries whose execution ended at their start. Streams are
 	// counted only if nothing else runs.
 	Open, Executing, Streams int32
-	// LastExecution is when the last one began or ended; zero if there was none.
+	// LastExecution is the begin or end of the last execution; zero for none.
 	LastExecution time.Time
 }
 
-// WithWake is the application with a request to take clients again, "" for none. It starts a driver that was stopped because it was
-// idle at that time or before, and counts as an execution of one that runs. Nothing is remembered of it.
+// WithWake returns the application with a request to accept clients again, "" for none. The request starts a driver that was
+// stopped as idle at that time or before, and counts as an execution of a running driver. It is not recorded.
 func (a Application) WithWake(request string, now time.Time) Application {
 	if request == "" {
 		return a
@@ -50,7 +51,7 @@ func (a Application) WithWake(request string, now time.Time) Application {
 	return a
 }
 
-// wakeProblem is what users read of a request to wake that is ignored.
+// wakeProblem returns the message about an ignored wake request.
 func (a Application) wakeProblem() string {
 	if a.WakeIgnored == "" {
 		return ""
@@ -59,8 +60,8 @@ func (a Application) wakeProblem() string {
 		`: ignored, because it is not a present time in RFC 3339; write the time that it is, such as "2026-11-22T10:00:00Z"`
 }
 
-// stoppedAt is since when the driver is to be stopped because it was idle; zero if it is not: a client wants it, or the user does not want it at
-// all. A request of the very second came later: an earlier one counts as an execution, and would have kept the driver.
+// stoppedAt returns when the driver was to stop as idle; zero if a client needs it or the user suspended it. A request in the
+// same second counts as later: an earlier one would have kept the driver running.
 func stoppedAt(app Application, r Record) time.Time {
 	at := r.Idle.StoppedAt
 	if at.IsZero() || app.Suspend || rerunOf(r.SpecHash) != rerunOf(app.SpecHash) && r.SpecHash != "" {
@@ -72,22 +73,22 @@ func stoppedAt(app Application, r Record) time.Time {
 	return at
 }
 
-// idle reports whether the record is of a driver that is stopped, or is being stopped, because it was idle.
+// idle reports whether the driver is stopped, or is being stopped, as idle.
 func (r Record) idle() bool { return !r.Idle.StoppedAt.IsZero() || r.Cause.Reason == ReasonIdle }
 
-// rerunOf is the part of a hash that stands for the last request to run again.
+// rerunOf returns the rerun request's part of a hash.
 func rerunOf(hash string) string {
 	_, mark, _ := strings.Cut(hash, rerunMark)
 	return mark
 }
 
-// outdated reports whether the spec has changed since the attempt was made, and no other run was requested at once.
+// outdated reports whether the spec changed after the attempt was created, without a request for an immediate rerun.
 func outdated(app Application, rec Record) bool {
 	return rec.SpecHash != "" && specOf(rec.SpecHash) != specOf(app.SpecHash) && rerunOf(rec.SpecHash) == rerunOf(app.SpecHash)
 }
 
-// mayDrain reports whether an edit of the spec has to wait for the sessions of the driver, if it has any. A driver that has never been
-// ready has none. Of one that cannot be seen nothing is decided.
+// mayDrain reports whether an edit must wait for open sessions. A driver that was never ready has none. A driver that cannot be
+// observed is left as it is.
 func mayDrain(app Application, rec Record, d Driver, env Env) bool {
 	if app.Drain <= 0 || app.Deleting || app.Suspend || !rec.State.HasDriver() || !outdated(app, rec) {
 		return false
@@ -98,8 +99,8 @@ func mayDrain(app Application, rec Record, d Driver, env Env) bool {
 	return d.Presence == Unknown || d.serves() && (d.Ready || !rec.Idle.Since.IsZero())
 }
 
-// upToDate is the driver, or one that cannot be seen if its observation is older than the record: it has been ready, and a container that
-// begins again says so.
+// upToDate returns the driver, or an unknown one if its observation is older than the record: the record says it was ready, and
+// a restarted container reports itself.
 func (d Driver) upToDate(rec Record) Driver {
 	if d.Is(Current) && d.Phase == DriverPending && !d.Deleting && !d.Restarted && !rec.Idle.Since.IsZero() {
 		d.Presence = Unknown
@@ -107,13 +108,13 @@ func (d Driver) upToDate(rec Record) Driver {
 	return d
 }
 
-// serves reports whether the driver runs and stays.
+// serves reports whether the driver runs and is not being deleted.
 func (d Driver) serves() bool {
 	return d.ours() && d.Phase == DriverRunning && !d.Deleting && !d.Restarted
 }
 
-// drained applies an edit only when the sessions of the driver have ended: until then the application is as it was before, and since
-// says since when the edit waits.
+// drained holds an edit back until the driver's sessions have ended. Until then it returns the application as before, and
+// since, the time from which the edit waits.
 func drained(app Application, rec Record, obs Observation, env Env) (held Application, since time.Time) {
 	if !mayDrain(app, rec, obs.Driver, env) || obs.Sessions.Known && obs.Sessions.Open == 0 {
 		return app, time.Time{}
@@ -125,7 +126,7 @@ func drained(app Application, rec Record, obs Observation, env Env) (held Applic
 	return app, since
 }
 
-// NeedsSessions reports whether Decide reads the sessions of the driver: it is asked for them only then.
+// NeedsSessions reports whether Decide reads the sessions; otherwise the driver is not asked.
 func NeedsSessions(app Application, rec Record, d Driver, env Env) bool {
 	if !d.serves() {
 		return false
@@ -133,13 +134,13 @@ func NeedsSessions(app Application, rec Record, d Driver, env Env) bool {
 	return mayDrain(app, rec, d, env) || mayIdle(app, rec, d)
 }
 
-// mayIdle reports whether the driver is stopped when it is idle.
+// mayIdle reports whether an idle timeout applies to the driver.
 func mayIdle(app Application, rec Record, d Driver) bool {
 	return app.IdleTimeout > 0 && !app.Deleting && !app.Suspend && rec.State.HasDriver() && (rec.SpecHash == "" || rec.SpecHash == app.SpecHash) &&
 		d.serves() && d.Ready
 }
 
-// Fresh reports whether an answer that was given before will do: it is not old, and nothing would be stopped because of it.
+// Fresh reports whether an earlier answer suffices: it is recent and would not stop the driver.
 func (s Sessions) Fresh(app Application, rec Record, d Driver, env Env) bool {
 	age := env.Now.Sub(s.At)
 	if s.At.IsZero() || age < 0 {
@@ -151,15 +152,15 @@ func (s Sessions) Fresh(app Application, rec Record, d Driver, env Env) bool {
 	return age < idleCheck(app) && !s.idle(app, rec.Idle.Since, env)
 }
 
-// idle reports whether nothing is executed, and nothing was since and for the timeout.
+// idle reports whether nothing is executed, and nothing was executed for the timeout.
 func (s Sessions) idle(app Application, since time.Time, env Env) bool {
 	return s.Known && s.Problem == "" && !s.Busy() && env.Now.Sub(active(app, since, s, env.Now)) >= app.IdleTimeout
 }
 
-// Busy reports whether anything runs.
+// Busy reports whether an execution or a streaming query runs.
 func (s Sessions) Busy() bool { return s.Executing > 0 || s.Streams > 0 }
 
-// active is when the driver was last wanted, in the seconds in which it is stored. What it says itself is not believed beyond now.
+// active returns when the driver was last needed, in stored seconds. A time in the future counts as now.
 func active(app Application, since time.Time, s Sessions, now time.Time) time.Time {
 	for _, at := range []time.Time{s.LastExecution, app.WakeAt} {
 		if at.After(now) {
@@ -176,7 +177,7 @@ func idleCheck(app Application) time.Duration {
 	return min(max(app.IdleTimeout/10, minIdleCheck), maxIdleCheck)
 }
 
-// serving follows a driver that runs and takes clients: when it is asked again for its sessions, and whether it is stopped.
+// serving follows a running driver that serves clients. It sets the next session check and stops an idle driver.
 func serving(p Plan, obs Observation, env Env) Plan {
 	d, r := obs.Driver, &p.Record
 	if d.Ready && r.Idle.Since.IsZero() {
@@ -192,7 +193,7 @@ func serving(p Plan, obs Observation, env Env) Plan {
 	switch {
 	case !draining && p.App.IdleTimeout <= 0:
 		r.Idle.Problem = ""
-	case !obs.Sessions.At.Before(env.Now): // it was asked just now
+	case !obs.Sessions.At.Before(env.Now): // it was asked in this reconcile
 		r.Idle.Problem = obs.Sessions.Problem
 		if draining && obs.Sessions.Known {
 			r.Idle.Problem = "" // its sessions are known
@@ -209,7 +210,7 @@ func serving(p Plan, obs Observation, env Env) Plan {
 	r.Idle = streaming(r.Idle, obs.Sessions, env)
 	r.Idle.Since = active(p.App, r.Idle.Since, obs.Sessions, obs.seenAt(env))
 	if obs.Sessions.idle(p.App, r.Idle.Since, env) {
-		r.Idle.StoppedAt = env.Now.Truncate(time.Second) // stored before anything is done about it
+		r.Idle.StoppedAt = env.Now.Truncate(time.Second) // stored before the first action
 		r.State, r.Cause, p.Requeue = Suspending, stopping(p.App.Fields, *r), unknownRetry
 		return p
 	}
@@ -220,8 +221,8 @@ func serving(p Plan, obs Observation, env Env) Plan {
 	return p
 }
 
-// streaming takes down whether streaming queries run. An answer that is used again decides nothing: of two operators that both believe
-// to lead, each would correct the other for ever.
+// streaming records whether streaming queries run. A reused answer changes nothing: two operators that both believe to lead
+// would overwrite each other forever.
 func streaming(idle Idle, s Sessions, env Env) Idle {
 	if !s.Known || s.Problem != "" || s.Executing > 0 || s.At.Before(env.Now) {
 		return idle
@@ -233,7 +234,7 @@ func streaming(idle Idle, s Sessions, env Env) Idle {
 	return idle
 }
 
-// Sentences about a driver that is stopped because it was idle. They have no timestamp, so that the message stays stable.
+// Sentences about a driver that was stopped as idle. They have no timestamp, so the message is stable.
 const (
 	idleStopping = "the driver executed nothing for longer than {idleTimeout}: it is being stopped"
 	idleStopped  = "the driver executed nothing for longer than {idleTimeout}: it was stopped, and runs again when {wakeAt} has a later time"
@@ -242,7 +243,7 @@ const (
 
 func idleCause(f spark.Fields, sentence string) Cause { return Cause{ReasonIdle, f.Text(sentence)} }
 
-// clientsReady is the condition of a driver that runs and takes clients.
+// clientsReady returns the condition of a running driver that serves clients.
 func clientsReady(c Condition, r Record, p Plan) Condition {
 	switch d := p.Driver; {
 	case d.Presence == Unknown:
@@ -263,7 +264,7 @@ func clientsReady(c Condition, r Record, p Plan) Condition {
 	return c
 }
 
-// rollingOut is the sentence about an edit that waits, with its end as it reads after it was stored.
+// rollingOut returns the sentence about a waiting edit and its latest start, in stored seconds.
 func rollingOut(r Record, p Plan) string {
 	text := "the spec has changed: the driver runs on until its sessions have ended, until " +
 		r.DrainSince.Truncate(time.Second).Add(p.App.Drain).UTC().Format(time.RFC3339) + " at the latest"

@@ -10,63 +10,63 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/text"
 )
 
-// Result is what became of one action.
+// Result is the result of one action.
 type Result struct {
 	Kind  ActionKind
 	Class Class
 	// Message holds the API server's message when the class is not Done.
 	Message string
-	// BySpec says that the API server refuses the object for what it says: the same object is refused again.
+	// BySpec is set if the API server refuses the object for its content; the same object would be refused again.
 	BySpec bool
-	// DriverUID is that of the pod that Submit has created; "" if it has created none.
+	// DriverUID identifies the pod that Submit created; "" for none.
 	DriverUID string
-	// TokenSecret names the Secret with the clients' token of the driver that Submit tried to create; "" if it found a driver, or there is none.
+	// TokenSecret names the token Secret of the driver that Submit tried to create; "" if a driver existed or needs none.
 	TokenSecret string
 }
 
-// Outcome is the result of the actions: what to store and what to show.
+// Outcome is the result of a step: the record to store and the state to show.
 type Outcome struct {
 	Record     Record
 	Conditions []Condition
 	// Requeue is when to reconcile again if nothing changes before; 0 for never.
 	Requeue time.Duration
-	// Again says that another step follows at once, as soon as this one is stored: it waits for nothing.
+	// Again is set if another step follows as soon as this one is stored.
 	Again bool
-	// Refused says that the API server has just refused the driver for a reason that may pass: before Requeue is over,
-	// only a changed spec makes another try worth its writes.
+	// Refused is set if the API server just refused the driver for a temporary reason. Until Requeue, only a changed spec
+	// justifies another try.
 	Refused bool
-	// Reservation is what happens to the schedulers' reservation for the application.
+	// Reservation is the change of the application's reservation in the scheduler ledger.
 	Reservation Reservation
-	// Auxiliary is what happens to the driver's auxiliary objects.
+	// Auxiliary is the change of the driver's auxiliary objects.
 	Auxiliary Auxiliary
 	// PodIP is the address of the driver's pod; "" before it has one.
 	PodIP string
-	// TokenSecret names the Secret with the clients' token: the one that the driver reads, or that was made for it. "" if none is known.
+	// TokenSecret names the clients' token Secret that the driver reads or that was created for it; "" if unknown.
 	TokenSecret string
-	// Driver is the driver as it was seen.
+	// Driver is the observed driver.
 	Driver Driver
-	// Following are the counters of the attempt that follows one that has ended; nil if none does, or before its driver has stopped.
+	// Following are the counters of the next attempt; nil if none follows or before the driver has stopped.
 	Following *Counters
-	// Gone says that the application itself was deleted.
+	// Gone is set if the application itself was deleted.
 	Gone bool
-	// Err is an error that is not the application's: the reconcile is retried with back-off.
+	// Err is an error of the step, not of the application; the reconcile is retried with back-off.
 	Err error
 }
 
 const (
 	// operatorRetry is the retry interval after a 403 for the operator.
 	operatorRetry = 30 * time.Second
-	// policyRetry is how often a driver is tried again that a policy refuses and that has no retries, and policyGrace for how
-	// long: what is applied together, such as a service account, may arrive a little later.
+	// policyRetry is the interval between tries to create a driver that a policy refuses, without a retry budget; policyGrace
+	// bounds the tries. Objects applied together, such as a service account, may arrive a little later.
 	policyRetry = 5 * time.Second
 	policyGrace = 30 * time.Second
 )
 
-// Settle says what is true after the actions of a plan, also when one was refused. Results are given in the order of
-// the plan's actions; actions after the first that ends it (Result.GoesOn) were not tried and have none.
+// Settle computes the state after the actions of a plan, also if one was refused. Results are in the order of the actions;
+// actions after one that ended the plan (Result.GoesOn) have none.
 func Settle(p Plan, results []Result, env Env) Outcome {
 	if p.App.LeftAlone() {
-		p.Record.DriverName = p.App.DriverName // no status is without one
+		p.Record.DriverName = p.App.DriverName // every status has one
 		return Outcome{Record: p.Record, Conditions: []Condition{admitted(p.Record, p)}, Reservation: ReservationDropped}
 	}
 	o := Outcome{Record: p.Record, Requeue: p.Requeue, Reservation: reservation(p, results), Gone: gone(results)}
@@ -89,10 +89,10 @@ func Settle(p Plan, results []Result, env Env) Outcome {
 		}
 	}
 	o.Record.Submitter, o.Record.Attempts = p.App.Submitter, p.App.LogTails.of(o.Record.Attempts)
-	if o.Record.DriverName == "" || o.Record.NeverRan() { // an edit may give another name to a driver that there never was
+	if o.Record.DriverName == "" || o.Record.NeverRan() { // an edit may rename a driver that never existed
 		o.Record.DriverName = cmp.Or(p.App.DriverName, o.Record.DriverName)
 	}
-	o.Record.Cause.Message = Truncate(text.Lines(o.Record.Cause.Message), maxCause) // what is decided on is what is stored
+	o.Record.Cause.Message = Truncate(text.Lines(o.Record.Cause.Message), maxCause) // decisions must be based on the stored text
 	o.Conditions = conditions(o.Record, p)
 	o.Auxiliary = auxiliary(p, o.Record)
 	o.Again = goesOn(p, o)
@@ -130,17 +130,16 @@ func gone(results []Result) bool {
 	return n > 0 && results[n-1].Kind == DeleteApplication && results[n-1].Class == ClassDone
 }
 
-// Reservation says what happens to the schedulers' state of an application: its queue position, and the capacity
-// reserved for its attempt.
+// Reservation is the change of an application's state in the schedulers' ledger: its queue position and its reserved capacity.
 type Reservation string
 
 const (
-	// ReservationKept : as it was.
+	// ReservationKept : no change.
 	ReservationKept Reservation = ""
-	// ReservationReleased : the reserved capacity is returned. The application was admitted and does not start: what
-	// blocks it may last, and the spec may change before the next admission.
+	// ReservationReleased : the reserved capacity is returned. The application was admitted and does not start: the obstacle may
+	// last, and the spec may change before the next admission.
 	ReservationReleased Reservation = "Released"
-	// ReservationDropped : capacity and queue position are dropped. The application is over, or is not starting.
+	// ReservationDropped : capacity and queue position are dropped. The application has ended or does not start.
 	ReservationDropped Reservation = "Dropped"
 )
 
@@ -156,29 +155,29 @@ func reservation(p Plan, results []Result) Reservation {
 	return ReservationKept
 }
 
-// starts is whether a driver was created, or may have been, or will be in a moment.
+// starts reports whether a driver was created, may have been created, or is about to be.
 func starts(p Plan, results []Result) bool {
 	for _, r := range results {
 		switch {
 		case !r.GoesOn():
-			return r.Class == ClassTransient // the API server's answer was lost: the driver may exist
+			return r.Class == ClassTransient // the response was lost: the driver may exist
 		case r.Kind == Submit:
 			return true
 		}
 	}
-	return p.Before.Scheduling.HeldAttempt == 0 && p.Record.Scheduling.HeldAttempt != 0 // stored before it acts
+	return p.Before.Scheduling.HeldAttempt == 0 && p.Record.Scheduling.HeldAttempt != 0 // stored before the first action
 }
 
 // Auxiliary says what happens to the auxiliary objects of a driver: Services, Ingresses, a disruption budget.
 type Auxiliary string
 
 const (
-	// AuxiliaryKept : whatever is there stays. The garbage collector takes it, a previous operator has left no more than its
-	// name with an application that is over, or an edit waits for the driver's sessions.
+	// AuxiliaryKept : existing objects stay. The garbage collector deletes them, they belong to an ended application of another
+	// operator, or an edit waits for the driver's sessions.
 	AuxiliaryKept Auxiliary = ""
-	// AuxiliaryApplied : the driver lives, or takes clients again one day, and what is wanted is made.
+	// AuxiliaryApplied : the driver lives or will serve clients again; its objects are applied.
 	AuxiliaryApplied Auxiliary = "Applied"
-	// AuxiliaryDeleted : there is no driver, and what was made goes.
+	// AuxiliaryDeleted : the driver is gone, and its objects are deleted.
 	AuxiliaryDeleted Auxiliary = "Deleted"
 )
 
@@ -188,14 +187,15 @@ func auxiliary(p Plan, after Record) Auxiliary {
 	case p.App.Deleting, p.Before.State.Final() && len(before.Objects) == 0 && before.Service != "":
 		return AuxiliaryKept
 	case !after.DrainSince.IsZero():
-		return AuxiliaryKept // they lead to the driver as it was made
+		return AuxiliaryKept // they lead to the driver of the old spec
 	case after.State.HasDriver(), p.App.Endures && !after.State.Final():
 		return AuxiliaryApplied
 	}
 	return AuxiliaryDeleted
 }
 
-// unchanged is the record before the plan. Only New is not stored: tools read an empty state as an existing driver.
+// unchanged returns the record before the plan. Only New is not stored, because tools read an empty state as an existing
+// driver.
 func unchanged(p Plan, r Result) Record {
 	was := p.Before
 	if was.State == New && !p.App.Deleting {
@@ -218,12 +218,12 @@ func settleSubmit(o Outcome, p Plan, r Result, env Env) Outcome {
 		o = denied(o, c, p, env)
 	case ClassRefused:
 		o = refused(o, c, p, env)
-	case ClassTransient: // Settle has made it an error: nothing is known to have changed
+	case ClassTransient: // Settle returned an error: no change is certain
 	}
 	return o
 }
 
-// delayed waits for a while before the next try, but not beyond what the application may wait in all.
+// delayed waits before the next try, at most until the application's deadline.
 func delayed(o Outcome, p Plan, c Cause, retry time.Duration, env Env) Outcome {
 	if _, left := overdue([]stage{queueStage(p.App, o.Record)}, env.Now, retry); left > 0 {
 		retry = left
@@ -232,8 +232,8 @@ func delayed(o Outcome, p Plan, c Cause, retry time.Duration, env Env) Outcome {
 	return o
 }
 
-// settleSchedule waits when the scheduler's objects cannot be made. Those that the API server refuses for what they say are refused as a
-// driver is.
+// settleSchedule waits if the scheduler's objects cannot be created. If the API server refuses their content, it counts as a
+// refused driver.
 func settleSchedule(o Outcome, p Plan, r Result, env Env) Outcome {
 	if r.BySpec {
 		return refused(o, Cause{ReasonSubmissionRefused, r.Message}, p, env)
@@ -241,8 +241,8 @@ func settleSchedule(o Outcome, p Plan, r Result, env Env) Outcome {
 	return delayed(o, p, Cause{r.Class.Reason(ReasonSchedulerObjects), r.Message}, operatorRetry, env)
 }
 
-// denied handles a policy's refusal. With a budget it is a failed submission, on the user's interval; the state between the tries
-// is what tools expect. Without a budget the first refusal would be the end, so there is a grace.
+// denied handles the refusal by a policy. With a budget it is a failed submission at the user's interval, in the state that
+// tools expect between tries. Without a budget a grace period avoids that the first refusal ends the application.
 func denied(o Outcome, c Cause, p Plan, env Env) Outcome {
 	final := refused(o, c, p, env)
 	if _, again := RetryAt(p.App, final.Record); again || final.Record.Retries.Used[Submission] > 0 {
@@ -266,7 +266,7 @@ func refused(o Outcome, c Cause, p Plan, env Env) Outcome {
 	return o
 }
 
-// ActionError says that an action was not done and is to be repeated.
+// ActionError reports an action that failed and is repeated.
 type ActionError struct {
 	Action  ActionKind
 	Message string

@@ -10,14 +10,14 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// decideStart leads an application without a driver to one.
+// decideStart brings an application without a driver to one.
 func decideStart(p Plan, obs Observation, env Env) Plan {
 	d := obs.Driver
 	switch {
 	case d.Is(Current) && refusedBefore(p, d):
 		return clearRefused(p, d, env)
 	case d.Is(Current), d.Is(Previous) && p.Record.unrecorded(d):
-		// Created by a reconcile that crashed before it wrote the status, or by a previous operator.
+		// Created by a reconcile that crashed before its status write, or by another operator.
 		p.Record = adopted(p.Record, p.App, d, obs.Chosen)
 		return decideRun(p, obs, env)
 	case d.Is(Previous):
@@ -27,7 +27,7 @@ func decideStart(p Plan, obs Observation, env Env) Plan {
 	case awaitsAdoption(p.App, p.Record):
 		return awaitAdoption(p)
 	case p.App.Suspend && !refusalCounts(p.App, p.Record):
-		p.Record.QueuedAt, p.Record.TerminatedAt = time.Time{}, time.Time{} // suspension is not queueing, and a refusal is not the end
+		p.Record.QueuedAt, p.Record.TerminatedAt = time.Time{}, time.Time{} // a suspended application is not queued, and a refusal is no end
 		return wait(release(p), Cause{ReasonSuspended, p.App.Fields.Text("{suspend} is true: the driver is not created until it is false")}, heartbeat)
 	case d.Presence == Unknown && p.Record.State == New:
 		return wait(p, Cause{ReasonNotSubmitted, "the API server did not report whether there is a driver pod"}, unknownRetry)
@@ -50,14 +50,14 @@ func decideStart(p Plan, obs Observation, env Env) Plan {
 			return p
 		}
 		p.Record = used(p.App, p.Record, Submission)
-		if p.App.Policies.Restart.Counted != nil { // each try is an attempt
+		if p.App.Policies.Restart.Counted != nil { // each try is an attempt of its own
 			return rerun(p, Cause{ReasonRerun, "the application is submitted again after: " + p.Record.Cause.Message})
 		}
 	}
 	return decideQueue(p, d, env)
 }
 
-// rechosen drops what was chosen for another spec than the one that waits now, if no scheduler was asked: the record has the generation of the edit.
+// rechosen drops a choice made for an older spec, if no scheduler was asked: the record has the edit's generation.
 func rechosen(p Plan) Plan {
 	if p.Record.State.Starting() && p.Admission.Verdict == "" && !p.Before.SameSpec(p.App) {
 		p.Record.Scheduling.Choice = scheduler.Choice{}
@@ -65,16 +65,16 @@ func rechosen(p Plan) Plan {
 	return p
 }
 
-// awaitsAdoption reports whether the application is to follow a driver that others started, and has none yet. It starts no driver then: the
-// other one runs already. What has been adopted is a driver like any other, and so is its successor.
+// awaitsAdoption reports whether the application follows a driver that another client started, and has none yet. It creates no
+// driver, because that one already runs. An adopted driver and its successors are treated like any other.
 func awaitsAdoption(app Application, r Record) bool { return app.Adopts != "" && r.NeverRan() }
 
-// FollowsOthers reports whether the driver of the current attempt is one that others started, or is going to be. What bounds a start does not
-// bound it: it started long ago, and not all of its executors need be known.
+// FollowsOthers reports whether the driver of the current attempt was, or will be, adopted from another client. Start deadlines
+// do not apply: the driver started long ago, and some executors may be unknown.
 func (a Application) FollowsOthers(r Record) bool { return a.Adopts != "" && r.Attempt <= 1 }
 
-// awaitAdoption waits until the driver is marked as the application's. Neither a suspension nor an invalid spec nor a policy ends that: they
-// are about drivers to come. It does not wait in a queue, so no deadline is over meanwhile.
+// awaitAdoption waits until the driver has the application's labels. Suspension, an invalid spec and policies do not end this
+// wait, because they concern new drivers. The application is not queued, so no deadline applies.
 func awaitAdoption(p Plan) Plan {
 	p.Record.QueuedAt, p.Record.TerminatedAt = time.Time{}, time.Time{}
 	pod := p.App.Adopts
@@ -83,8 +83,8 @@ func awaitAdoption(p Plan) Plan {
 		" again, or remove the annotation to start a driver of its own", maxCondition)}, heartbeat)
 }
 
-// decideQueue applies the admission. The attempt has not started, so an earlier refusal or a termination time that
-// another operator recorded does not count as its end.
+// decideQueue applies the admission. The attempt has not started, so an earlier refusal or another operator's termination time
+// is not its end.
 func decideQueue(p Plan, d Driver, env Env) Plan {
 	p.Record.TerminatedAt = time.Time{}
 	if p.Record.QueuedAt.IsZero() {
@@ -102,7 +102,7 @@ func decideQueue(p Plan, d Driver, env Env) Plan {
 		return release(p)
 	case p.Admission.Verdict == scheduler.Reject:
 		if c := p.Admission.Choice; c.Scheduler != "" || !p.Before.SameSpec(p.App) {
-			p.Record.Scheduling.Choice = c // which scheduler rejected it; what was chosen for another spec did not
+			p.Record.Scheduling.Choice = c // the scheduler that rejected it; a choice for another spec did not
 		}
 		p.Record = closed(p.Record, "", causeOf(p.Admission), env)
 		p.Record.State, p.Record.Cause, p.Requeue = Failed, causeOf(p.Admission), unknownRetry
@@ -110,11 +110,11 @@ func decideQueue(p Plan, d Driver, env Env) Plan {
 	}
 	p.Record.Scheduling.Choice, p.Record.Scheduling.Warning = p.Admission.Choice, ""
 	if s := p.Record.Scheduling; s.HeldAttempt != 0 && s.Scheduler != "" && s.Scheduler != s.HeldBy {
-		return wait(release(p), causeOf(p.Admission), unknownRetry) // another was chosen since
+		return wait(release(p), causeOf(p.Admission), unknownRetry) // a new choice was made
 	}
 	if p.Admission.HasObjects() {
 		if p.Record.Scheduling.HeldAttempt == 0 {
-			// stored before it acts
+			// stored before the first action
 			p.Record.Scheduling.HeldAttempt, p.Record.Scheduling.HeldBy = p.Record.Attempt, p.Admission.Choice.Scheduler
 			return wait(p, causeOf(p.Admission), unknownRetry)
 		}
@@ -133,7 +133,7 @@ func decideQueue(p Plan, d Driver, env Env) Plan {
 	return p
 }
 
-// deletePrevious deletes the resources of earlier attempts: the last one with a driver, and the last one, which may be
+// deletePrevious deletes the objects of two earlier attempts: the last one with a driver, and the last one, which may be
 // incomplete.
 func deletePrevious(r Record) []Action {
 	if len(r.Attempts) == 0 {
@@ -147,7 +147,7 @@ func deletePrevious(r Record) []Action {
 	return all
 }
 
-// clearPrevious deletes the driver of an earlier attempt, and waits for it to be gone: the next has the same name.
+// clearPrevious deletes the driver of an earlier attempt and waits until its name is free.
 func clearPrevious(p Plan, d Driver, env Env) Plan {
 	if !d.Deleting {
 		p.Actions = []Action{{Kind: DeleteDriver, UID: d.UID}}
@@ -155,13 +155,14 @@ func clearPrevious(p Plan, d Driver, env Env) Plan {
 	return awaitPrevious(p, d, env)
 }
 
-// refusedBefore reports whether a driver of the current attempt is of a submission that was refused. Where each try is an attempt, it was deleted then, or
-// is to go. Elsewhere one that is being deleted and has not run is one: it was created before the refusal.
+// refusedBefore reports whether the driver comes from a refused submission of the current attempt. With counted restarts each
+// try is an attempt, and its driver is deleted. Otherwise a driver that is being deleted and never ran is one: it was created
+// before the refusal.
 func refusedBefore(p Plan, d Driver) bool {
 	return p.Record.State == SubmissionFailed && p.App.Policies.Restart.Counted != nil || d.Deleting && !d.ran()
 }
 
-// clearRefused is clearPrevious. New is not stored.
+// clearRefused is clearPrevious for a refused submission. New is not stored.
 func clearRefused(p Plan, d Driver, env Env) Plan {
 	if p.Record.State == New {
 		return wait(p, Cause{ReasonNotSubmitted, "driver pod " + d.Name + " is being deleted and has not run"}, unknownRetry)
@@ -169,22 +170,23 @@ func clearRefused(p Plan, d Driver, env Env) Plan {
 	return clearPrevious(p, d, env)
 }
 
-// awaitPrevious waits for a driver that is being deleted. No cause is recorded while the deletion makes progress.
+// awaitPrevious waits for the deletion of a driver. While the deletion progresses, no cause is recorded.
 func awaitPrevious(p Plan, d Driver, env Env) Plan {
 	p.Requeue = unknownRetry
 	if d.overdue(env.Now) {
 		p.Requeue = heartbeat
-		if p.Record.State != SubmissionFailed { // its cause is still shown
+		if p.Record.State != SubmissionFailed { // the refusal is still shown
 			p.Record.Cause = Cause{ReasonPreviousDriver, "driver pod " + d.Name + " of the previous attempt " + stuckAdvice}
 		}
 	}
 	return p
 }
 
-// orphanTime is how long the garbage collector may take to delete the driver of an application that is gone.
+// orphanTime is the time in which the garbage collector deletes the driver of a deleted application.
 const orphanTime = 30 * time.Second
 
-// awaitPredecessor waits for a pod that has the driver's name and is going. One that the garbage collector has left behind is deleted.
+// awaitPredecessor waits for the deletion of another pod with the driver's name. It deletes a pod that the garbage collector
+// left behind.
 func awaitPredecessor(p Plan, d Driver, left time.Duration, env Env) Plan {
 	whose, cause := "pod "+d.Name, Cause{Reason: ReasonPreviousApplication}
 	if d.Predecessor {
@@ -200,7 +202,7 @@ func awaitPredecessor(p Plan, d Driver, left time.Duration, env Env) Plan {
 	return wait(p, cause, min(left, env.Periods.conflict()))
 }
 
-// stuckAdvice says what to do about a pod that is not deleted in time.
+// stuckAdvice advises about a pod that is not deleted in time.
 const stuckAdvice = "is not deleted in time, because its node does not respond or a finalizer blocks it; bring the node back, " +
 	"delete the node, or delete the pod with --force if it is certain that it is not running"
 
@@ -215,7 +217,7 @@ func wait(p Plan, c Cause, requeue time.Duration) Plan {
 	return p
 }
 
-// submitted records the driver that was just created, or else found when it was to be.
+// submitted records a created driver, or an existing one that Submit found.
 func submitted(r Record, app Application, found bool, now time.Time) Record {
 	r.Submissions++
 	r.SubmissionID, r.SparkAppID, r.DriverName = app.SubmissionID, app.SparkAppID, app.DriverName
@@ -226,15 +228,15 @@ func submitted(r Record, app Application, found bool, now time.Time) Record {
 	return created(r, now)
 }
 
-// AdoptsDriver reports whether Decide records a driver of the present spec that no status reports. Who schedules it was not stored either, unless its
-// scheduler has objects: it is chosen again (Observation.Chosen).
+// AdoptsDriver reports whether Decide records a driver of the present spec that no status has. Its scheduler was not stored
+// either, so it is chosen again (Observation.Chosen), unless the scheduler has objects.
 func AdoptsDriver(app Application, rec Record, d Driver, env Env) bool {
 	r := applySpecChanges(app, rec, env)
 	present := d.SpecHash == r.SpecHash && (d.SpecHash != "" || rec.Generation == app.Generation || app.Generation == 1)
 	return d.Is(Current) && r.Current() == nil && (r.State.Starting() || r.State == Suspending) && present && r.Scheduling.HeldAttempt != r.Attempt
 }
 
-// adopted records a driver that was found, and the scheduler that was chosen for it, if that is known.
+// adopted records a driver that was found, and its scheduler if known.
 func adopted(r Record, app Application, d Driver, chosen scheduler.Choice) Record {
 	r.Submissions++
 	r.SubmissionID, r.SparkAppID, r.DriverName = d.SubmissionID, d.SparkAppID, d.Name
@@ -244,7 +246,7 @@ func adopted(r Record, app Application, d Driver, chosen scheduler.Choice) Recor
 		r.Placement = foundPlacement(app, r.Placement.Rest)
 	case "":
 	default:
-		// The spec has changed since. This generation of it is not observed: what it means is to be read again.
+		// The spec has changed since. Its generation stays unobserved, so that the next step reads it again.
 		r.SpecHash, r.Generation, r.Placement = d.SpecHash, max(0, r.Generation-1), Placement{}
 	}
 	if chosen.Scheduler != "" {

@@ -9,48 +9,50 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Submitter is the user who created an application, as admission recorded it. Its zero value says that nothing certain is known.
+// Submitter is the user who created an application, as recorded by admission. The zero value means unknown.
 type Submitter struct {
 	User   string
 	Groups []string
 	Source SubmitterSource
 }
 
-// SubmitterSource is what recorded a submitter when the object was created.
+// SubmitterSource is the recorder of submitters.
 type SubmitterSource string
 
-// What records submitters. Only what is in the way of every request of a user can be trusted.
+// The recorders of submitters. Only a recorder that every request of a user passes can be trusted.
 const (
-	// SubmitterNotRecorded : nothing does, and users could write what they like.
+	// SubmitterNotRecorded : no recorder; users can write any name.
 	SubmitterNotRecorded SubmitterSource = ""
 	// SubmitterFromPolicy : the MutatingAdmissionPolicy of config/submitter.
 	SubmitterFromPolicy SubmitterSource = "AdmissionPolicy"
-	// SubmitterFromWebhook : the operator's webhook, with the failurePolicy Fail.
+	// SubmitterFromWebhook : the operator's webhook with the failurePolicy Fail.
 	SubmitterFromWebhook SubmitterSource = "Webhook"
 )
 
 // SubmitterKeys are the annotations that hold a submitter.
 type SubmitterKeys struct {
-	// User holds the name, Groups the groups, one on each line. Both are "" if the family has none.
+	// User holds the name, Groups the groups, one on each line. Both are "" in families without submitters.
 	User, Groups string
 }
 
-// Bounds of what is stored of a submitter, in stored bytes. A name that is longer is no name: cut off, it would be another user's.
+// Bounds of a stored submitter, in stored bytes. A longer name is dropped: cut, it would be another user's.
 const (
 	maxSubmitter = 256
 	maxGroups    = 1 << 10
 )
 
-// Submitters says what records who created an object. Its zero value believes nothing.
+// Submitters configures the recorder of submitters. The zero value trusts no annotation.
 type Submitters struct {
 	Source SubmitterSource
-	// Since is when Source came into force: the annotations of older objects are their authors' own. Zero is for always.
+	// Since is when Source took effect: annotations of older objects may be forged. Zero for always.
 	Since time.Time
-	// Joined returns when a namespace came under Source, if it was there before; zero for one that always was. Nil is for all of them.
+	// Joined returns when Source took effect in a namespace that existed before; zero for always. Nil means always for all
+	// namespaces.
 	Joined func(namespace string) time.Time
 }
 
-// Of reads what admission wrote into the annotations of an object, if it was in force. One that is not stored yet is new.
+// Of returns the recorded submitter of an object, if Source was in effect at its creation. An object without a creation time is
+// new.
 func (r Submitters) Of(o metav1.Object, keys SubmitterKeys) Submitter {
 	annotations, created := o.GetAnnotations(), o.GetCreationTimestamp()
 	user := annotations[keys.User]
@@ -71,7 +73,7 @@ func (r Submitters) Of(o metav1.Object, keys SubmitterKeys) Submitter {
 	return s
 }
 
-// since is when Source came into force in a namespace.
+// since returns when Source took effect in a namespace.
 func (r Submitters) since(namespace string) time.Time {
 	if r.Joined != nil {
 		if joined := r.Joined(namespace); joined.After(r.Since) {
@@ -81,7 +83,7 @@ func (r Submitters) since(namespace string) time.Time {
 	return r.Since
 }
 
-// storedLength is the StoredSize of a text.
+// storedLength returns the StoredSize of a text.
 func storedLength(text string) (n int) {
 	for _, r := range text {
 		n += StoredSize(r)

@@ -8,8 +8,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// stoppable reports whether suspension leads out of the record's state. What has ended keeps its outcome: a finished
-// run is not discarded.
+// stoppable reports whether suspension changes the record's state. An ended application keeps its outcome.
 func stoppable(r Record) bool {
 	switch r.State {
 	case Submitted, Running, Rerunning, Resuming, Invalidating:
@@ -21,7 +20,7 @@ func stoppable(r Record) bool {
 	return false
 }
 
-// stopping is the cause while a driver is being deleted.
+// stopping returns the cause while a driver is being deleted.
 func stopping(f spark.Fields, r Record) Cause {
 	if !r.Idle.StoppedAt.IsZero() {
 		return idleCause(f, idleStopping)
@@ -29,7 +28,7 @@ func stopping(f spark.Fields, r Record) Cause {
 	return Cause{ReasonSuspended, f.Text("{suspend} is true: the driver is being stopped")}
 }
 
-// suspending holds back the next attempt. What the last one ended with is in its history.
+// suspending holds back the next attempt. The history keeps the end of the last one.
 func suspending(p Plan) Plan {
 	p.Record.State, p.Record.Cause, p.Requeue = Suspending, stopping(p.App.Fields, p.Record), unknownRetry
 	return p
@@ -39,7 +38,7 @@ func suspending(p Plan) Plan {
 func decideSuspending(p Plan, obs Observation, env Env) Plan {
 	d := obs.Driver
 	p.Requeue = unknownRetry
-	if d.Is(Current) && p.Record.Current() == nil { // created by a reconcile that crashed before it wrote the status
+	if d.Is(Current) && p.Record.Current() == nil { // created by a reconcile that crashed before its status write
 		c := p.Record.Cause
 		p.Record = adopted(p.Record, p.App, d, obs.Chosen)
 		p.Record.State, p.Record.Cause = Suspending, c
@@ -47,7 +46,7 @@ func decideSuspending(p Plan, obs Observation, env Env) Plan {
 	switch {
 	case d.Presence == Unknown:
 	case d.Is(Current) && d.Phase == DriverSucceeded && p.Record.Current() != nil && p.Record.TerminatedAt.IsZero():
-		return decideRun(p, obs, env) // it was faster
+		return decideRun(p, obs, env) // it ended before the deletion
 	case d.ours() && d.overdue(env.Now):
 		p.Requeue = heartbeat
 		why := p.App.Fields.Text("{suspend} is true")
@@ -71,7 +70,7 @@ func decideSuspending(p Plan, obs Observation, env Env) Plan {
 	return p
 }
 
-// noDriver is the cause while there is none.
+// noDriver returns the cause while there is no driver.
 func noDriver(f spark.Fields, idle bool) Cause {
 	if idle {
 		return idleCause(f, idleStopped)
@@ -79,7 +78,7 @@ func noDriver(f spark.Fields, idle bool) Cause {
 	return Cause{ReasonSuspended, f.Text("{suspend} is true: there is no driver until it is false")}
 }
 
-// decideSuspended waits, and then begins the next attempt, unless the current one has had no driver yet.
+// decideSuspended waits, and then begins the next attempt; if the current one has had no driver, it continues that one.
 func decideSuspended(p Plan, obs Observation) Plan {
 	if d := obs.Driver; d.orphan() {
 		p.Actions, p.Requeue = []Action{{Kind: DeleteDriver, UID: d.UID}}, unknownRetry
@@ -95,8 +94,8 @@ func decideSuspended(p Plan, obs Observation) Plan {
 	}
 	if p.Record.Current() == nil && (len(p.Record.Attempts) > 0 || p.Record.NeverRan()) {
 		p.Record.State, p.Record.Cause = Resuming, c
-		p.Record.Scheduling = p.Record.Scheduling.held()                    // the spec may ask for another scheduler or queue by now
-		p.Record.QueuedAt, p.Record.TerminatedAt = time.Time{}, time.Time{} // the attempt is yet to come: its wait begins now
+		p.Record.Scheduling = p.Record.Scheduling.held()                    // the spec may now name another scheduler or queue
+		p.Record.QueuedAt, p.Record.TerminatedAt = time.Time{}, time.Time{} // the attempt has not started: its wait begins now
 	} else {
 		p.Record = nextAttempt(p.Record, Resuming, c)
 	}

@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// This file decides nothing: it shows the inputs of the decisions.
+// This file decides nothing; it shows the inputs of decisions.
 
-// Budget is what a rule has of retries, for the classes that share it.
+// Budget is the retry budget of classes that share a rule.
 type Budget struct {
 	Classes []FailureClass
 	Retries int32
-	// Used counts the retries since the budget was last full.
+	// Used counts the retries since the last refill.
 	Used int32
 	// Unlimited is set if the restart policy is Always and the classes have no rule of their own.
 	Unlimited bool
 }
 
-// Left is how many more failures are followed by another attempt.
+// Left returns the number of failures that are still retried.
 func (b Budget) Left() int32 { return max(0, b.Retries-b.Used) }
 
 // Budgets lists the budgets of a restart policy, none if nothing is retried.
@@ -43,14 +43,14 @@ func (r Restart) Budgets(used map[FailureClass]int32) []Budget {
 	return all
 }
 
-// Timer is a deadline that runs. What is not over at Since plus Limit ends the attempt for Reason.
+// Timer is a running deadline. A stage that lasts beyond Since plus Limit ends the attempt with Reason.
 type Timer struct {
 	Reason Reason
 	Since  time.Time
 	Limit  time.Duration
 }
 
-// Timers lists the deadlines that run for what is recorded of an application and seen of its driver.
+// Timers lists the running deadlines, by the record and the observed driver.
 func Timers(app Application, rec Record, d Driver) []Timer {
 	var all []Timer
 	for _, s := range current(app, rec, d) {
@@ -61,7 +61,7 @@ func Timers(app Application, rec Record, d Driver) []Timer {
 	return all
 }
 
-// current lists the stages that an application is in.
+// current lists the current stages of an application.
 func current(app Application, rec Record, d Driver) []stage {
 	switch {
 	case app.Deleting, awaitsAdoption(app, rec):
@@ -73,8 +73,8 @@ func current(app Application, rec Record, d Driver) []stage {
 	return nil
 }
 
-// WaitsUnbounded returns the reason with which a deadline would end the wait for a driver to run, if no deadline is set; "" if
-// the application does not wait for that, or not without bound.
+// WaitsUnbounded returns the reason of the unset deadline that would end the present wait for a driver; "" if the application
+// does not wait for one, or its wait is bounded.
 func WaitsUnbounded(app Application, rec Record, d Driver) Reason {
 	if rec.State == Running {
 		return ""
@@ -87,13 +87,13 @@ func WaitsUnbounded(app Application, rec Record, d Driver) Reason {
 	return ""
 }
 
-// Expiration is when something of a finished application is to be deleted.
+// Expiration is the deletion time of a part of a finished application.
 type Expiration struct {
 	What  ActionKind
 	Until time.Time
 }
 
-// Expirations lists what of a finished application is kept for a limited time.
+// Expirations lists the parts of a finished application that expire.
 func Expirations(app Application, rec Record) []Expiration {
 	if !rec.State.Final() {
 		return nil
