@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Sum adds resource lists; none of them is changed.
+// Sum adds resource lists without changing them.
 func Sum(lists ...corev1.ResourceList) corev1.ResourceList {
 	total := corev1.ResourceList{}
 	for _, list := range lists {
@@ -28,7 +28,7 @@ func Times(list corev1.ResourceList, factor int64) corev1.ResourceList {
 	return out
 }
 
-// AddTo adds a multiple of a list to a total. It is Sum for long lists of lists.
+// AddTo adds a multiple of a list to a total. It replaces Sum for many lists.
 func AddTo(total, list corev1.ResourceList, factor int64) {
 	for name, quantity := range list {
 		product := quantity.DeepCopy()
@@ -42,23 +42,23 @@ func AddTo(total, list corev1.ResourceList, factor int64) {
 	}
 }
 
-// Shortage is one resource of which there is not enough.
+// Shortage is one resource that is short.
 type Shortage struct {
 	Resource corev1.ResourceName
-	// Asked is what the attempt asks for, Free what the limit's owner reports as left, Limit what there is in all.
+	// Asked is the attempt's request, Free the reported remainder, Limit the total.
 	Asked, Free, Limit resource.Quantity
-	// Reserved is what others will take of Free, if that is what makes it short; else zero.
+	// Reserved is the part of Free reserved for others, if that causes the shortage; else zero.
 	Reserved resource.Quantity
 }
 
-// Shortages compares what is asked for with what a limit leaves, for the resources that the limit names, in the order of
-// their names. What is asked for but not limited is never short.
+// Shortages compares a request with the remainder of a limit, for the resources that the limit names, by name. A resource
+// without a limit is never short.
 func Shortages(asked, used, limit corev1.ResourceList) []Shortage {
 	return ShortagesWithReserved(asked, used, nil, limit)
 }
 
-// ShortagesWithReserved is Shortages where others have reserved what is not reported as used yet. Of what is short without
-// them they are not said to be the reason: what is reserved may be reported as used already.
+// ShortagesWithReserved is Shortages with room that others have reserved and not used yet. A resource that is short without the
+// reservations is not attributed to them, because reserved room may already be reported as used.
 func ShortagesWithReserved(asked, used, reserved, limit corev1.ResourceList) []Shortage {
 	var out []Shortage
 	for _, name := range slices.Sorted(maps.Keys(limit)) {
@@ -84,8 +84,8 @@ func ShortagesWithReserved(asked, used, reserved, limit corev1.ResourceList) []S
 	return out
 }
 
-// Waiting words shortages for something that will pass: "cpu asked 12, free 4 of 40; memory asked 8Gi, free 9Gi of 64Gi,
-// reserved 2Gi for others".
+// Waiting formats temporary shortages: "cpu asked 12, free 4 of 40; memory asked 8Gi, free 9Gi of 64Gi, reserved 2Gi for
+// others".
 func Waiting(shortages []Shortage) string {
 	return words(shortages, func(s Shortage) string {
 		text := fmt.Sprintf("%s asked %s, free %s of %s", s.Resource, Amount(s.Asked), Amount(s.Free), Amount(s.Limit))
@@ -96,14 +96,14 @@ func Waiting(shortages []Shortage) string {
 	})
 }
 
-// Exceeding words shortages for something that will not pass: "cpu asked 44, limit 40".
+// Exceeding formats permanent shortages: "cpu asked 44, limit 40".
 func Exceeding(shortages []Shortage) string {
 	return words(shortages, func(s Shortage) string {
 		return fmt.Sprintf("%s asked %s, limit %s", s.Resource, Amount(s.Asked), Amount(s.Limit))
 	})
 }
 
-// Asking words a demand: "asked cpu 12, memory 8Gi".
+// Asking formats a request: "asked cpu 12, memory 8Gi".
 func Asking(list corev1.ResourceList) string {
 	parts := make([]string, 0, len(list))
 	for _, name := range slices.Sorted(maps.Keys(list)) {
@@ -112,7 +112,7 @@ func Asking(list corev1.ResourceList) string {
 	return "asked " + strings.Join(parts, ", ")
 }
 
-// Allocated words how much of a limit is given away, for the resources that the limit names: "allocated cpu 4 of 40".
+// Allocated formats the used part of a limit, for the resources that the limit names: "allocated cpu 4 of 40".
 func Allocated(used, limit corev1.ResourceList) string {
 	parts := make([]string, 0, len(limit))
 	for _, name := range slices.Sorted(maps.Keys(limit)) {
@@ -129,7 +129,7 @@ func words(shortages []Shortage, word func(Shortage) string) string {
 	return strings.Join(parts, "; ")
 }
 
-// Amount writes a quantity in its shortest form: sums of bytes in binary units, as people and Spark write them.
+// Amount formats a quantity in its shortest form, and bytes in binary units as Spark does.
 func Amount(q resource.Quantity) string {
 	const kibi = 1024
 	if value := q.Value(); q.Format != resource.BinarySI && value >= kibi && value%kibi == 0 && q.MilliValue() == value*1000 {

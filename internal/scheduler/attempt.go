@@ -15,58 +15,58 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// Attempt is everything that a scheduler may want to know of one run of an application, already sized by the core.
+// Attempt is the input of a scheduler for one run of an application. The core has computed its sizes.
 type Attempt struct {
 	App App
-	// Number counts from 1 and grows with every submission: retry, resume, eviction.
+	// Number counts from 1 and grows with every submission after a retry, a resume or an eviction.
 	Number int32
-	// ID is unique among all attempts of all applications in the cluster and a DNS label of at most 63 characters. A
-	// plugin names its objects by it.
+	// ID is a DNS label of at most 63 characters, unique among all attempts of all applications in the cluster. Plugins derive
+	// names from it.
 	ID string
-	// SparkID is Spark's own id of the attempt, which its pods carry; "" where there is none.
+	// SparkID is Spark's id of the attempt, a label of its pods; "" if unknown.
 	SparkID string
 
 	// QueuedAt is when the attempt began to wait for its start.
 	QueuedAt time.Time
-	// Now is when the scheduler is asked; zero where that is not known.
+	// Now is the time of the question; zero if unknown.
 	Now time.Time
 
-	// Choice is the plugin and the queue where the attempt waits: the user's, the namespace's, the configuration's or the
-	// plugin's default. The queue is "" if the plugin has none and the user named none.
+	// Choice is the plugin and the queue of the attempt, chosen by user, namespace, configuration or the plugin's default. The
+	// queue is "" if neither the plugin nor the user has one.
 	Choice
-	// QueueFrom is the operator's policy whose default the queue is; "" for anything else.
+	// QueueFrom is the operator policy whose default the queue is; "" otherwise.
 	QueueFrom string
-	// UsableQueues are patterns of the queues that the application's namespace may use; nil for all. Queue is among them.
+	// UsableQueues are patterns of the queues that the namespace may use; nil for all. Queue matches one of them.
 	UsableQueues []string
 	// PriorityClass is the name of a PriorityClass; "" for none.
 	PriorityClass string
-	// Priority is the value of that class; 0 without one, or where the operator may not read it. It is filled in only for the plugin
-	// that asks for Quota.
+	// Priority is the value of that class; 0 without one, or if the operator may not read it. Only the plugin that asks for
+	// Quota gets it.
 	Priority int32
-	// User created the application; empty if it was not recorded.
+	// User created the application; empty if it is not recorded.
 	User User
 
-	// PodSets are the exact requests of the driver and of one executor, and the number of executors.
+	// PodSets are the exact requests of the driver and of one executor, with the number of executors.
 	PodSets spark.PodSets
-	// Placeholders are pods that the attempt's scheduler creates beside these; see PlaceholderUser.
+	// Placeholders are additional pods that the attempt's scheduler creates; see PlaceholderUser.
 	Placeholders []Placeholder
-	// Made are objects of the application's own that are created with its driver, e.g. a group of its pods.
+	// Made are the application's objects that are created with its driver, such as a group of its pods.
 	Made []Ref
-	// Resources, if set, is the user's own total for the whole application. It replaces what PodSets add up to.
+	// Resources, if set, is the user's total for the whole application. It replaces the sum of PodSets.
 	Resources corev1.ResourceList
 
-	// Parameters are the plugin's own options as the user wrote them, in JSON; see DecodeParameters.
+	// Parameters are the user's plugin options in JSON; see DecodeParameters.
 	Parameters json.RawMessage
 
-	// Quota is what other attempts will still take of the quotas that this one meets. It is filled in only for the plugin
-	// that asks for it (Descriptor.Quota).
+	// Quota is the room that other attempts will still take from the attempt's quotas. Only a plugin with Descriptor.Quota gets
+	// it.
 	Quota Outstanding
 
 	// Fields names the user's fields in messages; see Field.
 	Fields spark.Fields
 }
 
-// App identifies the application whose attempt is scheduled.
+// App identifies the application of the attempt.
 type App struct {
 	Kind      schema.GroupKind
 	Namespace string
@@ -75,16 +75,16 @@ type App struct {
 	Labels    map[string]string
 }
 
-// Key names an application among those of all kinds.
+// Key identifies an application among those of all kinds.
 type Key struct {
 	Kind            schema.GroupKind
 	Namespace, Name string
 }
 
-// Key names the application.
+// Key returns the application's key.
 func (a App) Key() Key { return Key{a.Kind, a.Namespace, a.Name} }
 
-// String is for logs and for an order among applications.
+// String formats the key for logs and for sorting.
 func (k Key) String() string { return k.Namespace + "/" + k.Name + " " + k.Kind.String() }
 
 // User is a Kubernetes user.
@@ -93,22 +93,22 @@ type User struct {
 	Groups []string
 }
 
-// Source is whose choice a scheduler was.
+// Source is the origin of a choice of scheduler.
 type Source string
 
 const (
-	// SourceApplication : the application's own field.
+	// SourceApplication : a field of the application.
 	SourceApplication Source = "Application"
-	// SourcePolicy : the default of one of the operator's policies for the application's namespace.
+	// SourcePolicy : the default of an operator policy for the application's namespace.
 	SourcePolicy Source = "Policy"
-	// SourceNamespace : the annotation of the application's namespace.
+	// SourceNamespace : an annotation of the application's namespace.
 	SourceNamespace Source = "Namespace"
 	// SourceCluster : the operator's configuration.
 	SourceCluster Source = "Cluster"
 )
 
-// Total is what the application asks for at its start, driver and initial executors together: cpu in cores, memory in
-// bytes. It is the user's own number where there is one.
+// Total returns the request of the driver and the initial executors: cpu in cores, memory in bytes. The user's own total
+// replaces it.
 func (a Attempt) Total() corev1.ResourceList {
 	if len(a.Resources) > 0 {
 		return a.Resources.DeepCopy()
@@ -116,14 +116,14 @@ func (a Attempt) Total() corev1.ResourceList {
 	return Sum(a.PodSets.Driver.Requests, Times(a.PodSets.Executor.Requests, int64(a.PodSets.Initial)))
 }
 
-// Field is the path of one of the user's fields (FieldQueue ...), for messages.
+// Field returns the path of a user's field (FieldQueue ...), for messages.
 func (a Attempt) Field(name spark.Field) string { return a.Fields.Path(name) }
 
-// QueueField is what messages call the queue: the user's field, or the policy that named it.
+// QueueField returns the name of the queue's source in messages: the user's field, or the policy that named it.
 func (a Attempt) QueueField() string { return cmp.Or(a.QueueFrom, a.Field(FieldQueue)) }
 
-// Invalid is something in the attempt that the scheduler cannot work with: path is that in the user's object, as
-// Attempt.Field says it, and problem says what is wrong and what would be right.
+// Invalid returns an error in the user's object. path is the path in that object (Attempt.Field); problem names the error and a
+// correct value.
 func Invalid(path, problem string) *field.Error {
 	return field.Invalid(field.NewPath(path), field.OmitValueType{}, problem)
 }
@@ -136,18 +136,18 @@ const (
 	FieldParameters    spark.Field = "batchScheduler.parameters"
 )
 
-// PlaceholderUser is a plugin whose scheduler creates pods of its own that keep room for the pods of an attempt until these
-// replace them one by one. Quotas count both kinds.
+// PlaceholderUser is a plugin whose scheduler creates pods that reserve room for the pods of an attempt, until those replace
+// them one by one. Quotas count both.
 type PlaceholderUser interface {
-	// Placeholders are those that the scheduler creates once there is a driver pod.
+	// Placeholders lists the pods that the scheduler creates after the driver pod.
 	Placeholders(Attempt) []Placeholder
 }
 
 // Placeholder is a set of equal placeholder pods.
 type Placeholder struct {
-	// Role is that of the pods that replace them. The driver has replaced its own before there are executors.
+	// Role is the role of the pods that replace them. The driver replaces its placeholder before there are executors.
 	Role string
-	// PodResources are what each of them requests, and its limits.
+	// PodResources are the requests and limits of each of them.
 	spark.PodResources
 	PriorityClass string
 	Count         int32

@@ -18,36 +18,36 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/text"
 )
 
-// PluginParameters is what an administrator says of the options of one plugin.
+// PluginParameters is an administrator's configuration for the options of one plugin.
 type PluginParameters struct {
 	ParameterRules
-	// Queues say more of some queues. The first of them that matches a queue wins over the above, each parameter by itself.
+	// Queues has rules for some queues. For each parameter, the first entry that matches a queue overrides the general rules.
 	Queues []QueueParameters
 }
 
-// QueueParameters is what holds in some queues.
+// QueueParameters are rules for some queues.
 type QueueParameters struct {
-	// Queues are patterns of names.
+	// Queues are patterns of queue names.
 	Queues []string
 	ParameterRules
 }
 
 // ParameterRules are defaults and bounds, by parameter.
 type ParameterRules struct {
-	// Parameters are those that applications get which leave them out.
+	// Parameters are the defaults of parameters that applications omit.
 	Parameters map[string]json.RawMessage
-	// Bounds limit what applications may write.
+	// Bounds restrict the values that applications may set.
 	Bounds map[string]Bound
 }
 
-// Bound limits one parameter. What it leaves out is not limited.
+// Bound restricts one parameter. An empty field is no restriction.
 type Bound struct {
 	Min, Max *int64
-	// OneOf are the values that are allowed.
+	// OneOf are the allowed values.
 	OneOf []json.RawMessage
 }
 
-// over are the rules with those of a queue, which win.
+// over returns the rules overridden by those of a queue.
 func (p ParameterRules) over(queue ParameterRules) ParameterRules {
 	return ParameterRules{Parameters: overlaid(p.Parameters, queue.Parameters), Bounds: overlaid(p.Bounds, queue.Bounds)}
 }
@@ -59,7 +59,7 @@ func overlaid[V any](under, over map[string]V) map[string]V {
 	return all
 }
 
-// rules are those for a plugin and a queue.
+// rules returns the rules for a plugin and a queue.
 func (r *Registry) rules(d Descriptor, queue string) ParameterRules {
 	for _, name := range []string{d.Name, d.AliasOf} {
 		p, known := r.policy.Parameters[name]
@@ -76,16 +76,16 @@ func (r *Registry) rules(d Descriptor, queue string) ParameterRules {
 	return ParameterRules{}
 }
 
-// encoded are the defaults as a Choice holds them.
+// encoded returns the defaults in the form of a Choice.
 func (p ParameterRules) encoded() string {
 	if len(p.Parameters) == 0 {
 		return ""
 	}
-	encoded, _ := json.Marshal(p.Parameters) // checkParameters encoded them before
+	encoded, _ := json.Marshal(p.Parameters) // checkParameters has already encoded them
 	return string(encoded)
 }
 
-// beyond returns what of an application's parameters the bounds do not allow. What is no object, or of another kind, is the plugin's to refuse.
+// beyond returns the parameters that violate the bounds. Values of a wrong type are left to the plugin.
 func (p ParameterRules) beyond(given json.RawMessage, path, whose string) field.ErrorList {
 	var own map[string]json.RawMessage
 	if len(p.Bounds) == 0 || json.Unmarshal(given, &own) != nil {
@@ -100,10 +100,10 @@ func (p ParameterRules) beyond(given json.RawMessage, path, whose string) field.
 	return findings
 }
 
-// refuses says what would be right instead of a value; "" for one that is.
+// refuses returns the allowed values if a value is out of bounds; "" otherwise.
 func (b Bound) refuses(value json.RawMessage) string {
 	value = bytes.TrimSpace(value)
-	if string(value) == "null" { // it is left out
+	if string(value) == "null" { // the parameter is omitted
 		return ""
 	}
 	if n, err := strconv.ParseInt(string(value), 10, 64); err == nil {
@@ -128,7 +128,7 @@ func (b Bound) values() string {
 	return strings.Join(texts, " or ")
 }
 
-// checkParameters finds what a plugin would refuse of the configuration in any application, and what contradicts itself.
+// checkParameters finds configured parameters that a plugin would refuse in any application, and contradictory rules.
 func (r *Registry) checkParameters() error {
 	names := slices.Sorted(maps.Keys(r.policy.Parameters))
 	if err := r.check("plugins", names...); err != nil {
@@ -148,7 +148,8 @@ func (r *Registry) checkParameters() error {
 	return nil
 }
 
-// checkRules checks what stands at a place, and whether the defaults that hold there keep to the bounds that do.
+// checkRules checks the rules at one place of the configuration, and whether the resulting defaults are within the resulting
+// bounds.
 func (r *Registry) checkRules(plugin, path string, rules, whole ParameterRules) error {
 	if err := r.tries(plugin, path+".parameters", rules.Parameters); err != nil {
 		return err
@@ -183,7 +184,7 @@ func (r *Registry) checkRules(plugin, path string, rules, whole ParameterRules) 
 	return nil
 }
 
-// tries finds what a plugin would refuse of parameters.
+// tries returns the plugin's errors for parameters.
 func (r *Registry) tries(plugin, path string, parameters map[string]json.RawMessage) error {
 	encoded, err := json.Marshal(parameters)
 	if err != nil {

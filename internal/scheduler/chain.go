@@ -10,11 +10,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Chain makes one plugin of two: admission says whether the attempt may start, and placement where. placement is asked
-// once admission says Admit; when admission takes its word back, what placement has reserved is released. Both decorate,
-// placement last; in everything else that only one can answer, placement does. The name is placement's.
+// Chain combines two plugins: admission decides whether the attempt may start, placement where. placement is asked after
+// admission answers Admit. If admission revokes that answer, the objects of placement are released. Both decorate, placement
+// last. placement answers everything that only one can answer, and gives its name.
 //
-// Two plugins that both set a scheduler name do not fit together, and Validate says so.
+// Validate refuses two plugins that both set a scheduler name.
 func Chain(admission, placement Plugin) Plugin {
 	return chain{admission: admission, placement: placement}
 }
@@ -29,7 +29,7 @@ var (
 	_ QueueReporter   = chain{}
 )
 
-// Describe is the union of both, under the name of placement.
+// Describe returns the union of both descriptors, with the name of placement.
 func (c chain) Describe() Descriptor {
 	first, d := c.admission.Describe(), c.placement.Describe()
 	if d.SchedulerName == "" {
@@ -47,7 +47,7 @@ func (c chain) Describe() Descriptor {
 	return d
 }
 
-// Validate returns what either of them finds.
+// Validate returns the errors of both.
 func (c chain) Validate(a Attempt) field.ErrorList {
 	first, last := c.admission.Describe(), c.placement.Describe()
 	var findings field.ErrorList
@@ -58,12 +58,12 @@ func (c chain) Validate(a Attempt) field.ErrorList {
 	return slices.Concat(findings, c.admission.Validate(a), c.placement.Validate(a))
 }
 
-// Reads is what both want to see.
+// Reads returns the reads of both.
 func (c chain) Reads(a Attempt) []Read {
 	return slices.Concat(c.admission.Reads(a), c.placement.Reads(a))
 }
 
-// Admit asks placement once admission does.
+// Admit asks placement after admission answers Admit.
 func (c chain) Admit(a Attempt, s Snapshot) (Admission, error) {
 	first, err := c.admission.Admit(a, s)
 	if err != nil {
@@ -87,7 +87,7 @@ func (c chain) Admit(a Attempt, s Snapshot) (Admission, error) {
 	return last, nil
 }
 
-// reserved are placement's objects that exist.
+// reserved returns the existing objects of placement.
 func (c chain) reserved(a Attempt, s Snapshot) []Ref {
 	releaser, ok := c.placement.(Releaser)
 	if !ok {
@@ -96,10 +96,10 @@ func (c chain) reserved(a Attempt, s Snapshot) []Ref {
 	return slices.DeleteFunc(slices.Clone(releaser.Release(a)), func(r Ref) bool { return !s.Exists(r) })
 }
 
-// Shares are those of admission.
+// Shares returns those of admission.
 func (c chain) Shares(a Attempt, s Snapshot) (Shares, error) { return SharesOf(c.admission, a, s), nil }
 
-// Placeholders are those of both.
+// Placeholders returns those of both.
 func (c chain) Placeholders(a Attempt) []Placeholder {
 	var all []Placeholder
 	for _, p := range []Plugin{c.admission, c.placement} {
@@ -110,7 +110,7 @@ func (c chain) Placeholders(a Attempt) []Placeholder {
 	return all
 }
 
-// QueueReads is what those of both want to see whose queues report numbers.
+// QueueReads returns the reads of those plugins whose queues report usage.
 func (c chain) QueueReads(a Attempt) []Read {
 	var reads []Read
 	for _, p := range []Plugin{c.admission, c.placement} {
@@ -121,7 +121,7 @@ func (c chain) QueueReads(a Attempt) []Read {
 	return reads
 }
 
-// QueueUsage is that of the queues of both.
+// QueueUsage returns the usage of the queues of both.
 func (c chain) QueueUsage(a Attempt, s Snapshot) ([]Usage, error) {
 	var all []Usage
 	for _, p := range []Plugin{c.admission, c.placement} {
@@ -146,7 +146,7 @@ func (c chain) Decorate(a Attempt, d *Decoration) error {
 	return c.placement.Decorate(a, d)
 }
 
-// ObserveReads is what both want to see.
+// ObserveReads returns the reads of both.
 func (c chain) ObserveReads(a Attempt, f PodStatuses) []Read {
 	var reads []Read
 	for _, p := range []Plugin{c.admission, c.placement} {
@@ -157,7 +157,7 @@ func (c chain) ObserveReads(a Attempt, f PodStatuses) []Read {
 	return reads
 }
 
-// Observe returns placement's view, unless admission withdraws its permission.
+// Observe returns placement's observation, unless admission revokes its permission.
 func (c chain) Observe(a Attempt, s Snapshot, f PodStatuses) (Observation, error) {
 	var first, last Observation
 	var err error
@@ -181,7 +181,7 @@ func (c chain) Observe(a Attempt, s Snapshot, f PodStatuses) (Observation, error
 	return winner, nil
 }
 
-// Release is the reverse of the order in which the objects came.
+// Release lists the objects in reverse order of their creation.
 func (c chain) Release(a Attempt) []Ref {
 	var refs []Ref
 	for _, p := range []Plugin{c.placement, c.admission} {
@@ -192,16 +192,16 @@ func (c chain) Release(a Attempt) []Ref {
 	return refs
 }
 
-// described is a plugin that was asked once what it is.
+// described caches the descriptor of a plugin.
 type described struct {
 	Plugin
 	descriptor Descriptor
 }
 
-// Describe is what the plugin said.
+// Describe returns the cached descriptor.
 func (d described) Describe() Descriptor { return d.descriptor }
 
-// can returns a plugin as one that can do more than every plugin.
+// can returns the plugin as an optional interface, if it implements that.
 func can[T any](p Plugin) (T, bool) {
 	if d, is := p.(described); is {
 		p = d.Plugin

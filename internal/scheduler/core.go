@@ -11,14 +11,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// PanicError is a plugin that panicked. Stack is for the operator's log; the message is fit for a status.
+// PanicError reports a plugin's panic. Stack is for the operator's log; the message is short enough for a status.
 type PanicError struct {
 	Plugin, Call string
 	Value        any
 	Stack        []byte
 }
 
-// Error names the plugin, its method and what it panicked with.
+// Error names the plugin, its method and the panic's value.
 func (e *PanicError) Error() string {
 	return fmt.Sprintf("the scheduler plugin %s panicked in %s: %v", e.Plugin, e.Call, e.Value)
 }
@@ -38,24 +38,24 @@ func call[T any](p Plugin, name string, f func() (T, error)) (result T, err erro
 	return result, err
 }
 
-// Validate asks the plugin for what is wrong with the attempt itself.
+// Validate returns the plugin's errors about the attempt itself.
 func Validate(p Plugin, a Attempt) (field.ErrorList, error) {
 	return call(p, "Validate", func() (field.ErrorList, error) { return p.Validate(a), nil })
 }
 
-// Reads asks the plugin what Admit must show it.
+// Reads returns the objects that Admit needs.
 func Reads(p Plugin, a Attempt) ([]Read, error) {
 	return call(p, "Reads", func() ([]Read, error) { return p.Reads(a), nil })
 }
 
-// Prepared is an attempt that its scheduler can be asked about.
+// Prepared is an attempt that is ready for its scheduler.
 type Prepared struct {
 	Attempt Attempt
-	// Plugin is the chosen one, behind those that are asked first; nil if none was chosen.
+	// Plugin is the chosen plugin, chained behind the admission plugins; nil if none was chosen.
 	Plugin Plugin
-	// Reads are what Admit must show the plugin.
+	// Reads are the objects that Admit needs.
 	Reads []Read
-	// Err is why the plugin could not name its placeholder pods or its reads.
+	// Err is the plugin's error about its placeholder pods or its reads.
 	Err error
 }
 
@@ -80,8 +80,8 @@ func (r *Registry) Prepare(w SelectionRequest, a Attempt, made []*unstructured.U
 	return p, Admission{}
 }
 
-// AdmitAttempt asks the plugin about the attempt: first its own validation, then its answer. Pods that contradict the choice of
-// the scheduler are refused for all plugins. With an error, the answer says Unavailable and explains it.
+// AdmitAttempt asks the plugin about the attempt: first Validate, then Admit. For all plugins it refuses pods that contradict
+// the chosen scheduler. On an error, the answer is Unavailable and explains it.
 func AdmitAttempt(p Plugin, a Attempt, s Snapshot) (Admission, error) {
 	findings, err := Validate(p, a)
 	if err != nil {
@@ -110,7 +110,7 @@ func sentence(findings field.ErrorList) string {
 	return strings.Join(parts, "; ")
 }
 
-// ObserveReads asks the plugin what Observe must show it.
+// ObserveReads returns the objects that Observe needs.
 func ObserveReads(p Plugin, a Attempt, f PodStatuses) ([]Read, error) {
 	observer, ok := can[Observer](p)
 	if !ok {
@@ -119,8 +119,8 @@ func ObserveReads(p Plugin, a Attempt, f PodStatuses) ([]Read, error) {
 	return call(p, "ObserveReads", func() ([]Read, error) { return observer.ObserveReads(a, f), nil })
 }
 
-// Observe says where a submitted attempt stands with its scheduler. A plugin that has nothing to say about it is
-// observed by Pods. That another scheduler took the driver over is found for all of them.
+// Observe returns the state of a submitted attempt in its scheduler. Without an Observer, Pods reads it from the pods. For all
+// plugins it detects that another scheduler took over the driver.
 func Observe(p Plugin, a Attempt, s Snapshot, f PodStatuses) (Observation, error) {
 	observer, ok := can[Observer](p)
 	return call(p, "Observe", func() (Observation, error) {
@@ -134,8 +134,8 @@ func Observe(p Plugin, a Attempt, s Snapshot, f PodStatuses) (Observation, error
 	})
 }
 
-// capturedByOther finds a driver whose scheduler name was changed after the operator wrote it: admission controllers of
-// some schedulers do that to every pod of a namespace.
+// capturedByOther detects a driver whose scheduler name was changed after its creation: admission controllers of some
+// schedulers change all pods of a namespace.
 func capturedByOther(d Descriptor, f PodStatuses) (Observation, bool) {
 	if f.Driver == nil || f.Driver.Phase != "Pending" || f.Driver.Node != "" || d.SchedulerName == "" || f.Driver.SchedulerName == d.SchedulerName {
 		return Observation{}, false
@@ -148,7 +148,7 @@ func capturedByOther(d Descriptor, f PodStatuses) (Observation, bool) {
 	}, true
 }
 
-// Release names the objects of the plugin's that must go when the attempt is over.
+// Release returns the plugin's objects to delete when the attempt is over.
 func Release(p Plugin, a Attempt) ([]Ref, error) {
 	releaser, ok := can[Releaser](p)
 	if !ok {

@@ -15,15 +15,15 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// Decoration is laid over the pods of both roles before they are built. A plugin changes labels, annotations and, where a
+// Decoration is applied to the pods of both roles before they are built. A plugin may change labels, annotations and, where a
 // role has none, the priority class; the rest is read-only.
 type Decoration struct {
 	Driver   spark.PodOverlay
 	Executor spark.PodOverlay
 }
 
-// Decorate returns the application with the plugin's decoration laid over both roles. The application given is not
-// changed. It is an error if the plugin sets anything that its ManagedKeys do not name.
+// Decorate returns a copy of the application with the plugin's decoration on both roles. It fails if the plugin sets anything
+// outside its ManagedKeys.
 func Decorate(p Plugin, a Attempt, app spark.Application) (spark.Application, error) {
 	decorated, err := call(p, "Decorate", func() (Decoration, error) {
 		d := Decoration{Driver: *app.Driver.Overlay.DeepCopy(), Executor: *app.Executor.Overlay.DeepCopy()}
@@ -66,7 +66,7 @@ func ScheduledBy(app spark.Application, name string) spark.Application {
 	return app
 }
 
-// unclaimed returns something that differs between two overlays without being claimed.
+// unclaimed returns a difference between two overlays that no ManagedKey covers.
 func unclaimed(claims []PodKey, before, after *spark.PodOverlay) (string, bool) {
 	if key, ok := unclaimedIn(claims, PodLabel, before.Labels, after.Labels); ok {
 		return key, true
@@ -100,9 +100,8 @@ func unclaimedIn(claims []PodKey, part PodPart, before, after map[string]string)
 	return "", false
 }
 
-// conflict finds pods that contradict the choice of the scheduler: the user set a key that is the plugin's to another
-// value, or named another scheduler on the pods. A scheduler that the application itself chooses wins over a name on its
-// pods, as it always has; one that is only a default does not silently overrule what is written.
+// conflict detects pods that contradict the chosen scheduler: they set a key of the plugin to another value, or name another
+// scheduler. A scheduler that the application itself chooses overrides the name on its pods; a default scheduler does not.
 func conflict(p Plugin, a Attempt) (Admission, bool, error) {
 	d, err := decorationOf(p, a)
 	if err != nil {
@@ -130,7 +129,7 @@ func conflict(p Plugin, a Attempt) (Admission, bool, error) {
 	return Admission{}, false, nil
 }
 
-// decorationOf is what the plugin adds to pods without anything.
+// decorationOf returns the plugin's decoration of empty pods.
 func decorationOf(p Plugin, a Attempt) (Decoration, error) {
 	return call(p, "Decorate", func() (Decoration, error) {
 		var d Decoration
@@ -159,15 +158,15 @@ func keyConflict(a Attempt, role string, part PodPart, theirs, ours map[string]s
 	return Admission{}, false
 }
 
-// PriorityClassKind is Kubernetes' PriorityClass.
+// PriorityClassKind is the kind PriorityClass.
 var PriorityClassKind = schema.GroupVersionKind{Group: "scheduling.k8s.io", Version: "v1", Kind: "PriorityClass"}
 
-// missingRetry is how often a missing PriorityClass is looked for: it is not watched, because one GET now and then for
-// the few applications that name a wrong one is cheaper than a watch for all.
+// missingRetry is the interval of checks for a missing PriorityClass. It is not watched: a GET for the few applications with a
+// wrong name is cheaper than a watch.
 const missingRetry = 10 * time.Second
 
-// ReadPriorityClass asks for the PriorityClass that the attempt names, if it names one. An operator without rights in the
-// whole cluster may not read it; the API server then refuses the pods.
+// ReadPriorityClass returns the read of the attempt's PriorityClass, if it names one. An operator without cluster-wide rights
+// may not read it; the API server then refuses the pods.
 func ReadPriorityClass(a Attempt) []Read {
 	if a.PriorityClass == "" {
 		return nil
@@ -175,7 +174,7 @@ func ReadPriorityClass(a Attempt) []Read {
 	return []Read{{GroupVersionKind: PriorityClassKind, Name: a.PriorityClass, Optional: true}}
 }
 
-// PriorityOf is the value of the attempt's PriorityClass; 0 without one, or if it is not known.
+// PriorityOf returns the value of the attempt's PriorityClass; 0 without one or if it is unknown.
 func PriorityOf(a Attempt, s Snapshot) int32 {
 	for _, read := range ReadPriorityClass(a) {
 		if class, err := As[schedulingv1.PriorityClass](s[read]); err == nil && class != nil {
@@ -185,7 +184,7 @@ func PriorityOf(a Attempt, s Snapshot) int32 {
 	return 0
 }
 
-// MissingPriorityClass is the answer for an attempt whose PriorityClass does not exist: the API server would refuse its
+// MissingPriorityClass returns the answer for an attempt whose PriorityClass does not exist: the API server would refuse its
 // pods.
 func MissingPriorityClass(a Attempt, s Snapshot) (Admission, bool) {
 	if reads := ReadPriorityClass(a); len(reads) == 0 || s[reads[0]] != nil {
@@ -199,8 +198,8 @@ func MissingPriorityClass(a Attempt, s Snapshot) (Admission, bool) {
 	}, true
 }
 
-// DecoratePriorityClass puts the attempt's PriorityClass on both roles, where the role has none of its own. A plugin that
-// calls it claims PodPriorityClass.
+// DecoratePriorityClass sets the attempt's PriorityClass on each role without one. A plugin that calls it claims
+// PodPriorityClass.
 func DecoratePriorityClass(a Attempt, d *Decoration) {
 	if d.Driver.PriorityClassName == "" {
 		d.Driver.PriorityClassName = a.PriorityClass

@@ -9,20 +9,20 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// ObjectEvent is an event that a scheduler wrote about an object.
+// ObjectEvent is a scheduler's event about an object.
 type ObjectEvent struct {
-	// Object and UID are those of the object.
+	// Object and UID identify the object.
 	Object, UID           string
 	Type, Reason, Message string
-	// At is when it was written last; zero if it does not say.
+	// At is the time of the last write; zero if unknown.
 	At time.Time
 }
 
-// Warns is whether it is of type Warning.
+// Warns reports whether it is of type Warning.
 func (e ObjectEvent) Warns() bool { return e.Type == corev1.EventTypeWarning }
 
-// Events returns the events of a list that concern the objects in question, the newest last. The list may hold those of a whole
-// namespace, which all of its applications share, so that no others are decoded.
+// Events returns the events about the objects that concerns selects, the newest last. The list may cover a whole namespace, so
+// only these events are decoded.
 func (s Snapshot) Events(r Read, concerns func(object string) bool) []ObjectEvent {
 	list := s[r]
 	if list == nil {
@@ -53,8 +53,7 @@ func objectEventOf(content, object map[string]any) ObjectEvent {
 	}
 }
 
-// writtenAt is when an event was written last; zero if it does not say. Which fields there are depends on the library that the
-// scheduler writes events with.
+// writtenAt returns when an event was last written; zero if unknown. The fields depend on the scheduler's event library.
 func writtenAt(content map[string]any) time.Time {
 	var last time.Time
 	series, _ := content["series"].(map[string]any)

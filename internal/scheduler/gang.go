@@ -10,14 +10,14 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// fieldExecutorGang is the parameter by which an application asks for a gang of its executors, whatever the plugin.
+// fieldExecutorGang is the parameter of all plugins that requests a gang of executors.
 const fieldExecutorGang = FieldParameters + ".executorGang"
 
-// GangSize is how many executors can start together. Dynamic allocation deletes initial executors that it does not need, also while they
-// wait: a gang of more than its minimum may never be complete.
+// GangSize returns how many executors can start together. Dynamic allocation deletes initial executors that it does not need,
+// even while they wait, so a gang above its minimum may never be complete.
 func GangSize(a Attempt) int32 { return max(0, min(a.PodSets.Min, a.PodSets.Initial)) }
 
-// ValidateGang refuses a gang of so many executors if Spark never has them all created: it would wait for ever.
+// ValidateGang refuses a gang that waits forever because Spark never creates so many executors at once.
 func ValidateGang(a Attempt, members int32) field.ErrorList {
 	if a.PodSets.MaxPending <= 0 || a.PodSets.MaxPending >= members {
 		return nil
@@ -27,7 +27,7 @@ func ValidateGang(a Attempt, members int32) field.ErrorList {
 			"raise it or turn the gang off", members, a.PodSets.MaxPending))}
 }
 
-// NoGang is the warning for an application that asks for a gang and has none; "" if it has one, or no executors.
+// NoGang returns the warning for an application that requests a gang without effect; "" otherwise.
 func NoGang(a Attempt) string {
 	if GangSize(a) > 0 || a.PodSets.Initial == 0 {
 		return ""

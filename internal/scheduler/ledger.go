@@ -13,25 +13,24 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// Ledger holds reservations (attempts that may start whose pods no quota counts yet) and the attempts that wait in line.
-// Of two attempts for the same room one starts and one waits.
+// Ledger holds reservations (admitted attempts whose pods no quota counts yet) and the attempts that wait in line. Of two
+// attempts for the same room one starts and one waits.
 //
-// It is arithmetic over values and has no lock: its owner holds one from Outstanding over Admit to Record, and
-// around the other methods. It can be rebuilt: after a restart each attempt that has a driver is entered again with
-// Reserve and Settle, and those that waited are announced with Expect: they take their places when they are next asked, and none
-// starts before.
+// It is arithmetic over values and has no lock: its owner holds one from Outstanding over Admit to Record, and around the other
+// methods. It can be rebuilt after a restart: Reserve and Settle add each attempt with a driver, and Expect announces each
+// attempt that waited. These take their places at their next question, and none starts before.
 //
-// Pods are seen before the quotas' reports of them: the two come by different ways, and a controller may stand between
-// them. So a reservation stays for a while after the pods were seen; see Settle.
+// The pods are observed before the quotas report them: the reports take another path, and a controller may be in between. So a
+// reservation stays for a while after its pods are observed; see Settle.
 type Ledger struct {
 	order    Order
 	reserved map[string]*entry
 	waiting  map[string]waiter         // by attempt
 	lines    map[string]map[Line]*line // by namespace
-	aged     time.Time                 // those who have waited since then are at the front
+	aged     time.Time                 // attempts that have waited since then are at the front
 	shares   Shares                    // as of the last question
 	expected map[string]bool           // by attempt
-	// expectedUntil is when those who have not been asked yet are not waited for any more.
+	// expectedUntil is the time after which announced attempts are no longer waited for.
 	expectedUntil time.Time
 }
 
@@ -40,45 +39,43 @@ func NewLedger(o Order) *Ledger {
 	return &Ledger{order: o, reserved: map[string]*entry{}, waiting: map[string]waiter{}, lines: map[string]map[Line]*line{}, expected: map[string]bool{}}
 }
 
-// Outstanding is what the ledger knows that concerns one attempt.
+// Outstanding is the part of the ledger that concerns one attempt.
 type Outstanding struct {
-	// Held says that the attempt itself was admitted before, as it is now: its room is counted.
+	// Held is set if the attempt, as it is now, was already admitted: its room is counted.
 	Held bool
-	// Others were admitted, and not all of their pods are counted by the quotas yet. They are in the order of their IDs.
+	// Others were admitted, and the quotas do not count all of their pods yet. They are sorted by ID.
 	Others []Reservation
-	// Recheck is how long it takes until less of Others counts although nothing happens; 0 if nothing of it will.
+	// Recheck is the time until Others shrinks without an event; 0 if it does not.
 	Recheck time.Duration
-	// Ahead says who waits ahead of the attempt in the lines of its namespace, and in those of all namespaces. A line in which
-	// none is ahead is left out. (Its keys cannot be written in JSON.)
+	// Ahead counts the attempts ahead in the lines of the namespace and in those of all namespaces. A line without any is
+	// omitted. (Its keys cannot be written in JSON.)
 	Ahead map[Line]Ahead `json:"-"`
-	// AgesIn is how long it takes until the attempt may not be passed any more; 0 if none may pass it.
+	// AgesIn is the time until no other attempt may pass this one; 0 if none may already.
 	AgesIn time.Duration
-	// Expected says that others have waited when the operator was stopped, and have not been asked yet: the lines may lack any of
-	// them.
+	// Expected is set if other attempts waited before a restart of the operator and were not asked yet: the lines may lack them.
 	Expected bool
 }
 
-// Reservation is an attempt that may start.
+// Reservation is an admitted attempt.
 type Reservation struct {
 	ID            string
 	Namespace     string
 	PriorityClass string
 	PodSets       spark.PodSets
 	Placeholders  []Placeholder
-	// Progress is how many of its pods the quotas certainly report.
+	// Progress counts those of its pods that the quotas certainly report.
 	Progress Progress
 }
 
-// Progress is how far an attempt's initial pods have come. It never goes back: a pod that ended has been there.
+// Progress is the progress of an attempt's initial pods. It never decreases: a pod that ended has existed.
 type Progress struct {
 	DriverCreated, DriverRunning       bool
 	ExecutorsCreated, ExecutorsRunning int32
-	// ExecutorsPending exist and have not run yet. It is what is seen now, and no part of what is remembered.
+	// ExecutorsPending exist and have not run yet. It is an observation only and is not remembered.
 	ExecutorsPending int32
 }
 
-// ProgressOf reads the progress from the pods. Spark numbers its executors, so that the highest number says how many
-// there have been.
+// ProgressOf reads the progress from the pods. Spark numbers its executors, so the highest number counts all that ever existed.
 func ProgressOf(f PodStatuses) Progress {
 	p := Progress{ExecutorsCreated: min(f.ExecutorsEver, maxExecutors)}
 	if f.Driver != nil {
@@ -96,8 +93,8 @@ func ProgressOf(f PodStatuses) Progress {
 	return p
 }
 
-// with adds what is seen now. Executors that were created and are not pending any more have run, or never will: they
-// need not all run at one moment.
+// with adds an observation. An executor that was created and is not pending has run, or never will; all executors need not run
+// at the same moment.
 func (p Progress) with(seen Progress, initial int32) Progress {
 	created := max(p.ExecutorsCreated, seen.ExecutorsCreated)
 	toRun := min(initial, max(0, initial-created)+seen.ExecutorsPending)
@@ -109,41 +106,41 @@ func (p Progress) with(seen Progress, initial int32) Progress {
 	}
 }
 
-// maxExecutors bounds executor ids, which are text that anyone could have written.
+// maxExecutors bounds executor ids, which any user can write.
 const maxExecutors = 1 << 20
 
-// How much later than the pods themselves the quotas' reports of them may arrive.
+// Delays of the quotas' reports behind the pods themselves.
 const (
-	// createdLag is for the API server's own count of pods that exist: it is stored before the pod, but another watch
-	// brings it.
+	// createdLag is the delay of the API server's count of existing pods: the count is stored before the pod, but another watch
+	// delivers it.
 	createdLag = time.Second
-	// runningLag is for a controller's count of pods that run. That of ElasticQuotas follows within a second.
+	// runningLag is the delay of a controller's count of running pods. That of ElasticQuotas follows within a second.
 	runningLag = 3 * time.Second
 )
 
-// Patience is how long a reservation without progress is kept: longer than it takes to create one pod. Dynamic
-// allocation may want fewer executors than it began with before all of them were created.
+// Patience is how long a reservation without progress is kept: longer than the creation of a pod takes. Dynamic allocation may
+// need fewer executors than it began with before it created all of them.
 const Patience = 5 * time.Minute
 
-// entry is a reservation with what was seen of its pods. Its own progress is what the quotas report for certain.
+// entry is a reservation with the observed progress of its pods. Its own Progress is certainly reported by the quotas.
 type entry struct {
 	Reservation
-	seen      []sight   // of late, oldest first
-	changedAt time.Time // since when nothing more has come
+	seen      []sight   // recent observations, oldest first
+	changedAt time.Time // time of the last progress
 }
 
-// sight is how far an attempt's pods had come at some time.
+// sight is the progress of an attempt's pods at some time.
 type sight struct {
 	at       time.Time
 	progress Progress
 }
 
-// matches is whether the reservation is for the attempt as it is, and not as it was before an edit.
+// matches reports whether the reservation is for the attempt as it is now, not before an edit.
 func (e *entry) matches(a Attempt) bool {
 	return e.PriorityClass == a.PriorityClass && equality.Semantic.DeepEqual(e.PodSets, a.PodSets) && equality.Semantic.DeepEqual(e.Placeholders, a.Placeholders)
 }
 
-// latest is how far the pods have come.
+// latest returns the last observed progress.
 func (e *entry) latest() Progress {
 	if n := len(e.seen); n > 0 {
 		return e.seen[n-1].progress
@@ -151,8 +148,8 @@ func (e *entry) latest() Progress {
 	return e.Progress
 }
 
-// advance trusts the quotas to report what was seen long enough ago. It returns how long it takes until more of it can
-// be trusted; 0 if nothing is left.
+// advance assumes that the quotas report progress observed long enough ago. It returns the time until more of it counts; 0 if
+// nothing is left.
 func (e *entry) advance(now time.Time) time.Duration {
 	var next time.Duration
 	later := func(left time.Duration) bool {
@@ -177,7 +174,8 @@ func (e *entry) advance(now time.Time) time.Duration {
 	return next
 }
 
-// expire drops what has not come for long. A driver that waits for its node is no reason to: its executors come after.
+// expire drops pods that did not appear for long. While the driver waits for its node, executors are not dropped, because they
+// come later.
 func (e *entry) expire(now time.Time) {
 	if e.changedAt.IsZero() {
 		e.changedAt = now
@@ -192,12 +190,12 @@ func (e *entry) expire(now time.Time) {
 	e.Progress.ExecutorsRunning += max(0, missing)
 }
 
-// over is whether the quotas report everything that was reserved.
+// over reports whether the quotas report everything that was reserved.
 func (e *entry) over() bool {
 	return len(e.seen) == 0 && e.Progress.DriverRunning && e.Progress.ExecutorsRunning >= e.PodSets.Initial
 }
 
-// Outstanding returns what concerns the attempt at a time. It shares nothing with the ledger.
+// Outstanding returns a copy of the ledger's part that concerns the attempt.
 func (l *Ledger) Outstanding(a Attempt, now time.Time) Outstanding {
 	var o Outstanding
 	others := make([]*entry, 0, len(l.reserved))
@@ -225,15 +223,16 @@ func (l *Ledger) Outstanding(a Attempt, now time.Time) Outstanding {
 	return o
 }
 
-// Record enters the answer that an attempt got: Admit reserves its room, a wait in line keeps its place there, and anything
-// else gives both up. One that has room here, waits for room elsewhere, and may not be passed any more keeps its room: else smaller ones
-// would take it each time. It returns the applications that may be the next to start in the lines that the attempt has left.
+// Record enters the answer for an attempt: Admit reserves its room, a wait in line keeps its place there, and any other answer
+// gives up both. An attempt that has room here, waits for room elsewhere and may no longer be passed keeps its room: otherwise
+// smaller attempts would take it each time. Record returns the applications that may be next to start in the lines that the
+// attempt has left.
 func (l *Ledger) Record(a Attempt, answer Admission, now time.Time) []Key {
 	before := l.waiting[a.ID]
 	switch {
 	case answer.Verdict == Admit:
 		if r, held := l.reserved[a.ID]; held && !r.matches(a) {
-			l.drop(a.ID) // its specification has changed before it had a driver
+			l.drop(a.ID) // its spec changed before it had a driver
 		}
 		l.Reserve(a)
 	case len(answer.Lines) > 0:
@@ -241,13 +240,13 @@ func (l *Ledger) Record(a Attempt, answer Admission, now time.Time) []Key {
 		l.join(waiterOf(a, answer.Lines))
 		l.note(answer.Usage)
 	case answer.HasQuota && answer.waitsForRoom() && (l.order.Strict || !a.QueuedAt.After(l.limit(now))):
-		l.drop(a.ID) // as it is now, and since now
+		l.drop(a.ID) // entered anew, with the present time
 		l.Reserve(a)
 	default:
 		l.drop(a.ID)
 	}
 	moved := l.left(before)
-	if l.order.Fair && answer.Reason == ReasonBehindOthers { // shares change without a start or an end: who is first now may not know it
+	if l.order.Fair && answer.Reason == ReasonBehindOthers { // shares change without a start or an end, so the new first attempt must be asked
 		for _, p := range answer.Lines {
 			moved = append(moved, p.Line)
 		}
@@ -255,7 +254,7 @@ func (l *Ledger) Record(a Attempt, answer Admission, now time.Time) []Key {
 	return slices.DeleteFunc(l.heads(moved, now), func(k Key) bool { return k == a.App.Key() })
 }
 
-// Reserve enters an attempt that may start. One that is entered already keeps its progress.
+// Reserve enters an admitted attempt. An attempt that is already entered keeps its progress.
 func (l *Ledger) Reserve(a Attempt) {
 	l.leave(a.ID)
 	delete(l.expected, a.ID)
@@ -266,10 +265,9 @@ func (l *Ledger) Reserve(a Attempt) {
 	}
 }
 
-// Settle notes how far an attempt's pods have been seen to come. What of them the quotas report is taken off the
-// reservation: created pods a second later, running ones three. What has not come for five minutes is taken off, too. An
-// attempt of which nothing is left is forgotten. If there was anything new, Settle returns the applications that may be the next to start:
-// there may be room soon.
+// Settle records the observed progress of an attempt's pods. It reduces the reservation by the pods that the quotas report:
+// created pods after one second, running pods after three. Pods that did not appear within five minutes are dropped, too, and
+// an attempt with nothing left is forgotten. After a change, Settle returns the applications that may be next to start.
 func (l *Ledger) Settle(id string, p Progress, now time.Time) []Key {
 	r, held := l.reserved[id]
 	if !held {
@@ -289,8 +287,7 @@ func (l *Ledger) Settle(id string, p Progress, now time.Time) []Key {
 	return l.Heads(r.Namespace, now)
 }
 
-// Release forgets an attempt: it is over, or it no longer wants to start. It returns the applications that may be the next to start
-// instead.
+// Release forgets an attempt that is over or no longer wants to start. It returns the applications that may be next to start.
 func (l *Ledger) Release(id string, now time.Time) []Key {
 	before, waits := l.waiting[id]
 	r, held := l.reserved[id]

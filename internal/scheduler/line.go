@@ -11,79 +11,79 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Line names where attempts wait: for one resource of one quota.
+// Line identifies a line of attempts: one resource of one quota.
 type Line struct {
-	// Namespace of the quota; "" for what the quotas of all namespaces have in common.
+	// Namespace of the quota; "" for a total of the quotas of all namespaces.
 	Namespace string
 	Quota     string
 	Resource  corev1.ResourceName
 }
 
-// Place is an attempt's place in a line: how much it asks for there.
+// Place is an attempt's place in a line, with its request there.
 type Place struct {
 	Line
 	Asked resource.Quantity
 }
 
-// Order says who comes first in a line: higher priority first, then who has waited longer. Attempts that have waited longer than a bound
-// come before all others, the oldest first, and none passes them. It depends on nothing that a restart of the operator changes.
+// Order sorts the attempts of a line: by priority, then by waiting time. Attempts that have waited longer than a bound come
+// before all others, the oldest first, and no other passes them. A restart of the operator does not change the order.
 type Order struct {
-	// Strict lets none pass those that are ahead of it. Else it may pass those for which there is no room.
+	// Strict forbids that an attempt passes those ahead of it. Otherwise it may pass attempts for which there is no room.
 	Strict bool
-	// Fair puts, among those of the same priority, those first in the lines that namespaces share whose namespace uses least of what it is
-	// guaranteed (Shares).
+	// Fair sorts attempts of the same priority, in lines that namespaces share, by the usage of their namespace relative to its
+	// guarantee (Shares).
 	Fair bool
-	// AgingBound is how long an attempt may be passed. With 0 none ever is, and age alone counts.
+	// AgingBound is the time after which an attempt may no longer be passed. With 0 none is ever passed, and age alone counts.
 	AgingBound time.Duration
 }
 
-// OrderNamed is the order that the operator's configuration calls so. An unknown name is BestEffortFIFO.
+// OrderNamed returns the order with a name of the operator's configuration. An unknown name is BestEffortFIFO.
 func OrderNamed(name string, agingBound time.Duration) Order {
 	return Order{Strict: name == "StrictFIFO", Fair: name == "FairShare", AgingBound: agingBound}
 }
 
-// Compare says which of two attempts comes first in a line, but for the shares of their namespaces: a negative number for the first.
+// Compare sorts two attempts of a line without the shares of their namespaces; it is negative if the first comes first.
 func (o Order) Compare(x, y Attempt, now time.Time) int {
 	old := func(a Attempt) bool { return !a.QueuedAt.After(now.Add(-o.AgingBound)) }
 	one, other := waiterOf(x, nil).seat, waiterOf(y, nil).seat
-	if old(x) || old(y) { // whoever has not waited for so long is younger
+	if old(x) || old(y) { // the attempt below the bound is younger
 		return byAge(one, other)
 	}
 	return byPriority(one, other)
 }
 
-// Ahead is what one line says of an attempt.
+// Ahead describes the attempts of one line that are ahead of an attempt.
 type Ahead struct {
-	// Count is how many are ahead of the attempt, and Least the least that one of them asks for.
+	// Count is their number, and Least the smallest request among them.
 	Count int
 	Least resource.Quantity
-	// Fixed is how many of them it may not pass, even if there is no room for them.
+	// Fixed counts those that may not be passed, even if there is no room for them.
 	Fixed int
-	// Kept is whether the attempt itself stands in the line and none may pass it any more. It stays there until it starts,
-	// whether the resource is short or not: else others could take each of two resources while it waits for the other.
+	// Kept is set if the attempt stands in the line and no other may pass it any more. It stays there until it starts, even if
+	// the resource is not short: otherwise others could take each of two resources while it waits for the other.
 	Kept bool
 }
 
-// Blocks reports whether others in the line come first when so much is left: there is room for one of them, or they may not
+// Blocks reports whether others in the line come first for the remaining amount: it suffices for one of them, or they may not
 // be passed.
 func (h Ahead) Blocks(left resource.Quantity) bool {
 	return h.Fixed > 0 || h.Count > 0 && h.Least.Cmp(left) <= 0
 }
 
-// Leads reports whether an attempt that asks for so much may be the next to start in the line: there can be room for it where
-// there is none for those ahead.
+// Leads reports whether an attempt with this request may be next to start in the line: there can be room for it and none for
+// those ahead.
 func (h Ahead) Leads(asked resource.Quantity) bool {
 	return h.Fixed == 0 && (h.Count == 0 || h.Least.Cmp(asked) > 0)
 }
 
-// line is those who wait for one resource of one quota.
+// line holds the attempts that wait for one resource of one quota.
 type line struct {
 	name    Line
 	overdue tree
-	// others have not waited for long: one tree, or in a line with Order.Fair that namespaces share one for each namespace.
+	// others are below the aging bound: one tree, or with Order.Fair, in a shared line, one tree for each namespace.
 	others map[string]*tree
 	fair   bool
-	// asked is what all of them ask for together.
+	// asked is the sum of their requests.
 	asked resource.Quantity
 	usage Usage
 }
@@ -92,7 +92,7 @@ func newLine(name Line, o Order) *line {
 	return &line{name: name, overdue: tree{order: byAge}, others: map[string]*tree{}, fair: o.Fair && name.Namespace == ""}
 }
 
-// group is the tree of a seat.
+// group returns the key of a seat's tree.
 func (l *line) group(s seat) string {
 	if l.fair {
 		return s.app.Namespace
@@ -109,7 +109,7 @@ func (l *line) add(s seat) {
 	l.asked.Add(s.asked)
 }
 
-// remove takes out a seat that is there.
+// remove deletes an existing seat.
 func (l *line) remove(s seat) {
 	l.overdue.remove(s)
 	l.removeOther(s)
@@ -125,7 +125,7 @@ func (l *line) removeOther(s seat) {
 	}
 }
 
-// roots are those of all its trees.
+// roots returns the roots of all trees.
 func (l *line) roots() []*node {
 	all := []*node{l.overdue.root}
 	for _, t := range l.others {
@@ -136,7 +136,7 @@ func (l *line) roots() []*node {
 
 func (l *line) empty() bool { return l.overdue.root == nil && len(l.others) == 0 }
 
-// age moves those who have waited since a time or longer to the front.
+// age moves attempts that have waited since the limit or longer to the front.
 func (l *line) age(limit time.Time) {
 	for _, t := range l.others {
 		for s, found := t.waitingSince(limit); found; s, found = t.waitingSince(limit) {
@@ -146,7 +146,7 @@ func (l *line) age(limit time.Time) {
 	}
 }
 
-// ahead is what the line says of an attempt without its own seat.
+// ahead returns the line's part of Outstanding for an attempt, without its own seat.
 func (l *line) ahead(s seat, limit time.Time, strict bool, shares Shares) Ahead {
 	var h Ahead
 	if !s.since.After(limit) {
@@ -167,11 +167,12 @@ func (l *line) ahead(s seat, limit time.Time, strict bool, shares Shares) Ahead 
 	return h
 }
 
-// nextInLine is how many of a line are enqueued when it moves. Each that starts lets the next ones be enqueued.
+// nextInLine is the number of attempts that are enqueued when a line moves. Each one that starts enqueues the next.
 const nextInLine = 8
 
-// next returns those who may start next: the first, the next one that asks for less, and so on. Whatever room there is, the first
-// for which it suffices is among those, unless they are more than nextInLine. The last one returned asks for the least of all.
+// next returns the attempts that may start next: the first, the next one with a smaller request, and so on. For any amount of
+// room it includes the first attempt that fits, unless there are more than nextInLine. The last one has the smallest request of
+// all.
 func (l *line) next(strict bool, shares Shares) []seat {
 	if s, found := l.overdue.first(anything); found {
 		return []seat{s}
@@ -190,7 +191,7 @@ func (l *line) next(strict bool, shares Shares) []seat {
 	return all
 }
 
-// waiter is an attempt with the lines that it waits in.
+// waiter is an attempt with its lines.
 type waiter struct {
 	seat
 	places []Place
@@ -200,14 +201,15 @@ func waiterOf(a Attempt, places []Place) waiter {
 	return waiter{seat{id: a.ID, app: a.App.Key(), priority: a.Priority, since: a.QueuedAt}, slices.Clone(places)}
 }
 
-// in is the attempt's seat in one of its lines.
+// in returns the attempt's seat in one of its lines.
 func (q waiter) in(p Place) seat {
 	s := q.seat
 	s.asked = p.Asked
 	return s
 }
 
-// limit is since when those have waited at least who may not be passed. It never goes back, as a clock may.
+// limit returns the time since when an attempt must have waited to be beyond the aging bound. It never goes back, although a
+// clock may.
 func (l *Ledger) limit(now time.Time) time.Time {
 	if t := now.Add(-l.order.AgingBound); t.After(l.aged) {
 		l.aged = t
@@ -215,11 +217,11 @@ func (l *Ledger) limit(now time.Time) time.Time {
 	return l.aged
 }
 
-// ahead returns what the lines say that may concern an attempt: those of its namespace, and those of all namespaces.
+// ahead returns the lines that may concern an attempt: those of its namespace and those of all namespaces.
 func (l *Ledger) ahead(a Attempt, now time.Time) map[Line]Ahead {
 	limit, asks := l.limit(now), waiterOf(a, nil)
 	own, waits := l.waiting[a.ID]
-	if waits && byPriority(own.seat, asks.seat) != 0 { // it would be ahead of itself
+	if waits && byPriority(own.seat, asks.seat) != 0 { // otherwise it would be ahead of itself
 		l.leave(a.ID)
 		defer l.join(own)
 	}
@@ -242,8 +244,8 @@ func (l *Ledger) ahead(a Attempt, now time.Time) map[Line]Ahead {
 	return ahead
 }
 
-// patienceAfterStart is how long a ledger that was rebuilt waits for those who waited before: longer than it takes to ask ten thousand of
-// them.
+// patienceAfterStart is how long a rebuilt ledger waits for the attempts that waited before: longer than asking ten thousand of
+// them takes.
 const patienceAfterStart = 30 * time.Second
 
 // Expect announces an attempt that waited in a line before the ledger was rebuilt.
@@ -251,7 +253,7 @@ func (l *Ledger) Expect(id string, now time.Time) {
 	l.expected[id], l.expectedUntil = true, now.Add(patienceAfterStart)
 }
 
-// expects reports whether others than an attempt are to be asked first.
+// expects reports whether other attempts must be asked first.
 func (l *Ledger) expects(id string, now time.Time) bool {
 	if !now.Before(l.expectedUntil) {
 		clear(l.expected)
@@ -281,7 +283,7 @@ func (l *Ledger) InLine(id string) bool {
 	return waits
 }
 
-// leave takes an attempt out of all lines.
+// leave removes an attempt from all lines.
 func (l *Ledger) leave(id string) {
 	q := l.waiting[id]
 	delete(l.waiting, id)
@@ -297,8 +299,8 @@ func (l *Ledger) leave(id string) {
 	}
 }
 
-// Heads returns the applications that may be the next to start in a namespace, and in the lines of all namespaces: few of each line, and
-// the first of each line before the second of another.
+// Heads returns the applications that may be next to start in a namespace and in the lines of all namespaces: a few of each
+// line, and the first of each line before the second of another.
 func (l *Ledger) Heads(namespace string, now time.Time) []Key {
 	var lines []Line
 	for _, n := range slices.Compact([]string{namespace, ""}) {
@@ -337,7 +339,7 @@ func (l *Ledger) heads(lines []Line, now time.Time) []Key {
 	return apps
 }
 
-// left are the lines that an attempt was in and is in no more.
+// left returns the lines that an attempt has left.
 func (l *Ledger) left(before waiter) []Line {
 	var lines []Line
 	for _, p := range before.places {

@@ -8,30 +8,31 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// UserReader is a plugin whose scheduler reads from a pod which user it belongs to, whoever wrote it there.
+// UserReader is a plugin whose scheduler reads the user from the pod, where users can write it, too.
 type UserReader interface {
-	// OtherUser returns a key of a pod that names another user than the given one, or a group that this user is not in; found is false if
-	// there is none. A user without a name is not known: whatever is named is another one.
+	// OtherUser returns a key of a pod that names another user than the given one, or a group without this user; found is false
+	// if there is none. If the user is unknown, any named user is another one.
 	OtherUser(pod spark.PodAttributes, user User) (key PodKey, found bool)
 }
 
-// ApplicationReader is a plugin whose scheduler reads from a pod which of its applications it belongs to, whoever wrote it there and in
-// whatever namespace: the pod then uses that application's queue, guarantees and limits.
+// ApplicationReader is a plugin whose scheduler reads the application from the pod, where users can write it, too. A pod that
+// names an application of any namespace uses that application's queue, guarantees and limits.
 type ApplicationReader interface {
-	// OtherApplication returns a key of a pod that names another application than the attempt's own; found is false if there is none.
+	// OtherApplication returns a key of a pod that names another application than the attempt's; found is false if there is
+	// none.
 	OtherApplication(pod spark.PodAttributes, a Attempt) (key PodKey, found bool)
 }
 
-// MarkConflict is a pod that its scheduler counts as another user's, or as one of another application.
+// MarkConflict is a pod that its scheduler would attribute to another user or application.
 type MarkConflict struct {
 	role, scheduler, value string
 	key                    PodKey
-	// user is who created the application, where the pod names another one; nil if it names another application.
+	// user is the creator of the application if the pod names another user; nil if the pod names another application.
 	user *User
 }
 
-// ForeignMark finds pods of an attempt that name another user than the one who created the application, or another application, by the scheduler
-// that takes them, which need not be that of the plugin.
+// ForeignMark finds pods of an attempt that name another user than the application's creator, or another application. The rules
+// are those of the scheduler that places the pods, which may differ from the plugin's.
 func (r *Registry) ForeignMark(p Plugin, a Attempt) (MarkConflict, bool) {
 	for _, pod := range []rolePod{{spark.RoleDriver, a.PodSets.DriverAttributes}, {spark.RoleExecutor, a.PodSets.ExecutorAttributes}} {
 		if name := p.Describe().SchedulerName; name != "" {
@@ -60,7 +61,7 @@ func (p rolePod) conflict(key PodKey, user *User) MarkConflict {
 	return MarkConflict{p.role, p.SchedulerName, value, key, user}
 }
 
-// Uncertain reports whether it is only not known who created the application.
+// Uncertain reports whether the only problem is an unknown creator.
 func (c MarkConflict) Uncertain() bool { return c.user != nil && c.user.Name == "" }
 
 func (c MarkConflict) what() string {
@@ -71,7 +72,7 @@ func (c MarkConflict) what() string {
 	return fmt.Sprintf("the %s pod has the %s %s: %q, by which the scheduler %s counts it as %s", c.role, c.key.Part, c.key.Key, c.value, c.scheduler, whose)
 }
 
-// Problem says what is wrong, and what would be right.
+// Problem describes the conflict and its correction.
 func (c MarkConflict) Problem() string {
 	switch {
 	case c.user == nil:
@@ -83,12 +84,12 @@ func (c MarkConflict) Problem() string {
 	return c.what() + fmt.Sprintf(", which is not who created the application (%s); remove it", c.user.Name)
 }
 
-// Assumption says what must be true if it is not known who will have created the application.
+// Assumption states the required creator if the creator is not known yet.
 func (c MarkConflict) Assumption() string {
 	return c.what() + ": that must be who creates the application, and it must be recorded (recordSubmitter)"
 }
 
-// Admission is the answer for an attempt with the conflict.
+// Admission returns the answer for an attempt with the conflict.
 func (c MarkConflict) Admission() Admission {
 	return Admission{Verdict: Reject, Reason: ReasonPodKeyConflict, Message: c.Problem()}
 }

@@ -17,9 +17,8 @@ import (
 	kjson "sigs.k8s.io/json"
 )
 
-// DecodeParameters decodes a plugin's own options into the struct that options points to, which holds the defaults. Each
-// finding names its parameter: one that does not exist, one of a wrong type, one that is given twice. The case of names
-// counts.
+// DecodeParameters decodes the plugin options into a struct that holds the defaults. Each error names its parameter: unknown,
+// of a wrong type, or given twice. Names are case-sensitive.
 func DecodeParameters(a Attempt, options any) field.ErrorList {
 	if text := bytes.TrimSpace(a.Parameters); len(text) == 0 || string(text) == "null" {
 		return nil
@@ -41,8 +40,8 @@ func DecodeParameters(a Attempt, options any) field.ErrorList {
 	return findings
 }
 
-// WithDefaults returns parameters with those that they leave out, or give as null, which is no value in Kubernetes' objects either. What is no
-// object stays as it is, for DecodeParameters to find.
+// WithDefaults adds defaults for parameters that are missing or null; null is no value in Kubernetes objects either.
+// DecodeParameters reports parameters that are no object.
 func WithDefaults(given json.RawMessage, defaults string) json.RawMessage {
 	if defaults == "" {
 		return given
@@ -66,7 +65,7 @@ func WithDefaults(given json.RawMessage, defaults string) json.RawMessage {
 	return text
 }
 
-// decodeParameter decodes one parameter and returns what is wrong with it.
+// decodeParameter decodes one parameter and returns its error.
 func decodeParameter(plugin, name string, value json.RawMessage, options any) string {
 	object, err := json.Marshal(map[string]json.RawMessage{name: value})
 	if err != nil {
@@ -92,7 +91,7 @@ func oneOf(names []string) string {
 	return "must be one of " + strings.Join(names, ", ")
 }
 
-// parameterNames are the names of the fields of the struct that options points to, in order.
+// parameterNames returns the field names of the options struct, in order.
 func parameterNames(options any) []string {
 	t := reflect.Indirect(reflect.ValueOf(options)).Type()
 	if t.Kind() != reflect.Struct {
@@ -107,7 +106,7 @@ func parameterNames(options any) []string {
 	return names
 }
 
-// kindOf names the kind of value that a Go type takes, in JSON's words.
+// kindOf returns JSON's name for a Go type.
 func kindOf(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Bool:

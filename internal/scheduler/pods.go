@@ -12,9 +12,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Pods observes an attempt by its pods alone, as the kube-scheduler and everything built on it leaves them: a pod that
-// finds no node has the condition PodScheduled=False, one that is evicted has DisruptionTarget. Plugins begin with it
-// and refine what they know better.
+// Pods observes an attempt by its pods alone, with the conditions of the kube-scheduler and schedulers built on it:
+// PodScheduled=False on a pod without a node, DisruptionTarget on an evicted one. Plugins begin with it and refine it.
 func Pods(f PodStatuses) Observation {
 	d := f.Driver
 	switch {
@@ -32,7 +31,7 @@ func Pods(f PodStatuses) Observation {
 	return Executors(f, ReasonWaitingForCapacity, Processed)
 }
 
-// evicted reads the condition DisruptionTarget. Its reasons are Kubernetes' own:
+// evicted reads the condition DisruptionTarget. Kubernetes defines its reasons:
 // https://kubernetes.io/docs/concepts/workloads/pods/disruptions/#pod-disruption-conditions
 func evicted(d *PodStatus) Observation {
 	c := d.Condition(corev1.DisruptionTarget)
@@ -47,8 +46,8 @@ func evicted(d *PodStatus) Observation {
 	return Observation{Stage: StageEvicted, Reason: reason, Message: message, Eviction: &Eviction{Reason: reason, By: c.Reason}}
 }
 
-// refusedByNode is a pod that a node would not take: kubelet's admission, e.g. OutOfcpu when two schedulers did not know
-// of each other. Nothing of the application has run.
+// refusedByNode detects a pod that the kubelet refused, e.g. with OutOfcpu because two schedulers share the node. Nothing of
+// the application has run.
 func refusedByNode(d *PodStatus) Observation {
 	return Observation{
 		Stage: StageEvicted, Reason: ReasonNodeFailure,
@@ -70,8 +69,9 @@ func queued(d *PodStatus) Observation {
 	return o
 }
 
-// Executors observes the executors of a driver that has a node: what they wait for, or that the scheduler has processed none for a while
-// (Silence). processed is when it first wrote about a pod, and whether it did: Processed, unless a plugin knows more.
+// Executors observes the executors of a driver that has a node: the reason of their wait, or that the scheduler has processed
+// none of them for a while (Silence). processed returns when the scheduler first wrote about a pod: Processed, unless a plugin
+// knows more.
 func Executors(f PodStatuses, reason Reason, processed func(*PodStatus) (time.Time, bool)) Observation {
 	waiting, why := 0, ""
 	for i := range f.Executors {
@@ -109,18 +109,18 @@ func either(text, other string) string {
 	return other
 }
 
-// Warnings joins what is not empty.
+// Warnings joins the texts that are not empty.
 func Warnings(texts ...string) string {
 	return strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), "; ")
 }
 
-// Grows is whether dynamic allocation may go beyond the initial executors, up to a number that is set.
+// Grows reports whether dynamic allocation may exceed the initial executors, up to a set maximum.
 func (a Attempt) Grows() bool {
 	return a.PodSets.Max > a.PodSets.Initial && a.PodSets.Max < math.MaxInt32
 }
 
-// CannotGrow warns of executors that will wait forever: most is what the attempt asks for with all that dynamic allocation
-// may add, and owner whose limit it is.
+// CannotGrow warns of executors that will wait forever. most is the request with all executors that dynamic allocation may add,
+// owner the owner of the limit.
 func CannotGrow(a Attempt, owner string, most, limit corev1.ResourceList) string {
 	never := Shortages(most, nil, limit)
 	if len(never) == 0 {
@@ -129,8 +129,8 @@ func CannotGrow(a Attempt, owner string, most, limit corev1.ResourceList) string
 	return fmt.Sprintf("dynamic allocation cannot grow to %d executors: more than %s can ever give: %s", a.PodSets.Max, owner, Exceeding(never))
 }
 
-// FewPending warns of a gang whose executors are not all asked for at once.
-// Property: spark.kubernetes.allocation.maxPendingPods.
+// FewPending warns of a gang that spark.kubernetes.allocation.maxPendingPods prevents: Spark does not request all executors at
+// once.
 func FewPending(a Attempt) string {
 	if a.PodSets.MaxPending == 0 || a.PodSets.MaxPending >= a.PodSets.Initial {
 		return ""

@@ -10,32 +10,32 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Usage is what a quota, or a queue of a scheduler, reports of one resource.
+// Usage is one resource of a quota or a scheduler's queue, as reported.
 type Usage struct {
 	Line
-	// Used is what pods use, and Limit what they may use together.
+	// Used is the usage of all pods, and Limit its maximum.
 	Used, Limit resource.Quantity
-	// Unlimited says that there is no limit, and Limit is zero.
+	// Unlimited is set if there is no limit; Limit is zero then.
 	Unlimited bool
-	// Guaranteed is what other namespaces cannot keep, and Borrowed what is used beyond that.
+	// Guaranteed is the amount that other namespaces must return, and Borrowed the usage beyond it.
 	Guaranteed, Borrowed resource.Quantity
 }
 
-// Position is where an attempt stands in one of its lines.
+// Position is an attempt's position in one of its lines.
 type Position struct {
 	Place
-	// Position counts from 1: none is ahead of the first.
+	// Position counts from 1, the head of the line.
 	Position int
 }
 
-// LineState is a line with all who wait in it, added up.
+// LineState is a line with the sums of its attempts.
 type LineState struct {
-	// Usage is what the quota reported when one that waits in the line was last asked.
+	// Usage is the quota's report at the last question of an attempt in the line.
 	Usage
-	// Waiting is how many wait, and Asked what they ask for together.
+	// Waiting is the number of attempts, and Asked the sum of their requests.
 	Waiting int
 	Asked   resource.Quantity
-	// Longest is for how long the one has waited that has waited longest.
+	// Longest is the longest waiting time of an attempt in the line.
 	Longest time.Duration
 }
 
@@ -43,8 +43,8 @@ func compareLines(x, y Line) int {
 	return cmp.Or(cmp.Compare(x.Namespace, y.Namespace), cmp.Compare(x.Quota, y.Quota), cmp.Compare(x.Resource, y.Resource))
 }
 
-// Positions returns where an attempt stands in each of its lines. It is computed when it is asked for: the position of all who wait changes
-// with each start.
+// Positions returns an attempt's position in each of its lines. It is computed on request, because each start changes the
+// positions of all that wait.
 func (l *Ledger) Positions(id string, now time.Time) []Position {
 	var out []Position
 	for _, p := range l.waiting[id].places {
@@ -57,7 +57,7 @@ func (l *Ledger) Positions(id string, now time.Time) []Position {
 	return out
 }
 
-// Lines returns all lines in which any attempt waits. It takes time that grows with their number, not with that of the attempts.
+// Lines returns all lines with waiting attempts. Its time grows with the number of lines, not of attempts.
 func (l *Ledger) Lines(now time.Time) []LineState {
 	var out []LineState
 	for _, lines := range l.lines {
@@ -82,7 +82,7 @@ func (l *line) state(now time.Time) LineState {
 	return s
 }
 
-// note keeps what quotas have reported with their lines.
+// note stores the quotas' reports in their lines.
 func (l *Ledger) note(all []Usage) {
 	for _, u := range all {
 		if line := l.lines[u.Namespace][u.Line]; line != nil {

@@ -15,30 +15,30 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/text"
 )
 
-// Queuer is a plugin that knows where its scheduler reads the queue of pods and objects, whoever wrote them. By it the rules about queues
-// hold for pods that name the scheduler themselves, too.
+// Queuer is a plugin that knows where its scheduler reads the queue of pods and objects. With it, the queue rules also apply to
+// pods on which users name the scheduler themselves.
 type Queuer interface {
-	// QueueOf returns the queue in which the scheduler puts a pod; "" if it chooses one by itself. made are objects that are created with
-	// the pod. known is false if an object decides that is not among them.
+	// QueueOf returns the queue of a pod in the scheduler; "" if the scheduler chooses one. made are objects that are created
+	// with the pod. known is false if the queue depends on another object.
 	QueueOf(pod spark.PodAttributes, made []*unstructured.Unstructured) (queue string, known bool)
-	// QueueOfObject returns the queue of one of the scheduler's objects; known is false for all others.
+	// QueueOfObject returns the queue of one of the scheduler's objects; known is false for other objects.
 	QueueOfObject(*unstructured.Unstructured) (queue string, known bool)
 }
 
 // QueueConflict is a queue that the namespace may not use.
 type QueueConflict struct {
-	// Path is the field to change, and Problem says why.
+	// Path is the field to change, and Problem the reason.
 	Path, Problem string
 }
 
-// Admission is the answer for an attempt with the conflict.
+// Admission returns the answer for an attempt with the conflict.
 func (c QueueConflict) Admission() Admission {
 	return Admission{Verdict: Reject, Reason: ReasonQueueForbidden, Message: c.Path + ": " + c.Problem}
 }
 
-// ForbiddenQueue finds pods of an attempt that end up in a queue that their namespace may not use: by the scheduler that takes them, which
-// need not be that of the plugin, and by what they carry when the plugin has decorated them. made are the objects that are created with
-// them.
+// ForbiddenQueue finds decorated pods of an attempt that would enter a queue that their namespace may not use. The rules are
+// those of the scheduler that places the pods, which may differ from the plugin's. made are the objects that are created with
+// the pods.
 func (r *Registry) ForbiddenQueue(p Plugin, a Attempt, made []*unstructured.Unstructured) (QueueConflict, bool) {
 	usable := usableQueues(r.policy.AllowedQueues, a.App.Namespace)
 	if usable == nil {
@@ -65,13 +65,13 @@ func (r *Registry) ForbiddenQueue(p Plugin, a Attempt, made []*unstructured.Unst
 	return QueueConflict{}, false
 }
 
-// rolePod is a pod as its scheduler will see it.
+// rolePod is a pod as its scheduler sees it.
 type rolePod struct {
 	role string
 	spark.PodAttributes
 }
 
-// decoratedPods are the pods of both roles; none if the plugin fails, which is reported when it is asked.
+// decoratedPods returns the pods of both roles; none if the plugin fails, which its answer reports.
 func decoratedPods(p Plugin, a Attempt) []rolePod {
 	d, err := decorationOf(p, a)
 	if err != nil {
@@ -102,7 +102,7 @@ func (r *Registry) podConflict(p Plugin, a Attempt, pod rolePod, usable []string
 		return QueueConflict{}, false
 	}
 	queue, known := queuer.QueueOf(pod.PodAttributes, made)
-	if known && mayUse(usable, queue) || !known && name == a.Scheduler { // a plugin looks itself at what its pods refer to
+	if known && mayUse(usable, queue) || !known && name == a.Scheduler { // a plugin checks references of its own pods itself
 		return QueueConflict{}, false
 	}
 	field := a.QueueField()
@@ -128,7 +128,7 @@ func (r *Registry) queuer(schedulerName string) (Queuer, string) {
 	return queuer, name
 }
 
-// placing is the name of the plugin whose scheduler places pods with a schedulerName, enabled or not; "" if there is none.
+// placing returns the plugin whose scheduler places pods with a schedulerName, enabled or not; "" if there is none.
 func (r *Registry) placing(schedulerName string) string {
 	for _, name := range slices.Sorted(maps.Keys(r.plugins)) {
 		if schedulerName != "" && r.plugins[name].own.SchedulerName == schedulerName {
@@ -138,15 +138,15 @@ func (r *Registry) placing(schedulerName string) string {
 	return ""
 }
 
-// QueueRule says which namespaces may use which queues. Both are patterns in which * matches any text, ? for any one
-// character and [a-z] for a range.
+// QueueRule allows namespaces to use queues. Both are patterns in which * matches any text, ? any one character and [a-z] a
+// range.
 type QueueRule struct {
 	Namespaces []string
 	Queues     []string
 }
 
-// usableQueues returns the patterns of the queues that a namespace may use; nil if there are no rules, and an empty list
-// if no rule is for the namespace.
+// usableQueues returns the patterns of the queues that a namespace may use; nil without rules, empty if no rule covers the
+// namespace.
 func usableQueues(rules []QueueRule, namespace string) []string {
 	if len(rules) == 0 {
 		return nil
@@ -161,7 +161,7 @@ func usableQueues(rules []QueueRule, namespace string) []string {
 	return slices.Compact(queues)
 }
 
-// mayUse is whether the patterns admit the queue; nil admits all.
+// mayUse reports whether the patterns match the queue; nil matches all.
 func mayUse(patterns []string, queue string) bool {
 	return patterns == nil || text.MatchesAny(patterns, queue)
 }
@@ -177,12 +177,12 @@ func queueForbidden(r Resolution, w SelectionRequest) QueueConflict {
 	return QueueConflict{cmp.Or(r.QueueFrom, w.Fields.Path(FieldQueue)), what + "; " + Usable(r.UsableQueues)}
 }
 
-// Usable lists the queues that may be used, in a sentence.
+// Usable lists the usable queues, in a sentence.
 func Usable(queues []string) string {
 	if len(queues) == 0 {
 		return "there is no queue that you may use"
 	}
-	const most = 10 // a sentence, not a catalogue
+	const most = 10 // a sentence has no more
 	if extra := len(queues) - most; extra > 0 {
 		return fmt.Sprintf("queues you may use: %s and %d more", strings.Join(queues[:most], ", "), extra)
 	}

@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// QueueReporter is a plugin whose scheduler reports in the Kubernetes API what its queues have. The numbers are for people: nothing is
-// decided by them.
+// QueueReporter is a plugin whose scheduler reports the usage of its queues in the Kubernetes API. The numbers are shown only;
+// no decision depends on them.
 type QueueReporter interface {
-	// QueueReads names what QueueUsage wants to see. It is less than Reads: a user may not read all that the operator may.
+	// QueueReads lists the objects that QueueUsage needs. They are fewer than those of Reads, because users may read less than
+	// the operator.
 	QueueReads(Attempt) []Read
-	// QueueUsage says of the queue in which the attempt waits for its start, and of those above it, what they have of each resource that
-	// they limit or guarantee, or that the attempt asks for. The lines have no namespace, and Quota is the queue's kind and name. A queue
-	// that does not exist has none.
+	// QueueUsage reports the usage of the attempt's queue and its parents, for each resource that they limit or guarantee or
+	// that the attempt requests. The lines have no namespace, and Quota is the queue's kind and name. A missing queue has none.
 	QueueUsage(Attempt, Snapshot) ([]Usage, error)
 }
 
-// QueueReads asks the plugin what QueueUsage must show it.
+// QueueReads returns the objects that QueueUsage needs.
 func QueueReads(p Plugin, a Attempt) ([]Read, error) {
 	reporter, ok := can[QueueReporter](p)
 	if !ok {
@@ -27,7 +27,7 @@ func QueueReads(p Plugin, a Attempt) ([]Read, error) {
 	return call(p, "QueueReads", func() ([]Read, error) { return reporter.QueueReads(a), nil })
 }
 
-// QueueUsage asks the plugin what the queues have that hold the attempt. One whose scheduler does not report it says nothing.
+// QueueUsage returns the usage of the queues of the attempt; nothing if its scheduler reports none.
 func QueueUsage(p Plugin, a Attempt, s Snapshot) ([]Usage, error) {
 	reporter, ok := can[QueueReporter](p)
 	if !ok {
@@ -36,20 +36,20 @@ func QueueUsage(p Plugin, a Attempt, s Snapshot) ([]Usage, error) {
 	return call(p, "QueueUsage", func() ([]Usage, error) { return reporter.QueueUsage(a, s) })
 }
 
-// QueueReport is an attempt that waits with what the queues report that hold it.
+// QueueReport is a waiting attempt with the usage of its queues.
 type QueueReport struct {
 	Attempt Attempt
 	Usage   []Usage
 }
 
-// queueWaiters are those who wait in a queue.
+// queueWaiters are the attempts that wait in a queue.
 type queueWaiters struct {
 	count   int
 	longest time.Duration
 }
 
-// QueueLines adds up those who wait in the same queues. All of them wait in the line of each resource of their queue, also those that ask
-// for none of it: a scheduler's queue has one order.
+// QueueLines sums the attempts that wait in the same queues. An attempt is in the line of each resource of its queue, requested
+// or not, because a scheduler's queue has one order.
 func QueueLines(reports []QueueReport) []LineState {
 	lines, queues := map[Line]LineState{}, map[string]queueWaiters{}
 	for _, r := range reports {

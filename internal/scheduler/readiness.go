@@ -11,17 +11,17 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// readinessRetry is how often an unavailable scheduler is looked for, in addition to the watch on its APIs.
+// readinessRetry is the interval of checks for an unavailable scheduler, in addition to the watch on its APIs.
 const readinessRetry = 30 * time.Second
 
-// Access is one right that a plugin needs, as an access review asks for it.
+// Access is one permission that a plugin needs, in the form of an access review.
 type Access struct{ Group, Resource, Verb string }
 
-// spared is a right that plugins do without where the operator has no cluster-wide rights: they then do not see that a
-// PriorityClass is missing, and the API server refuses the pods.
+// spared is a permission that plugins can lack if the operator has no cluster-wide rights: they do not notice a missing
+// PriorityClass, and the API server refuses the pods.
 var spared = Access{Group: PriorityClassKind.Group, Resource: "priorityclasses", Verb: "get"}
 
-// Accesses are the rights that the plugin cannot do without, one by one, in the order of its rules.
+// Accesses returns the required permissions of the plugin, in the order of its rules.
 func (d Descriptor) Accesses() []Access {
 	var out []Access
 	for _, rule := range d.Rules {
@@ -38,9 +38,8 @@ func (d Descriptor) Accesses() []Access {
 	return out
 }
 
-// Unready is the answer of a plugin that cannot be asked, because an API is missing or the operator lacks a right. served
-// reports whether the API server knows a kind, allowed whether the operator has a right. ok is false if the plugin can
-// be asked.
+// Unready returns the answer of an unavailable plugin: an API is missing, or the operator lacks a permission. served reports
+// whether the API server serves a kind, allowed whether the operator has a permission. ok is false if the plugin is available.
 func (d Descriptor) Unready(served func(schema.GroupVersionKind) bool, allowed func(Access) bool) (answer Admission, ok bool) {
 	absent := map[schema.GroupResource]bool{}
 	for _, api := range d.Needs {
@@ -69,7 +68,7 @@ func (d Descriptor) notReady(reason Reason, message string) Admission {
 	return Admission{Verdict: Unavailable, Reason: reason, Message: message, RetryAfter: readinessRetry}
 }
 
-// servedBy is whether one of the versions is there.
+// servedBy reports whether one of the versions is served.
 func (a API) servedBy(served func(schema.GroupVersionKind) bool) bool {
 	for _, version := range a.Versions {
 		if served(a.WithVersion(version)) {
@@ -79,7 +78,7 @@ func (a API) servedBy(served func(schema.GroupVersionKind) bool) bool {
 	return false
 }
 
-// qualified is the resource as kubectl writes it.
+// qualified returns the resource in kubectl's notation.
 func (a Access) qualified() string {
 	if a.Group == "" {
 		return a.Resource

@@ -16,44 +16,44 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// NoScheduler is what users write in spec.batchScheduler to opt out of batch scheduling: the plugin whose descriptor
-// says NoBatchScheduler, whatever the defaults are.
+// NoScheduler in spec.batchScheduler turns batch scheduling off. It selects the plugin with NoBatchScheduler, whatever the
+// defaults are.
 const NoScheduler = "none"
 
-// Annotations of a Namespace that choose for its applications, if the configuration allows it.
+// Annotations of a Namespace that set defaults for its applications, if the configuration allows it.
 const (
 	AnnotationScheduler = "firesteel.dev/batch-scheduler"
 	AnnotationQueue     = "firesteel.dev/queue"
 )
 
-// unknownRetry is how often an application that names an unknown scheduler is checked again: the operator may have
-// been restarted with another configuration, or the application edited (which enqueues it at once).
+// unknownRetry is the interval of checks for an application with an unknown scheduler: a restarted operator may know it. An
+// edit enqueues the application at once.
 const unknownRetry = time.Minute
 
-// Policy is what an administrator decides about schedulers.
+// Policy is the administrator's configuration of schedulers.
 type Policy struct {
 	// Default names the plugin of applications that name none.
 	Default string
-	// Enabled names the plugins that may be used; empty for the default and the plain one.
+	// Enabled names the usable plugins; empty for the default and the plain one.
 	Enabled []string
-	// PlainNames lets applications name any scheduler: what is no enabled plugin is the schedulerName of their pods, and nothing more.
+	// PlainNames lets applications name any scheduler: a name that is no enabled plugin is used as the schedulerName of their
+	// pods.
 	PlainNames bool
-	// NamespaceDefaults lets the annotations of a namespace choose for the applications in it.
+	// NamespaceDefaults lets the annotations of a namespace set defaults for its applications.
 	NamespaceDefaults bool
-	// DefaultQueues are the queues of applications that name none, by plugin. They win over Descriptor.DefaultQueue.
+	// DefaultQueues are the queues of applications that name none, by plugin. They override Descriptor.DefaultQueue.
 	DefaultQueues map[string]string
-	// Parameters are defaults and bounds of the plugins' own options, by plugin.
+	// Parameters are defaults and bounds of plugin options, by plugin.
 	Parameters map[string]PluginParameters
-	// AllowedQueues say which namespaces may use which queues; none for no restriction.
+	// AllowedQueues restrict the queues of namespaces; none for no restriction.
 	AllowedQueues []QueueRule
-	// OwnApplications refuses pods that name another application of their scheduler's than the attempt's own.
+	// OwnApplications refuses pods that name another application to their scheduler.
 	OwnApplications bool
-	// Admissions are asked before every plugin, in their order, e.g. about quotas.
+	// Admissions are plugins, such as quota, that are asked before the chosen plugin, in this order.
 	Admissions []Plugin
 }
 
-// Registry holds the plugins that this operator offers. It is filled once, explicitly, by the program's main function,
-// and is safe for concurrent use.
+// Registry holds the plugins of this operator. The main function fills it once; it is safe for concurrent use.
 type Registry struct {
 	policy  Policy
 	plugins map[string]compiled
@@ -64,14 +64,13 @@ type Registry struct {
 // compiled is a plugin that is compiled in, enabled or not.
 type compiled struct {
 	plugin Plugin
-	// own is what it alone says of itself.
+	// own is its descriptor without admission plugins.
 	own Descriptor
-	// asked is the plugin behind those that are asked first.
+	// asked is the plugin, chained behind the admission plugins.
 	asked Plugin
 }
 
-// NewRegistry returns a registry in which all plugins are enabled. fallback names the one that applications without a
-// choice of their own get.
+// NewRegistry returns a registry with all plugins enabled. fallback names the plugin of applications that choose none.
 func NewRegistry(fallback string, plugins ...Plugin) (*Registry, error) {
 	names := make([]string, 0, len(plugins))
 	for _, p := range plugins {
@@ -80,8 +79,8 @@ func NewRegistry(fallback string, plugins ...Plugin) (*Registry, error) {
 	return NewRegistryFor(Policy{Default: fallback, Enabled: names}, plugins...)
 }
 
-// NewRegistryFor returns a registry of the plugins that are compiled in. It is an error, which names the field of the
-// configuration, if the policy names a plugin that is not among them, or if two plugins have the same name.
+// NewRegistryFor returns a registry of the compiled plugins. It fails, with the configuration's field, if the policy names an
+// unknown plugin, or if two plugins have the same name.
 func NewRegistryFor(policy Policy, plugins ...Plugin) (*Registry, error) {
 	r := &Registry{policy: policy, plugins: map[string]compiled{}}
 	for _, p := range plugins {
@@ -129,7 +128,7 @@ func NewRegistryFor(policy Policy, plugins ...Plugin) (*Registry, error) {
 	return r, nil
 }
 
-// nameTaken is the error for a plugin whose name means something else already.
+// nameTaken is the error for a plugin with a reserved name.
 func nameTaken(d Descriptor) error {
 	if d.AliasOf == "" {
 		return fmt.Errorf("two scheduler plugins are called %q", d.Name)
@@ -137,7 +136,7 @@ func nameTaken(d Descriptor) error {
 	return fmt.Errorf("batchScheduler.plugins.%s.schedulerNames: %q is taken: write each name once, and none of another plugin", d.AliasOf, d.Name)
 }
 
-// check returns an error for a name that no plugin has.
+// check returns an error for an unknown plugin name.
 func (r *Registry) check(section string, names ...string) error {
 	for _, name := range names {
 		if _, ok := r.plugins[name]; !ok {
@@ -159,18 +158,18 @@ func (r *Registry) Names() []string {
 	return slices.Compact(names)
 }
 
-// NamespaceDefaults reports whether the annotations of namespaces are to be known.
+// NamespaceDefaults reports whether annotations of namespaces are needed.
 func (r *Registry) NamespaceDefaults() bool { return r.policy.NamespaceDefaults }
 
-// Plain names the plugin of an application that names a scheduler without one, where such a name is the schedulerName of its pods only.
+// Plain returns the plugin for a scheduler name without a plugin, if such a name is allowed as the schedulerName of the pods.
 func (r *Registry) Plain(name string) (plugin string, plain bool) {
 	_, served := r.Plugin(name)
 	_, enabled := r.Plugin(r.plain)
 	return r.plain, r.policy.PlainNames && name != "" && name != NoScheduler && !served && enabled
 }
 
-// Serving names the enabled plugin that serves a scheduler, by the schedulerName of pods. If there is none, plugin is the plain one, with
-// which pods keep the name; if that is not enabled, it is the name itself, which Resolve refuses.
+// Serving returns the enabled plugin for a schedulerName of pods. Without one, plugin is the plain plugin, with which pods keep
+// the name; if that is disabled, it is the name itself, which Resolve refuses.
 func (r *Registry) Serving(schedulerName string) (plugin string, served bool) {
 	for _, name := range r.Names() {
 		if r.plugins[name].own.SchedulerName == schedulerName {
@@ -183,20 +182,20 @@ func (r *Registry) Serving(schedulerName string) (plugin string, served bool) {
 	return schedulerName, false
 }
 
-// Plugin returns an enabled plugin by name, without those that are asked before it.
+// Plugin returns an enabled plugin by name, without the admission plugins.
 func (r *Registry) Plugin(name string) (Plugin, bool) {
 	c, known := r.plugins[name]
 	return c.plugin, known && slices.Contains(r.policy.Enabled, name)
 }
 
-// Compiled returns a plugin by name, behind those that are asked first, enabled or not: what they have made goes although nothing new is
-// asked of it.
+// Compiled returns a plugin by name, enabled or not, chained behind the admission plugins. A disabled plugin still releases its
+// objects.
 func (r *Registry) Compiled(name string) (Plugin, bool) {
 	c, known := r.plugins[name]
 	return c.asked, known
 }
 
-// Observer returns a plugin, behind those that are asked first, if any of them knows more of a submitted attempt than its pods show.
+// Observer returns a plugin, chained behind the admission plugins, if one of them is an Observer.
 func (r *Registry) Observer(name string) (Plugin, bool) {
 	p, enabled := r.Plugin(name)
 	observes := slices.ContainsFunc(append([]Plugin{p}, r.policy.Admissions...), func(p Plugin) bool {
@@ -206,7 +205,7 @@ func (r *Registry) Observer(name string) (Plugin, bool) {
 	return r.plugins[name].asked, enabled && observes
 }
 
-// chained puts those that are asked first before a plugin.
+// chained chains a plugin behind the admission plugins.
 func (r *Registry) chained(p Plugin) Plugin {
 	for _, admission := range slices.Backward(r.policy.Admissions) {
 		p = Chain(admission, p)
@@ -214,12 +213,12 @@ func (r *Registry) chained(p Plugin) Plugin {
 	return p
 }
 
-// Quotas reports whether anything that is enabled asks for Attempt.Quota.
+// Quotas reports whether an enabled plugin asks for Attempt.Quota.
 func (r *Registry) Quotas() bool {
 	return slices.ContainsFunc(r.Plugins(), func(p Plugin) bool { return p.Describe().Quota })
 }
 
-// Plugins returns what is enabled, in the order of Names, and last those that are asked before each of them.
+// Plugins returns the enabled plugins in the order of Names, followed by the admission plugins.
 func (r *Registry) Plugins() []Plugin {
 	var plugins []Plugin
 	for _, name := range r.Names() {
@@ -228,58 +227,58 @@ func (r *Registry) Plugins() []Plugin {
 	return append(plugins, r.policy.Admissions...)
 }
 
-// Owned returns the kinds of the objects that plugins may have made, enabled or not.
+// Owned returns the kinds of the objects that plugins may have created, enabled or not.
 func (r *Registry) Owned() []schema.GroupVersionKind { return r.owned }
 
 // SelectionRequest is the input of the scheduler selection.
 type SelectionRequest struct {
-	// Scheduling is what the application says.
+	// Scheduling is the application's request.
 	Scheduling spark.Scheduling
 	Namespace  string
-	// NamespaceAnnotations are those of the application's namespace; nil if they are not known.
+	// NamespaceAnnotations are those of the application's namespace; nil if unknown.
 	NamespaceAnnotations map[string]string
-	// Driver is the driver's pod of an application that chooses its scheduler by it, and so may name the queue on it; nil for all others.
+	// Driver is the driver's pod, for applications that choose their scheduler, and maybe the queue, on it; nil for others.
 	Driver *spark.PodAttributes
 	// Fields names the user's fields in messages.
 	Fields spark.Fields
-	// Recorded is what was chosen for this attempt before; nil for a new attempt. It stays as it is, whatever has become
-	// of the defaults since. The plugin must still be enabled.
+	// Recorded is the earlier choice for this attempt; nil for a new attempt. Later changes of defaults do not change it, but
+	// the plugin must still be enabled.
 	Recorded *Choice
 }
 
-// Choice is what was chosen for an attempt. It is recorded in the application's status. Each may be empty.
+// Choice is the scheduling choice for an attempt, recorded in the application's status. Each field may be empty.
 type Choice struct {
 	Scheduler string
 	Source    Source
 	Queue     string
 	// Group is the object that represents the attempt in its scheduler: kind and name.
 	Group string
-	// Parameters are the configuration's, for what the application leaves out: an object in JSON.
+	// Parameters are the configured defaults of omitted parameters, as a JSON object.
 	Parameters string
 }
 
-// Resolution is a choice with the plugin that it means.
+// Resolution is a choice with its plugin.
 type Resolution struct {
 	Choice
-	// Plugin is the chosen one, behind those that are asked first.
+	// Plugin is the chosen plugin, chained behind the admission plugins.
 	Plugin Plugin
 	// UsableQueues are patterns of the queues that the namespace may use; nil for all.
 	UsableQueues []string
-	// QueueFrom is the operator's policy whose default the queue is; "" for anything else.
+	// QueueFrom is the operator policy whose default the queue is; "" otherwise.
 	QueueFrom string
-	// Refused are the fields that keep a plugin from being chosen. The admission says it in one sentence.
+	// Refused are the fields that prevent the choice of a plugin. The admission has them in one sentence.
 	Refused field.ErrorList
 }
 
-// Complete adds to an attempt what was chosen for it.
+// Complete adds the choice to an attempt.
 func (r Resolution) Complete(a Attempt) Attempt {
 	a.Choice, a.UsableQueues, a.QueueFrom = r.Choice, r.UsableQueues, r.QueueFrom
 	a.Parameters = WithDefaults(a.Parameters, r.Parameters)
 	return a
 }
 
-// Resolve chooses the plugin and the queue: the application's, then a policy's, then its namespace's, then the cluster's. Without
-// a plugin, or with a queue that the namespace may not use, the admission says so and the Resolution has no plugin.
+// Resolve chooses the plugin and the queue: the application's, else a policy's, else its namespace's, else the cluster's.
+// Without a plugin, or with a queue that the namespace may not use, the admission explains it and the Resolution has no plugin.
 func (r *Registry) Resolve(w SelectionRequest) (Resolution, Admission) {
 	choice := r.choose(w)
 	name := choice.Scheduler
@@ -322,7 +321,7 @@ func (r *Registry) Resolve(w SelectionRequest) (Resolution, Admission) {
 	return resolution, Admission{}
 }
 
-// choose returns the scheduler's name as it was written, and the source of the choice.
+// choose returns the scheduler's name as written, and the source of the choice.
 func (r *Registry) choose(w SelectionRequest) Choice {
 	annotated := ""
 	if r.policy.NamespaceDefaults {
@@ -341,7 +340,7 @@ func (r *Registry) choose(w SelectionRequest) Choice {
 	return Choice{Scheduler: r.policy.Default, Source: SourceCluster}
 }
 
-// queue returns the first queue that is named. What an annotation says is meant for the namespace's scheduler, if it
+// queue returns the first queue that is named. A namespace's queue annotation applies to the namespace's scheduler only, if it
 // names one: queues of the same name in two schedulers are two queues.
 func (r *Registry) queue(w SelectionRequest, c Choice, d Descriptor) string {
 	switch {
@@ -359,7 +358,7 @@ func (r *Registry) queue(w SelectionRequest, c Choice, d Descriptor) string {
 	return cmp.Or(r.policy.DefaultQueues[d.Name], r.policy.DefaultQueues[d.AliasOf], d.DefaultQueue)
 }
 
-// queueOf is the queue that a pod names in the way of a scheduler's own; "" if it names none but the usual one.
+// queueOf returns the queue that a pod names in its scheduler's own way; "" if it names none or the default.
 func (r *Registry) queueOf(pod *spark.PodAttributes, d Descriptor) string {
 	queuer, ok := r.plugins[d.Name].plugin.(Queuer)
 	if pod == nil || !ok {
@@ -371,7 +370,7 @@ func (r *Registry) queueOf(pod *spark.PodAttributes, d Descriptor) string {
 	return ""
 }
 
-// annotates is whether the namespace names a queue for this scheduler.
+// annotates reports whether the namespace names a queue for this scheduler.
 func (r *Registry) annotates(w SelectionRequest, d Descriptor) bool {
 	chosen := w.NamespaceAnnotations[AnnotationScheduler]
 	return r.policy.NamespaceDefaults && d.Supports.Queues && w.NamespaceAnnotations[AnnotationQueue] != "" && (chosen == "" || chosen == d.Name)

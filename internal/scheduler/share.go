@@ -11,11 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Shares say of each line that namespaces share what every namespace uses, relative to what it is guaranteed: 1 is all of that. One that is
-// guaranteed nothing, or of which nothing is known, uses the most.
+// Shares are the namespaces' usages relative to their guarantees, for each line that namespaces share; 1 is the whole
+// guarantee. A namespace without a guarantee, or of unknown usage, counts as the largest.
 type Shares map[Line]map[string]float64
 
-// of is the share of a namespace in a line.
+// of returns the share of a namespace in a line.
 func (s Shares) of(line Line, namespace string) float64 {
 	if share, known := s[line][namespace]; known {
 		return share
@@ -26,11 +26,11 @@ func (s Shares) of(line Line, namespace string) float64 {
 // Sharer is a plugin with quotas that namespaces share.
 type Sharer interface {
 	Plugin
-	// Shares is what namespaces use at the moment, with what is reserved for others of them.
+	// Shares returns the present usage of namespaces, including reservations of others.
 	Shares(a Attempt, s Snapshot) (Shares, error)
 }
 
-// SharesOf asks a plugin for the shares of namespaces. One that has none, or cannot say, has no influence on the order.
+// SharesOf asks a plugin for the shares of namespaces. A plugin without shares, or with an error, does not change the order.
 func SharesOf(p Plugin, a Attempt, s Snapshot) Shares {
 	sharer, ok := can[Sharer](p)
 	if !ok {
@@ -38,16 +38,17 @@ func SharesOf(p Plugin, a Attempt, s Snapshot) Shares {
 	}
 	shares, err := call(p, "Shares", func() (Shares, error) { return sharer.Shares(a, s) })
 	if err != nil {
-		return nil // the same trouble is in its answer to the attempt
+		return nil // its answer to the attempt reports the same error
 	}
 	return shares
 }
 
-// OutstandingBy is Outstanding in an order that depends on shares, which are asked for if it does: they may depend on what is reserved.
+// OutstandingBy is Outstanding in an order with shares. It asks for shares only if the order needs them, because they may
+// depend on reservations.
 func (l *Ledger) OutstandingBy(a Attempt, now time.Time, shares func(Outstanding) Shares) Outstanding {
 	o := l.Outstanding(a, now)
 	if l.order.Fair {
-		if s := shares(o); s != nil { // no quota of such a line binds the attempt otherwise
+		if s := shares(o); s != nil { // otherwise no quota of such a line limits the attempt
 			l.shares = s
 		}
 		o.Ahead = l.ahead(a, now)
@@ -55,10 +56,11 @@ func (l *Ledger) OutstandingBy(a Attempt, now time.Time, shares func(Outstanding
 	return o
 }
 
-// The times of seats ahead of and behind all others of a priority.
+// The times of seats before and after all others of a priority.
 var earliest, latest = time.Time{}, time.Unix(1<<60, 0)
 
-// othersAhead returns how many of those who have not waited for long are ahead of a seat, and the least that one of them asks for.
+// othersAhead returns the number of attempts below the aging bound that are ahead of a seat, and the smallest request among
+// them.
 func (l *line) othersAhead(s seat, shares Shares) (count int, least resource.Quantity) {
 	own := l.group(s)
 	for name, t := range l.others {
@@ -79,7 +81,7 @@ func (l *line) othersAhead(s seat, shares Shares) (count int, least resource.Qua
 	return count, least
 }
 
-// inOrder sorts seats of those who have not waited for long.
+// inOrder sorts seats below the aging bound.
 func (l *line) inOrder(seats []seat, shares Shares) {
 	slices.SortFunc(seats, func(x, y seat) int {
 		return cmp.Or(cmp.Compare(y.priority, x.priority), cmp.Compare(shares.of(l.name, l.group(x)), shares.of(l.name, l.group(y))), byAge(x, y))

@@ -9,11 +9,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Silence is how long a scheduler that runs takes at most until it has processed a new pod.
+// Silence is the longest time that a running scheduler needs to process a new pod.
 const Silence = time.Minute
 
-// Processed is when a scheduler first wrote about a pod, and whether it did, as the pod itself shows. Of one that has a node it is not
-// known when that was.
+// Processed returns when a scheduler first wrote about a pod, by the pod's conditions, and whether it did. For a pod with a
+// node that time is unknown.
 func Processed(p *PodStatus) (time.Time, bool) {
 	if c := p.Condition(corev1.PodScheduled); c.Type != "" {
 		return c.LastTransitionTime.Time, true
@@ -21,9 +21,8 @@ func Processed(p *PodStatus) (time.Time, bool) {
 	return p.CreatedAt, p.Node != ""
 }
 
-// ignoredSince is when the oldest executor was created of those that wait and that the scheduler has not processed, although it has
-// processed no pod that came later either: one that runs may leave a pod alone for reasons of its own, but not all that come. Zero if
-// there is none.
+// ignoredSince returns the creation time of the oldest waiting executor that the scheduler has not processed, if it has
+// processed no later pod either: a running scheduler may skip one pod, but not all. Zero if there is none.
 func ignoredSince(f PodStatuses, processed func(*PodStatus) (time.Time, bool)) time.Time {
 	var last, since time.Time
 	pods := append([]PodStatus{*f.Driver}, f.Executors...)
@@ -45,19 +44,19 @@ func ignoredSince(f PodStatuses, processed func(*PodStatus) (time.Time, bool)) t
 	return since
 }
 
-// Voice is how a scheduler is heard while something waits for it: it writes events about that again and again.
+// Voice describes the events that a scheduler writes regularly while anything waits for it.
 type Voice struct {
-	// Name is what messages call it.
+	// Name is the scheduler's name in messages.
 	Name string
-	// Events is the list of these events, those about what others wait for included.
+	// Events is the list of these events, including those about other waiting objects.
 	Events Read
-	// Pause is the longest time between two of them.
+	// Pause is the longest time between two events.
 	Pause time.Duration
 }
 
-// Silence says that a scheduler is not heard any more, although something has waited for it from some time on; "" if it is, or if
-// that cannot be told, as in a list that may lack events. Without any event it is not known since when: the API server deletes
-// them, after an hour as a rule.
+// Silence reports that a scheduler has become silent although something has waited for it since a time; "" if it is not silent,
+// or if that is unknown, as in a list that may lack events. Without any event the time is unknown, because the API server
+// usually deletes events after an hour.
 func (s Snapshot) Silence(v Voice, from, now time.Time) string {
 	if from.IsZero() || now.Sub(from) < v.Pause || !s.Complete(v.Events) {
 		return ""
@@ -79,7 +78,7 @@ func (s Snapshot) Silence(v Voice, from, now time.Time) string {
 	return fmt.Sprintf("%s has said nothing since %s; check that it runs", v.Name, from.UTC().Format(time.RFC3339))
 }
 
-// Sooner is the shorter of two times after which to check again, of which 0 is for no need.
+// Sooner returns the shorter of two delays, where 0 means none.
 func Sooner(a, b time.Duration) time.Duration {
 	if a == 0 || b == 0 {
 		return max(a, b)

@@ -13,35 +13,34 @@ import (
 	"github.com/firesteel-dev/firesteel/api/lenient"
 )
 
-// Read names one object that a plugin wants to see, or a list of objects if Name is "". Namespace is "" for
-// cluster-scoped kinds, and in a list for all namespaces.
+// Read names one object that a plugin needs, or a list of objects if Name is "". Namespace is "" for cluster-scoped kinds, and
+// for a list over all namespaces.
 type Read struct {
 	schema.GroupVersionKind
 	Namespace string
 	Name      string
-	// Labels and Fields narrow a list, in the syntax of kubectl's --selector and --field-selector.
+	// Labels and Fields filter a list, in the syntax of kubectl's --selector and --field-selector.
 	Labels string
 	Fields string
-	// Optional says that the plugin can do without: what the operator may not read is then an object without contents.
+	// Optional is set if the plugin can do without: an object that the operator may not read is then empty.
 	Optional bool
 }
 
-// Snapshot holds the API server's answer to each Read: an object, or a list with its items. A nil object was looked up
-// and does not exist. A kind that is not installed has no objects. What is in a snapshot must not be changed: it is
-// shared with the cache and with other attempts.
+// Snapshot holds the API server's answer to each Read: an object, or a list with its items. A nil object does not exist. A kind
+// that is not installed has no objects. Snapshots are read-only: they share objects with the cache and with other attempts.
 type Snapshot map[Read]*unstructured.Unstructured
 
-// partial marks a list in a snapshot that may lack items.
+// partial marks an incomplete list in a snapshot.
 const partial = "partial"
 
-// NewPartialList returns a list over all namespaces of which only some can be seen, or one that was too long.
+// NewPartialList returns an incomplete list: over all namespaces of which only some are visible, or too long.
 func NewPartialList(items ...*unstructured.Unstructured) *unstructured.Unstructured {
 	list := NewList(items...)
 	list.Object[partial] = true
 	return list
 }
 
-// NewList returns a list as it is kept in a snapshot.
+// NewList returns a list in the form of a snapshot.
 func NewList(items ...*unstructured.Unstructured) *unstructured.Unstructured {
 	contents := make([]any, 0, len(items))
 	for _, item := range items {
@@ -50,7 +49,7 @@ func NewList(items ...*unstructured.Unstructured) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{"items": contents}}
 }
 
-// List returns the items of a list. What was not read is empty.
+// List returns the items of a list; none if it was not read.
 func (s Snapshot) List(r Read) []*unstructured.Unstructured {
 	list := s[r]
 	if list == nil {
@@ -66,8 +65,8 @@ func (s Snapshot) List(r Read) []*unstructured.Unstructured {
 	return out
 }
 
-// Complete reports whether a list was read and holds all that there are: an operator for some namespaces does not see
-// the objects of the others, and of very many events some are left out.
+// Complete reports whether a list was read and has all items: an operator for some namespaces does not see the objects of the
+// others, and very long lists of events are cut.
 func (s Snapshot) Complete(r Read) bool {
 	list := s[r]
 	return list != nil && list.Object["items"] != nil && list.Object[partial] == nil
@@ -81,12 +80,12 @@ func (r Ref) Read() Read {
 	return Read{GroupVersionKind: r.GroupVersionKind, Namespace: r.Namespace, Name: r.Name}
 }
 
-// As decodes an object of a snapshot into its vendor's type. It returns nil for nil.
+// As decodes an object of a snapshot into its vendor's type; nil for nil.
 func As[T any](u *unstructured.Unstructured) (*T, error) {
 	if u == nil {
 		return nil, nil
 	}
-	if err := lenient.CheckQuantities(u.Object, reflect.TypeFor[T](), ""); err != nil { // tenants may write some of those that are read
+	if err := lenient.CheckQuantities(u.Object, reflect.TypeFor[T](), ""); err != nil { // tenants may write some of the read objects
 		return nil, fmt.Errorf("decode %s %s: %w", u.GetKind(), u.GetName(), err)
 	}
 	out := new(T)
@@ -96,8 +95,8 @@ func As[T any](u *unstructured.Unstructured) (*T, error) {
 	return out, nil
 }
 
-// Applied turns a typed object into what server-side apply takes: without a status and without the creation time, both
-// of which a typed object always has. ref says what it is and how it is called.
+// Applied converts a typed object to the form of server-side apply: without a status and a creation time, which a typed object
+// always has. ref gives its kind and name.
 func Applied(ref Ref, object runtime.Object) (*unstructured.Unstructured, error) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {

@@ -23,13 +23,13 @@ func byAge(x, y seat) int { return cmp.Or(x.since.Compare(y.since), cmp.Compare(
 
 func byPriority(x, y seat) int { return cmp.Or(cmp.Compare(y.priority, x.priority), byAge(x, y)) }
 
-// tree holds seats in an order. It is a treap: each operation takes time that grows with the logarithm of its size, so that a line may be long.
+// tree holds sorted seats. It is a treap, whose operations take logarithmic time, because a line may be long.
 type tree struct {
 	root  *node
 	order func(x, y seat) int
 }
 
-// node is a seat with what is known of all seats below it and its own.
+// node is a seat with sums over itself and the seats below it.
 type node struct {
 	seat
 	weight      uint64
@@ -39,7 +39,7 @@ type node struct {
 	oldest      time.Time
 }
 
-// weightOf takes the place of a random number: what is the same after a restart is easier to debug.
+// weightOf replaces a random number: values that are equal after a restart are easier to debug.
 func weightOf(id string) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(id))
@@ -48,7 +48,7 @@ func weightOf(id string) uint64 {
 	return (x ^ x>>32) * spread
 }
 
-// summed renews what a node knows of those below.
+// summed updates a node's sums.
 func (n *node) summed() *node {
 	n.size, n.least, n.oldest = 1, n.asked, n.since
 	for _, below := range []*node{n.left, n.right} {
@@ -66,7 +66,7 @@ func (n *node) summed() *node {
 	return n
 }
 
-// split divides the seats into those ahead of a seat, and the others.
+// split divides the seats into those before a seat and the others.
 func (t *tree) split(n *node, s seat) (ahead, rest *node) {
 	if n == nil {
 		return nil, nil
@@ -79,7 +79,7 @@ func (t *tree) split(n *node, s seat) (ahead, rest *node) {
 	return ahead, n.summed()
 }
 
-// merge joins seats of which all of the first are ahead of all of the second.
+// merge joins two trees; all seats of the first come before those of the second.
 func merge(x, y *node) *node {
 	switch {
 	case x == nil:
@@ -101,7 +101,7 @@ func (t *tree) add(s seat) {
 	t.root = merge(merge(ahead, own), rest)
 }
 
-// remove takes a seat out if it is there.
+// remove deletes a seat if it exists.
 func (t *tree) remove(s seat) { t.root = t.without(t.root, s) }
 
 func (t *tree) without(n *node, s seat) *node {
@@ -119,7 +119,7 @@ func (t *tree) without(n *node, s seat) *node {
 	return n.summed()
 }
 
-// ahead returns how many are ahead of a seat, and the least that one of them asks for.
+// ahead returns the number of seats before a seat, and the smallest request among them.
 func (t *tree) ahead(s seat) (count int, least resource.Quantity) {
 	note := func(n int, asked resource.Quantity) {
 		if n > 0 && (count == 0 || asked.Cmp(least) < 0) {
@@ -141,7 +141,7 @@ func (t *tree) ahead(s seat) (count int, least resource.Quantity) {
 	return count, least
 }
 
-// first returns the first seat that asks for an amount that fits. What fits must include all that is less.
+// first returns the first seat whose request fits. If a request fits, all smaller ones must.
 func (t *tree) first(fits func(resource.Quantity) bool) (seat, bool) {
 	n := t.root
 	for n != nil && fits(n.least) {
@@ -157,7 +157,7 @@ func (t *tree) first(fits func(resource.Quantity) bool) (seat, bool) {
 	return seat{}, false
 }
 
-// waitingSince returns a seat that has waited since a time or longer.
+// waitingSince returns a seat that has waited since the limit or longer.
 func (t *tree) waitingSince(limit time.Time) (seat, bool) {
 	n := t.root
 	for n != nil && !n.oldest.After(limit) {
@@ -175,7 +175,8 @@ func (t *tree) waitingSince(limit time.Time) (seat, bool) {
 
 func anything(resource.Quantity) bool { return true }
 
-// falling returns the first seat, the next one that asks for less, and so on: at most so many, of which the last asks for the least of all.
+// falling returns the first seat, the next one with a smaller request, and so on: at most so many, the last with the smallest
+// request of all.
 func (t *tree) falling(most int) []seat {
 	s, found := t.first(anything)
 	if !found {
@@ -198,7 +199,7 @@ func (t *tree) falling(most int) []seat {
 	return out
 }
 
-// falling is the same of seats in their order.
+// falling does the same for sorted seats.
 func falling(seats []seat, most int) []seat {
 	var out []seat
 	var least *resource.Quantity

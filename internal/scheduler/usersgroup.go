@@ -12,8 +12,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// UsersMarks are the values that users gave a label or annotation of the pods of either role, sorted: a group of their own that the
-// pods belong to. A plugin that groups pods by this key leaves them there and makes no group.
+// UsersMarks returns the users' values of a label or annotation on the pods of either role, sorted. They name groups of the
+// users' own. A plugin that groups pods by this key keeps them and creates no group.
 func UsersMarks(a Attempt, key PodKey) []string {
 	var values []string
 	for _, traits := range []spark.PodAttributes{a.PodSets.DriverAttributes, a.PodSets.ExecutorAttributes} {
@@ -29,7 +29,7 @@ func UsersMarks(a Attempt, key PodKey) []string {
 	return values
 }
 
-// UsersGroups are the groups of users' own by UsersMarks, as objects.
+// UsersGroups returns the groups named by UsersMarks, as objects.
 func UsersGroups(a Attempt, key PodKey, kind schema.GroupVersionKind) []Ref {
 	names := UsersMarks(a, key)
 	refs := make([]Ref, 0, len(names))
@@ -39,7 +39,7 @@ func UsersGroups(a Attempt, key PodKey, kind schema.GroupVersionKind) []Ref {
 	return refs
 }
 
-// ReadRefs asks for objects.
+// ReadRefs returns reads of objects.
 func ReadRefs(refs []Ref) []Read {
 	reads := make([]Read, 0, len(refs))
 	for _, ref := range refs {
@@ -48,9 +48,9 @@ func ReadRefs(refs []Ref) []Read {
 	return reads
 }
 
-// AdmitToUsersGroups is the answer for an attempt whose pods belong to groups of the user's own: it starts when they exist, and
-// their scheduler decides about the rest. Those that are created with the driver need not exist. own is the group that the plugin would
-// have made: it must not exist beside them.
+// AdmitToUsersGroups answers for an attempt in groups of the user's own: it starts when they exist, and their scheduler decides
+// the rest. Groups that are created with the driver need not exist yet. own is the group that the plugin would have created; it
+// must not exist, too.
 func AdmitToUsersGroups(a Attempt, groups []Ref, own Ref, s Snapshot) Admission {
 	var missing, names []string
 	for _, group := range groups {

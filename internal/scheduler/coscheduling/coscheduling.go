@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package coscheduling is the plugin for the Coscheduling plugin of kubernetes-sigs/scheduler-plugins, written for
-// version 0.34.
+// Package coscheduling is the plugin for the Coscheduling plugin of kubernetes-sigs/scheduler-plugins, written for version
+// 0.34.
 //
-// Each attempt gets a PodGroup of its own. By default the group needs one member and asks for the room of the whole
-// application (minResources): the driver starts when the cluster has that room. It is not reserved: two applications
-// may see the same room. With the parameter executorGang the group holds the executors alone, and all of them start
-// together or none. With dynamic allocation these are its minimum of executors.
+// Each attempt gets a PodGroup of its own. By default the group needs one member and requests the room of the whole application
+// (minResources): the driver starts when the cluster has that room. The room is not reserved: two applications may count the
+// same room. With the parameter executorGang the group contains the executors only, and all of them start together or none.
+// With dynamic allocation that applies to the minimum of executors.
 package coscheduling
 
 import (
@@ -22,10 +22,10 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// Name is what users write in spec.batchScheduler to get this plugin.
+// Name is the plugin's name in spec.batchScheduler.
 const Name = "coscheduling"
 
-// schedulerName is the one of scheduler-plugins' own chart, if the configuration names no other.
+// schedulerName is the default of the scheduler-plugins chart.
 const schedulerName = "scheduler-plugins-scheduler"
 
 // groupLabel puts a pod into a group.
@@ -35,14 +35,14 @@ var podGroupKind = v1alpha1.SchemeGroupVersion.WithKind("PodGroup")
 
 // Plugin connects Coscheduling.
 type Plugin struct {
-	// name is what users choose it by, and alias whether that is the name of the scheduler.
+	// name is the plugin's name for users; alias is set if that is the scheduler's name.
 	name          string
 	alias         bool
 	schedulerName string
 }
 
-// New returns the plugin. name is the scheduler profile that has
-// the plugin Coscheduling; "" stands for scheduler-plugins-scheduler.
+// New returns the plugin. name is the scheduler profile with the plugin Coscheduling; "" stands for
+// scheduler-plugins-scheduler.
 func New(name string) Plugin {
 	if name == "" {
 		name = schedulerName
@@ -50,7 +50,7 @@ func New(name string) Plugin {
 	return Plugin{name: Name, schedulerName: name}
 }
 
-// ForScheduler returns the plugin for another profile that has the plugin Coscheduling.
+// ForScheduler returns the plugin for another profile with the plugin Coscheduling.
 func (Plugin) ForScheduler(name string) scheduler.Plugin {
 	return Plugin{name: name, alias: true, schedulerName: name}
 }
@@ -64,10 +64,9 @@ var (
 
 // parameters are spec.batchSchedulerOptions.parameters.
 type parameters struct {
-	// ExecutorGang starts all initial executors together or none of them; with dynamic allocation, its minimum of them.
+	// ExecutorGang starts all initial executors together or none; with dynamic allocation, the minimum of them.
 	ExecutorGang bool `json:"executorGang"`
-	// ScheduleTimeoutSeconds is how long pods that have a node wait for the rest of their group; by default it is the
-	// scheduler's.
+	// ScheduleTimeoutSeconds is the time that pods with a node wait for the rest of their group; the scheduler has a default.
 	ScheduleTimeoutSeconds *int32 `json:"scheduleTimeoutSeconds"`
 }
 
@@ -109,7 +108,7 @@ func parametersOf(a scheduler.Attempt) (parameters, field.ErrorList) {
 	return p, findings
 }
 
-// gang is how many executors must start together; 0 if the driver is in the attempt's group, too.
+// gang returns the number of executors that must start together; 0 if the driver is in the group, too.
 func gang(a scheduler.Attempt, p parameters) int32 {
 	if !p.ExecutorGang {
 		return 0
@@ -117,7 +116,7 @@ func gang(a scheduler.Attempt, p parameters) int32 {
 	return scheduler.GangSize(a)
 }
 
-// usersGroups are those that the user put the pods into. Then the plugin makes none.
+// usersGroups returns the groups that the user named on the pods. With one, the plugin creates none.
 func usersGroups(a scheduler.Attempt) []scheduler.Ref {
 	return scheduler.UsersGroups(a, groupLabel, podGroupKind)
 }
@@ -152,7 +151,7 @@ func (Plugin) Admit(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Admiss
 	}, nil
 }
 
-// start says what the pods wait for, and warns of a gang that is none.
+// start returns the message about the wait, and a warning if a requested gang has no effect.
 func start(a scheduler.Attempt, p parameters) (message, warning string) {
 	switch members := gang(a, p); {
 	case members == 0 && p.ExecutorGang:
@@ -167,7 +166,7 @@ func start(a scheduler.Attempt, p parameters) (message, warning string) {
 	return "the driver starts when the cluster has capacity for the whole application", warning
 }
 
-// Decorate puts the pods into the group, unless the user put them into another one.
+// Decorate puts the pods into the group, unless the user named another one.
 func (Plugin) Decorate(a scheduler.Attempt, d *scheduler.Decoration) error {
 	scheduler.DecoratePriorityClass(a, d)
 	if len(usersGroups(a)) > 0 {
@@ -183,13 +182,13 @@ func (Plugin) Decorate(a scheduler.Attempt, d *scheduler.Decoration) error {
 // Release names the group.
 func (Plugin) Release(a scheduler.Attempt) []scheduler.Ref { return []scheduler.Ref{groupOf(a)} }
 
-// groupOf names the group. Its controller counts pods of that label in all namespaces, so that the name must be unique in
-// the cluster, as an attempt's ID is.
+// groupOf returns the group's reference. The scheduler counts pods by that label in all namespaces, so the name must be unique
+// in the cluster, as the attempt's ID is.
 func groupOf(a scheduler.Attempt) scheduler.Ref {
 	return scheduler.Ref{GroupVersionKind: podGroupKind, Namespace: a.App.Namespace, Name: a.ID}
 }
 
-// group returns the PodGroup as it must be. Once it was lowered it holds no pod back that a node has room for.
+// group returns the wanted PodGroup. A lowered group no longer blocks a pod that fits on a node.
 func group(a scheduler.Attempt, p parameters, c care) (*unstructured.Unstructured, error) {
 	spec := v1alpha1.PodGroupSpec{MinMember: 1, ScheduleTimeoutSeconds: p.ScheduleTimeoutSeconds}
 	members, lowered := gang(a, p), !c.lowered.IsZero()
@@ -207,14 +206,14 @@ func group(a scheduler.Attempt, p parameters, c care) (*unstructured.Unstructure
 	return scheduler.Applied(groupOf(a), g)
 }
 
-// Times of the nudges that the scheduler needs; see Observe.
+// Delays of the nudges that the scheduler needs; see Observe.
 const (
-	// settle is how long a change of a group's spec needs until the scheduler uses it.
+	// settle is the time until the scheduler uses a changed group.
 	settle = 5 * time.Second
 	// pause is the least time between two nudges of a group.
 	pause = 15 * time.Second
-	// overtaken is how much later than room was made the last nudge for it is at least: less than pause.
+	// overtaken is the least time between freed room and the last nudge for it. It is less than pause.
 	overtaken = 10 * time.Second
-	// flush is how long the scheduler lets pods wait before it requeues them by itself, if it is not set otherwise.
+	// flush is the default time after which the scheduler requeues waiting pods without a nudge.
 	flush = 5 * time.Minute
 )

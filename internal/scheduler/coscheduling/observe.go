@@ -23,14 +23,17 @@ func (Plugin) ObserveReads(a scheduler.Attempt, _ scheduler.PodStatuses) []sched
 	return []scheduler.Read{groupOf(a).Read()}
 }
 
-// Observe reads the pods and maintains the group, whose phase says nothing about the application.
+// Observe reads the pods and maintains the group; the phase of the group does not describe the application.
 //
-// Once the driver has a node the group is lowered to the driver's room, or a late or replaced executor would be held
-// against the room of the whole application. A gang of executors is lowered to one member once it was complete, or a late
-// executor would be held until there are as many as at the start. The scheduler does not requeue pods of a group when other pods end, and it
-// evaluates a changed group by its old spec; any further change of any group requeues the pods of all groups. So a group whose pods wait is
-// nudged, by an annotation, a while after it was lowered. When room was made the front of the line is nudged, which wakes all: several, since the
-// first may be broken, and twice, since the scheduler watches groups and pods apart: it may see the nudge before the end of the pods.
+// After the driver has a node the group is lowered to the driver's room. Otherwise a late or replaced executor would need the
+// room of the whole application. A complete gang of executors is lowered to one member. Otherwise a late executor would wait
+// for as many as at the start.
+//
+// The scheduler does not requeue the pods of a group when other pods end, and it evaluates a changed group by its old spec. Any
+// later change of any group requeues the pods of all groups. So a group with waiting pods is nudged by an annotation, a while
+// after it was lowered. After room was freed, the front of the line is nudged, which wakes all: several groups, since the first
+// may be broken, and twice, since the scheduler watches groups and pods separately and may see the nudge before the end of the
+// pods.
 func (Plugin) Observe(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.PodStatuses) (scheduler.Observation, error) {
 	o := scheduler.Pods(f)
 	switch o.Stage {
@@ -58,8 +61,8 @@ func (Plugin) Observe(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.Pod
 	return o, nil
 }
 
-// member is when the scheduler processed a pod that may be of a gang. A member that has found room waits for the rest without a
-// condition: as long as the condition of any says that the scheduler was there, one without a condition shows nothing.
+// member returns when the scheduler processed a pod that may be in a gang. A member that found room waits for the rest without
+// a condition. So once any pod has a condition, a pod without one proves nothing.
 func member(f scheduler.PodStatuses) func(*scheduler.PodStatus) (time.Time, bool) {
 	return func(p *scheduler.PodStatus) (time.Time, bool) {
 		at, is := scheduler.Processed(p)
@@ -70,7 +73,7 @@ func member(f scheduler.PodStatuses) func(*scheduler.PodStatus) (time.Time, bool
 	}
 }
 
-// care is what was done to a group and when; zero for never.
+// care records the changes of a group and their times; zero for never.
 type care struct{ lowered, nudged time.Time }
 
 func (c care) annotations() map[string]string {
@@ -86,7 +89,7 @@ func (c care) annotations() map[string]string {
 	return out
 }
 
-// careOf says what has been done to the group, what is due now included, and when the next is due.
+// careOf returns the changes of the group, including those due now, and the time until the next.
 func careOf(a scheduler.Attempt, p parameters, group *unstructured.Unstructured, f scheduler.PodStatuses, stage scheduler.Stage) (care, time.Duration) {
 	var c care
 	if group != nil {
@@ -108,13 +111,13 @@ func careOf(a scheduler.Attempt, p parameters, group *unstructured.Unstructured,
 		c.nudged = f.Now
 	}
 	if f.Ahead >= scheduler.Front {
-		return c, flush // it is observed when it comes to the front
+		return c, flush // it is observed when it reaches the front
 	}
-	return c, pause // no event of this application reports room that others make
+	return c, pause // no event of this application reports room freed by others
 }
 
-// met is whether the pods have got what the group held them for. The scheduler gives no executor of a gang a node before it has
-// one for each of them.
+// met reports whether the pods got the room that the group waited for. The scheduler places the executors of a gang only when
+// it has nodes for all of them.
 func met(a scheduler.Attempt, p parameters, f scheduler.PodStatuses) bool {
 	if gang(a, p) > 0 {
 		return slices.ContainsFunc(f.Executors, func(e scheduler.PodStatus) bool { return e.Node != "" })
@@ -122,7 +125,7 @@ func met(a scheduler.Attempt, p parameters, f scheduler.PodStatuses) bool {
 	return f.Driver.Node != "" && a.PodSets.Initial > 0
 }
 
-// nextNudge is when waiting pods must be requeued, if there is a reason to.
+// nextNudge returns when waiting pods must be requeued; ok is false if that is not needed.
 func nextNudge(c care, f scheduler.PodStatuses) (time.Time, bool) {
 	settled := c.lowered.Add(settle)
 	if !c.lowered.IsZero() && c.nudged.Before(settled) {
@@ -134,8 +137,7 @@ func nextNudge(c care, f scheduler.PodStatuses) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// waitingSince is when the scheduler first found no room for a pod that still waits: room that was made before is known
-// to it.
+// waitingSince returns when the scheduler first found no room for a pod that still waits. It knows about room freed earlier.
 func waitingSince(f scheduler.PodStatuses) time.Time {
 	var first time.Time
 	pods := append([]scheduler.PodStatus{*f.Driver}, f.Executors...)
@@ -155,7 +157,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// timeOf reads a time from an annotation; zero if it is missing or was spoilt.
+// timeOf reads a time from an annotation; zero if it is missing or invalid.
 func timeOf(group *unstructured.Unstructured, annotation string) time.Time {
 	at, err := time.Parse(time.RFC3339, group.GetAnnotations()[annotation])
 	if err != nil {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kube is the plugin for plain Kubernetes: whatever scheduler the cluster has places the pods one by one, and
-// nothing holds an application back but a PriorityClass that does not exist.
+// Package kube is the plugin for plain Kubernetes. The pods are placed one by one by any scheduler, and only a missing
+// PriorityClass makes an application wait.
 package kube
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// Name is what users write in spec.batchScheduler to get this plugin.
+// Name is the plugin's name in spec.batchScheduler.
 const Name = "kube"
 
 // Plugin needs no configuration.
@@ -22,7 +22,7 @@ type Plugin struct{}
 
 var _ scheduler.Plugin = Plugin{}
 
-// Describe introduces the plugin. It sets no scheduler name: the pods keep the one that the user chose, if any.
+// Describe introduces the plugin. It sets no scheduler name: the pods keep the user's.
 func (Plugin) Describe() scheduler.Descriptor {
 	return scheduler.Descriptor{
 		Name: Name, NoBatchScheduler: true,
@@ -32,13 +32,12 @@ func (Plugin) Describe() scheduler.Descriptor {
 	}
 }
 
-// Validate finds nothing that must stop an application: manifests that name a queue without a batch scheduler have always
-// run. There are no parameters.
+// Validate accepts everything: manifests that name a queue without a batch scheduler have always run. There are no parameters.
 func (Plugin) Validate(a scheduler.Attempt) field.ErrorList {
 	return scheduler.DecodeParameters(a, &struct{}{})
 }
 
-// Reads asks for the PriorityClass that the application names.
+// Reads asks for the application's PriorityClass.
 func (Plugin) Reads(a scheduler.Attempt) []scheduler.Read { return scheduler.ReadPriorityClass(a) }
 
 // Admit admits the attempt unless its PriorityClass is missing.
@@ -53,7 +52,7 @@ func (Plugin) Admit(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Admiss
 	return scheduler.Admission{Verdict: scheduler.Admit, Reason: scheduler.ReasonAdmitted, Message: message}, nil
 }
 
-// Decorate puts the PriorityClass on both roles, where the role has none of its own.
+// Decorate sets the PriorityClass on each role without one.
 func (Plugin) Decorate(a scheduler.Attempt, d *scheduler.Decoration) error {
 	scheduler.DecoratePriorityClass(a, d)
 	return nil

@@ -20,28 +20,28 @@ var (
 		Hint: "install the CRDs and the controller of kubernetes-sigs/scheduler-plugins, " +
 			"or remove batchScheduler.quota.elasticQuotaSchedulers from the operator's configuration",
 	}
-	// allElasticQuotas are those of all namespaces: together they may not use more than the sum of their mins. An operator
-	// for some namespaces need not see them.
+	// allElasticQuotas are those of all namespaces: together they may use at most the sum of their mins. An operator for some
+	// namespaces may not see all of them.
 	allElasticQuotas = scheduler.Read{GroupVersionKind: elasticQuotaKind, Optional: true}
 )
 
-// sumOfMins is what the line for the mins of all namespaces is called.
+// sumOfMins is the name of the line for the mins of all namespaces.
 const sumOfMins = "the min of all ElasticQuotas together"
 
-// minOf is what the line for the min of one namespace is called, with the quota's name.
+// minOf begins the name of the line for one namespace's min; the quota's name follows.
 const minOf = "the min of ElasticQuota "
 
-// elasticQuotasIn are those of one namespace.
+// elasticQuotasIn returns the read of one namespace's quotas.
 func elasticQuotasIn(namespace string) scheduler.Read {
 	return scheduler.Read{GroupVersionKind: elasticQuotaKind, Namespace: namespace}
 }
 
-// elasticQuotas finds whether the ElasticQuota of the namespace, or all of them together, have no room. The rules are
-// those of the scheduler's CapacityScheduling plugin, which needs no placeholders. The remark is about quotas that it cannot evaluate.
+// elasticQuotas checks the room in the ElasticQuota of the namespace and in all of them together. The rules are those of the
+// scheduler's CapacityScheduling plugin, which needs no placeholders. The remark names quotas that it cannot evaluate.
 func elasticQuotas(a scheduler.Attempt, s scheduler.Snapshot) ([]finding, string, error) {
 	own, err := elasticQuotasOf(s, elasticQuotasIn(a.App.Namespace))
 	switch {
-	case err != nil || len(own) == 0: // a namespace without one is neither bound nor counted
+	case err != nil || len(own) == 0: // a namespace without one is neither limited nor counted
 		return nil, "", err
 	case len(own) > 1:
 		return nil, fmt.Sprintf("namespace %s has %d ElasticQuotas, of which the scheduler uses only one: keep one", a.App.Namespace, len(own)), nil
@@ -56,7 +56,7 @@ func elasticQuotas(a scheduler.Attempt, s scheduler.Snapshot) ([]finding, string
 		}
 		found = append(found, compare(a, "ElasticQuota "+q.Name, asked, left))
 	}
-	if !s.Complete(allElasticQuotas) { // the sum of some is less than the scheduler has to give
+	if !s.Complete(allElasticQuotas) { // a partial sum is less than the scheduler can grant
 		return found, "", nil
 	}
 	all, err := elasticQuotasOf(s, allElasticQuotas)
@@ -66,12 +66,12 @@ func elasticQuotas(a scheduler.Attempt, s scheduler.Snapshot) ([]finding, string
 	sum := compare(a, sumOfMins, asked, minsOf(all, asked.initial, a.Quota.Others))
 	least := ownMin(a, own[0], asked.initial)
 	if guaranteed(least.asks, a.Quota) {
-		return append(found, finding{growth: sum.growth}), "", nil // no line either: those who wait in it want to borrow
+		return append(found, finding{growth: sum.growth}), "", nil // no line either: attempts in it want to borrow
 	}
 	return append(found, sum, least), "", nil
 }
 
-// Shares implements scheduler.Sharer: what each namespace with an ElasticQuota uses of its min, or was admitted to use.
+// Shares implements scheduler.Sharer: each namespace's usage of its min, including admitted attempts.
 func (p Plugin) Shares(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Shares, error) {
 	if p.mode != Enforce || !p.bound(a) || !s.Complete(allElasticQuotas) {
 		return nil, nil
@@ -99,7 +99,7 @@ func (p Plugin) Shares(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Sha
 	return shares, nil
 }
 
-// ownMin is what the min of the namespace leaves; nothing is asked of it by an attempt that must borrow in any case.
+// ownMin returns the room in the namespace's min. An attempt that must borrow in any case requests nothing of it.
 func ownMin(a scheduler.Attempt, own *v1alpha1.ElasticQuota, demand corev1.ResourceList) finding {
 	found := finding{quota: minOf + own.Name, instead: true}
 	left := minsOf([]*v1alpha1.ElasticQuota{own}, demand, a.Quota.Others)
@@ -110,14 +110,14 @@ func ownMin(a scheduler.Attempt, own *v1alpha1.ElasticQuota, demand corev1.Resou
 	return found
 }
 
-// guaranteed is whether there is room for all that is asked of the min of a namespace, and no other of that namespace comes first. While other
-// namespaces borrow that min, the sum of all mins is used up, but the scheduler preempts their pods for those of this namespace. It does so for pods that
-// exist: an application that is held back would never get what it is guaranteed.
+// guaranteed reports whether the namespace's min has room for the whole request, and no other attempt of the namespace comes
+// first. While other namespaces borrow that min, the sum of all mins is used up, but the scheduler preempts their pods for
+// those of this namespace. It preempts for existing pods only, so a waiting application would never get its guarantee.
 func guaranteed(asks []ask, o scheduler.Outstanding) bool {
 	return len(asks) > 0 && !o.Expected && !slices.ContainsFunc(asks, func(k ask) bool { return k.short() || o.Ahead[k.Line].Blocks(k.left) })
 }
 
-// minsOf is what the mins of quotas leave, added up.
+// minsOf returns the room in the sum of the mins.
 func minsOf(all []*v1alpha1.ElasticQuota, demand corev1.ResourceList, others []scheduler.Reservation) room {
 	bound, used, floor, borrowed := map[string]bool{}, corev1.ResourceList{}, corev1.ResourceList{}, corev1.ResourceList{}
 	for _, q := range all {
@@ -134,7 +134,7 @@ func minsOf(all []*v1alpha1.ElasticQuota, demand corev1.ResourceList, others []s
 	return room{used: used, reserved: notRunning(others, bound), limit: floor, guaranteed: floor, borrowed: borrowed}
 }
 
-// beyondMin is what a namespace uses beyond its min: it has borrowed that from the others.
+// beyondMin returns the usage of a namespace beyond its min, which it has borrowed.
 func beyondMin(q *v1alpha1.ElasticQuota) corev1.ResourceList {
 	borrowed := corev1.ResourceList{}
 	for name, used := range q.Status.Used {
@@ -158,8 +158,7 @@ func elasticQuotasOf(s scheduler.Snapshot, r scheduler.Read) ([]*v1alpha1.Elasti
 	return quotas, nil
 }
 
-// maxOf is a quota's max. Of what a max does not name, the native resources count as zero and the others as
-// unlimited.
+// maxOf returns a quota's max. Of the resources that it does not name, native ones count as zero and others as unlimited.
 func maxOf(q *v1alpha1.ElasticQuota) corev1.ResourceList {
 	limit := corev1.ResourceList{corev1.ResourceCPU: {}, corev1.ResourceMemory: {}, corev1.ResourceEphemeralStorage: {}}
 	for name, quantity := range q.Spec.Max {
@@ -168,7 +167,7 @@ func maxOf(q *v1alpha1.ElasticQuota) corev1.ResourceList {
 	return limit
 }
 
-// notRunning is what reservations in the given namespaces will still take: a quota's status counts running pods only.
+// notRunning returns the room that reservations in the namespaces will still take: a quota's status counts running pods only.
 func notRunning(others []scheduler.Reservation, namespaces map[string]bool) corev1.ResourceList {
 	total := corev1.ResourceList{}
 	for _, r := range others {

@@ -11,27 +11,27 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// waiting is how an attempt stands in the lines of the resources that it asks for.
+// waiting is the state of an attempt in the lines of its requested resources.
 type waiting struct {
-	// places are in the lines where it waits.
+	// places are its places in these lines.
 	places []scheduler.Place
-	// usage is what the quotas of these lines report.
+	// usage is the reported usage of their quotas.
 	usage []scheduler.Usage
-	// blocked is whether others come first in one of them.
+	// blocked is set if others come first in one of them.
 	blocked bool
-	// ahead says for each quota how many are ahead for which resource.
+	// ahead has the number of attempts ahead for each resource, by quota.
 	ahead []string
-	// retryAfter is when to ask again.
+	// retryAfter is the delay until the next question.
 	retryAfter time.Duration
 }
 
-// retryAfterStart is how often an attempt asks that might start if it were known who else waits.
+// retryAfterStart is the interval for an attempt that could start if all waiting attempts were known.
 const retryAfterStart = 2 * time.Second
 
-// waitIn finds where an attempt waits: in the lines of what it is short of, of what others take first, and in those that it keeps; in
-// all if it is not known yet who else waits.
-// An attempt that may be the next to start is checked again as soon as less is reserved for others: no quota changes by that. The others are
-// enqueued when those ahead of them leave the line.
+// waitIn returns the lines in which an attempt waits: those of resources that are short, that others take first, and that it
+// keeps; all lines until all waiting attempts are known. An attempt that may be next to start is checked again as soon as a
+// reservation of another attempt shrinks, because no quota changes then. The others are enqueued when attempts ahead of them
+// leave the line.
 func waitIn(o scheduler.Outstanding, found []finding) waiting {
 	var w waiting
 	leads, near, heads := true, true, false
@@ -44,14 +44,15 @@ func waitIn(o scheduler.Outstanding, found []finding) waiting {
 			leads, near = leads && at.leads, near && at.near
 		}
 	}
-	w.retryAfter = again(o, leads, near || heads) // the first of one line is in the way of others until it is asked when there is room
+	w.retryAfter = again(o, leads, near || heads) // the head of one line blocks the others until it is asked with room
 	return w
 }
 
-// standing is how an attempt stands in the lines of one quota: whether it leads in all of them, is near the front of all, and is the first of any.
+// standing is an attempt's state in the lines of one quota: whether it leads in all of them, is near the front of all, and is
+// the head of any.
 type standing struct{ leads, near, heads bool }
 
-// join finds the lines of a quota in which the attempt waits.
+// join adds the lines of a quota in which the attempt waits.
 func (w *waiting) join(o scheduler.Outstanding, f finding) standing {
 	at := standing{leads: len(f.asks) > 0 || !f.instead, near: true}
 	var ahead []string
@@ -74,8 +75,8 @@ func (w *waiting) join(o scheduler.Outstanding, f finding) standing {
 	return at
 }
 
-// again returns the delay until the next check. leads: no attempt is ahead in any line. near: few attempts are ahead, or none in one
-// of the lines.
+// again returns the delay until the next check. leads: the attempt may be next to start in all of its lines. near: few attempts
+// are ahead in all lines, or none in one.
 func again(o scheduler.Outstanding, leads, near bool) time.Duration {
 	switch {
 	case leads && o.Expected:
@@ -94,8 +95,7 @@ func (w waiting) answer(r scheduler.Reason, message string) scheduler.Admission 
 	return scheduler.Admission{Verdict: scheduler.Wait, Reason: r, Message: message, RetryAfter: w.retryAfter, Lines: w.places, Usage: w.usage}
 }
 
-// about is a number that does not change with each start of one in a long line: the statuses of all who wait would be written
-// again.
+// about rounds a count, so that a start in a long line does not rewrite the statuses of all that wait.
 func about(n int) string {
 	for _, step := range []int{1000, 100, 10} {
 		if n >= step {

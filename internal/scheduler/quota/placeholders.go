@@ -9,7 +9,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// placeholders are those of one attempt, by the role of the pods that replace them.
+// placeholders are the charges of one attempt's placeholders, by the role that replaces them.
 type placeholders struct{ drivers, executors []charge }
 
 func placeholdersOf(list []scheduler.Placeholder, given defaults) placeholders {
@@ -25,8 +25,8 @@ func placeholdersOf(list []scheduler.Placeholder, given defaults) placeholders {
 	return placeholders{chargesOf(drivers, given), chargesOf(executors, given)}
 }
 
-// most is how much more a quota counts because of them than for the driver and all executors alone. The most pods exist either
-// before there are executors, with both kinds of placeholders, or when all executors are there beside their own.
+// most returns the most that a quota counts beyond the driver and all executors. The peak is either before there are executors,
+// with both kinds of placeholders, or when all executors exist beside their placeholders.
 func (p placeholders) most(q *corev1.ResourceQuota) corev1.ResourceList {
 	more := sumOf(q, p.drivers)
 	for name, quantity := range sumOf(q, p.executors) {
@@ -37,8 +37,8 @@ func (p placeholders) most(q *corev1.ResourceQuota) corev1.ResourceList {
 	return more
 }
 
-// reservedIn returns what is reserved of a quota in the attempt's namespace for others. Placeholders are created within seconds of
-// the driver, so that the quota counts them from then on.
+// reservedIn returns the room of a quota that is reserved for others in the attempt's namespace. Placeholders are created
+// within seconds after the driver, and the quota counts them from then on.
 func reservedIn(a scheduler.Attempt, given defaults) func(*corev1.ResourceQuota) corev1.ResourceList {
 	var pods []charge
 	var beside []placeholders

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package quota holds an application back that the quotas of its namespace have no room for, instead of starting a driver
-// whose executors would be refused. It is asked before the plugin that places the pods, whichever that is.
+// Package quota holds back an application that the quotas of its namespace have no room for, because the API server would
+// refuse its executors. It is asked before the plugin that places the pods.
 //
-// It is an estimate: the API server (ResourceQuota) and the scheduler (ElasticQuota) stay the authority, so when unsure it
-// admits. It counts what the quotas report as used, what other admitted applications will still take
-// (scheduler.Ledger), and the driver with all initial executors of this one and the placeholders that its scheduler creates for
-// them. Executors that dynamic allocation adds later are not counted.
+// It is an estimate and admits when it is unsure: the API server (ResourceQuota) and the scheduler (ElasticQuota) decide. It
+// adds the usage that the quotas report, the room that other admitted applications will still take (scheduler.Ledger), and the
+// driver, the initial executors and the placeholders of this one. Executors that dynamic allocation adds later are not counted.
 package quota
 
 import (
@@ -26,29 +25,29 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// Name is how the plugin calls itself. Users do not choose it.
+// Name is the plugin's name. Users do not choose it.
 const Name = "quota"
 
-// Mode is what happens when there is no room.
+// Mode is the reaction to a full quota.
 type Mode string
 
 const (
 	// Off reads no quota.
 	Off Mode = "Off"
-	// Warn starts the application and says what it found.
+	// Warn starts the application with a warning.
 	Warn Mode = "Warn"
-	// Enforce lets it wait, or refuses what can never fit.
+	// Enforce lets it wait, or refuses a request that can never fit.
 	Enforce Mode = "Enforce"
 )
 
-// How often an application that waits is checked again. Quotas are watched; this is for pods that end without changing one.
+// Intervals of checks for a waiting application. Quotas are watched; the checks cover pods that end without changing a quota.
 const (
-	// retry is for those that few are ahead of.
+	// retry applies near the front of the line.
 	retry = 30 * time.Second
-	// retryBehind is for the others, of which there may be thousands. They are enqueued when those ahead of them start; this is for what their
-	// statuses say.
+	// retryBehind applies to the others, possibly thousands. They are enqueued when attempts ahead of them start; this check
+	// updates their statuses.
 	retryBehind = 5 * time.Minute
-	// few is how many may be ahead of one that is checked more often.
+	// few bounds the attempts ahead of one that is checked with retry.
 	few = 10
 )
 
@@ -58,8 +57,8 @@ type Plugin struct {
 	elastic []string
 }
 
-// New returns the plugin. mode is one of the above; anything else is Off. elastic names the plugins whose pods are bound
-// by ElasticQuotas: those that place them with the scheduler-plugins' CapacityScheduling.
+// New returns the plugin. An unknown mode is Off. elastic names the plugins whose pods are limited by ElasticQuotas, because
+// the scheduler-plugins' CapacityScheduling places them.
 func New(mode string, elastic []string) Plugin {
 	return Plugin{mode: Mode(mode), elastic: elastic}
 }
@@ -92,10 +91,10 @@ func (p Plugin) Describe() scheduler.Descriptor {
 	return d
 }
 
-// Validate finds nothing: quotas are the administrator's affair.
+// Validate accepts everything, because quotas belong to the administrator.
 func (Plugin) Validate(scheduler.Attempt) field.ErrorList { return nil }
 
-// Reads asks for the quotas that bind the attempt, and for the priority that it has in their lines.
+// Reads asks for the quotas that limit the attempt, and for its priority in their lines.
 func (p Plugin) Reads(a scheduler.Attempt) []scheduler.Read {
 	if p.off() || p.holds(a) {
 		return nil
@@ -112,16 +111,16 @@ func (p Plugin) Reads(a scheduler.Attempt) []scheduler.Read {
 // Decorate does nothing.
 func (Plugin) Decorate(scheduler.Attempt, *scheduler.Decoration) error { return nil }
 
-// off is whether the plugin admits everything without reading quotas.
+// off reports whether the plugin admits everything without reading quotas.
 func (p Plugin) off() bool { return p.mode != Warn && p.mode != Enforce }
 
-// holds is whether the attempt was admitted already. A warning reserves nothing, and is still reported.
+// holds reports whether the attempt has a reservation. A warning reserves nothing and is reported again.
 func (p Plugin) holds(a scheduler.Attempt) bool { return p.mode == Enforce && a.Quota.Held }
 
-// bound is whether ElasticQuotas bind the attempt's pods.
+// bound reports whether ElasticQuotas limit the attempt's pods.
 func (p Plugin) bound(a scheduler.Attempt) bool { return slices.Contains(p.elastic, a.Scheduler) }
 
-// Admit admits the attempt if all quotas have room for it and no other in its lines comes first.
+// Admit admits the attempt if all quotas have room for it and no other attempt comes first in its lines.
 func (p Plugin) Admit(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Admission, error) {
 	if p.off() || p.holds(a) {
 		return admit(""), nil
@@ -144,23 +143,24 @@ func (p Plugin) Admit(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Admi
 	return verdict(a, found, note), nil
 }
 
-// finding is what a quota says that binds the attempt's pods.
+// finding is the result of one quota that limits the attempt's pods.
 type finding struct {
 	quota string
-	// asks are the resources that the attempt asks for, in the order of their names. Each has a line of its own.
+	// asks are the requested resources, by name. Each has a line of its own.
 	asks []ask
 	// reason is "" if there is room.
 	reason  scheduler.Reason
 	message string
-	// beside is that the limit is too small for placeholders; "" if it is not.
+	// beside reports a limit that is too small for placeholders; "" if it is not.
 	beside string
-	// growth is what dynamic allocation cannot have; "" for nothing.
+	// growth reports the room that dynamic allocation cannot get; "" for none.
 	growth string
-	// instead is that room here makes that in the finding before it needless: the attempt stands in these lines while it waits, and may start without.
+	// instead is set if room in this quota replaces room in the previous finding: the attempt stands in these lines while it
+	// waits, and may start without them.
 	instead bool
 }
 
-// ask is what the attempt asks for in one line, and what is left there.
+// ask is a request in one line, and the room left there.
 type ask struct {
 	scheduler.Place
 	left  resource.Quantity
@@ -172,7 +172,7 @@ func (k ask) short() bool { return k.Asked.Cmp(k.left) > 0 }
 func (f finding) short() bool     { return f.reason == scheduler.ReasonWaitingForQuota }
 func (f finding) permanent() bool { return f.reason != "" && !f.short() }
 
-// verdict is the worst that was found: what will not pass comes before what will.
+// verdict returns the worst finding: permanent ones come before temporary ones.
 func verdict(a scheduler.Attempt, found []finding, note string) scheduler.Admission {
 	var message string
 	for _, f := range found {
@@ -212,7 +212,7 @@ func warning(found []finding, note string) string {
 	return scheduler.Warnings(append(parts, note)...)
 }
 
-// admit is the answer for an attempt that may start.
+// admit returns the answer for an attempt that may start.
 func admit(warning string) scheduler.Admission {
 	return scheduler.Admission{Verdict: scheduler.Admit, Reason: scheduler.ReasonAdmitted, Warning: warning}
 }
@@ -221,15 +221,16 @@ func answer(v scheduler.Verdict, r scheduler.Reason, message string) scheduler.A
 	return scheduler.Admission{Verdict: v, Reason: r, Message: message}
 }
 
-// room is what a quota leaves: what is reserved for others comes off it, too. The namespace is "" for what all namespaces share.
+// room is the remainder of a quota after usage and the reservations of others. The namespace is "" for a total of all
+// namespaces.
 type room struct {
 	namespace             string
 	used, reserved, limit corev1.ResourceList
-	// guaranteed is what others cannot keep, and borrowed what is used beyond that.
+	// guaranteed is the amount that others must return, and borrowed the usage beyond it.
 	guaranteed, borrowed corev1.ResourceList
 }
 
-// asks are the places that a demand has in the lines of a quota.
+// asks returns the places of a demand in the lines of a quota.
 func (r room) asks(quota string, demand corev1.ResourceList) []ask {
 	var asks []ask
 	for _, name := range slices.Sorted(maps.Keys(r.limit)) {
@@ -249,11 +250,11 @@ func (r room) asks(quota string, demand corev1.ResourceList) []ask {
 	return asks
 }
 
-// demand is what the driver asks for with its initial executors, with their placeholders in addition, and with the most executors
-// that there may be.
+// demand is the request of the driver with its initial executors, the same with their placeholders, and the same with the
+// maximum of executors.
 type demand struct{ initial, peak, most corev1.ResourceList }
 
-// compare says whether there is room: demand alone that is more than the limit will never fit.
+// compare checks a quota's room: a demand above the limit can never fit.
 func compare(a scheduler.Attempt, quota string, d demand, r room) finding {
 	where := "namespace " + a.App.Namespace
 	if never := scheduler.Shortages(d.initial, nil, r.limit); len(never) > 0 {
@@ -263,7 +264,7 @@ func compare(a scheduler.Attempt, quota string, d demand, r room) finding {
 	found := finding{quota: quota}
 	asked, source := d.peak, quota
 	switch never := scheduler.Shortages(d.peak, nil, r.limit); {
-	case len(never) > 0: // it runs all the same, and waiting would not help
+	case len(never) > 0: // it still runs, and waiting would not help
 		asked = d.initial
 		found.beside = fmt.Sprintf("%s of %s is too small for the placeholder pods of the scheduler together with the pods that replace them: %s; "+
 			"pods are refused until the placeholders are gone", quota, where, scheduler.Exceeding(never))

@@ -23,7 +23,7 @@ type role struct {
 	count    int64
 }
 
-// roles are the pods of an attempt that no quota counts yet.
+// roles returns the pods of an attempt that no quota counts yet.
 func roles(shapes spark.PodSets, class string, drivers, executors int64) []role {
 	own := func(t spark.PodAttributes) string {
 		if t.PriorityClassName != "" {
@@ -37,7 +37,7 @@ func roles(shapes spark.PodSets, class string, drivers, executors int64) []role 
 	}
 }
 
-// notCreated are the pods of a reservation that do not exist yet. The API server counts a pod when it is created.
+// notCreated returns the pods of a reservation that do not exist yet. The API server counts a pod at its creation.
 func notCreated(r scheduler.Reservation) []role {
 	drivers := int64(1)
 	if r.Progress.DriverCreated {
@@ -46,8 +46,8 @@ func notCreated(r scheduler.Reservation) []role {
 	return roles(r.PodSets, r.PriorityClass, drivers, int64(r.PodSets.Initial)-int64(r.Progress.ExecutorsCreated))
 }
 
-// resourceQuotas finds what the ResourceQuotas of the namespace say that count anything of the attempt's pods.
-// See https://kubernetes.io/docs/concepts/policy/resource-quotas/
+// resourceQuotas checks the ResourceQuotas of the namespace that count the attempt's pods. See
+// https://kubernetes.io/docs/concepts/policy/resource-quotas/
 func resourceQuotas(a scheduler.Attempt, s scheduler.Snapshot) ([]finding, error) {
 	given, err := defaultsOf(a, s)
 	if err != nil {
@@ -79,7 +79,7 @@ func resourceQuotas(a scheduler.Attempt, s scheduler.Snapshot) ([]finding, error
 
 func nameOf(q *corev1.ResourceQuota) string { return "ResourceQuota " + q.Name }
 
-// counts is whether a quota limits anything of what is asked for.
+// counts reports whether a quota limits a requested resource.
 func counts(q *corev1.ResourceQuota, demand corev1.ResourceList) bool {
 	for name := range q.Spec.Hard {
 		if asked := demand[name]; !asked.IsZero() {
@@ -89,13 +89,13 @@ func counts(q *corev1.ResourceQuota, demand corev1.ResourceList) bool {
 	return false
 }
 
-// charge is what one pod of a role costs, by the names that quotas use.
+// charge is the cost of one pod of a role, by the quotas' resource names.
 type charge struct {
 	role
 	cost corev1.ResourceList
 }
 
-// chargesOf is what the pods cost once the API server has given them the namespace's defaults.
+// chargesOf returns the costs of the pods with the namespace's defaults.
 func chargesOf(pods []role, d defaults) []charge {
 	out := make([]charge, 0, len(pods))
 	for _, r := range pods {
@@ -107,7 +107,7 @@ func chargesOf(pods []role, d defaults) []charge {
 	return out
 }
 
-// sumOf is what a quota counts of the pods: those of its scopes.
+// sumOf returns the cost of those pods that are in the quota's scopes.
 func sumOf(q *corev1.ResourceQuota, charges []charge) corev1.ResourceList {
 	total := corev1.ResourceList{}
 	for _, c := range charges {
@@ -133,8 +133,8 @@ func costOf(r role) corev1.ResourceList {
 	return out
 }
 
-// inScope is whether a quota counts the pod. Spark's pods always have requests (NotBestEffort) and no deadline of their
-// own (NotTerminating).
+// inScope reports whether a quota counts the pod. Spark's pods always have requests (NotBestEffort) and no active deadline
+// (NotTerminating).
 func inScope(q *corev1.ResourceQuota, r role) bool {
 	for _, scope := range q.Spec.Scopes {
 		if !matches(corev1.ScopedResourceSelectorRequirement{ScopeName: scope, Operator: corev1.ScopeSelectorOpExists}, r) {
@@ -155,7 +155,7 @@ func matches(e corev1.ScopedResourceSelectorRequirement, r role) bool {
 		return true
 	case corev1.ResourceQuotaScopePriorityClass:
 		return matchesClass(e, r.class)
-	default: // BestEffort, Terminating, CrossNamespacePodAffinity and what comes later: nothing of ours
+	default: // BestEffort, Terminating, CrossNamespacePodAffinity and future scopes: no pods of ours
 		return false
 	}
 }
@@ -175,12 +175,12 @@ func matchesClass(e corev1.ScopedResourceSelectorRequirement, class string) bool
 	}
 }
 
-// required are the resources that every container must name where a quota counts them.
+// required are the resources that every container must set if a quota counts them.
 var required = []corev1.ResourceName{
 	corev1.ResourceRequestsCPU, corev1.ResourceRequestsMemory, corev1.ResourceLimitsCPU, corev1.ResourceLimitsMemory,
 }
 
-// missingLimit finds what the quota counts and a pod does not say: the API server refuses such a pod.
+// missingLimit returns a counted resource that a pod does not set: the API server refuses such a pod.
 func missingLimit(a scheduler.Attempt, q *corev1.ResourceQuota, charges []charge) (finding, bool) {
 	for _, c := range charges {
 		if !inScope(q, c.role) {
@@ -199,10 +199,10 @@ func missingLimit(a scheduler.Attempt, q *corev1.ResourceQuota, charges []charge
 	return finding{}, false
 }
 
-// defaults are the requests and limits that the namespace gives to containers without.
+// defaults are the namespace's default requests and limits for containers.
 type defaults struct{ requests, limits corev1.ResourceList }
 
-// defaultsOf reads them from the LimitRanges. Of several the first counts, as for the API server.
+// defaultsOf reads the defaults from the LimitRanges; the first one counts, as for the API server.
 func defaultsOf(a scheduler.Attempt, s scheduler.Snapshot) (defaults, error) {
 	var d defaults
 	for _, item := range s.List(scheduler.Read{GroupVersionKind: limitRangeKind, Namespace: a.App.Namespace}) {
@@ -219,7 +219,7 @@ func defaultsOf(a scheduler.Attempt, s scheduler.Snapshot) (defaults, error) {
 	return d, nil
 }
 
-// withDefaults returns the list with what it lacks.
+// withDefaults returns the list with missing resources filled in.
 func withDefaults(list, defaults corev1.ResourceList) corev1.ResourceList {
 	out := corev1.ResourceList{}
 	for _, source := range []corev1.ResourceList{defaults, list} {

@@ -14,12 +14,12 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// waitRetry is for what Volcano does not report by a change of the group or of its queue's specification: what the queue has, its
-// events, and that there are none any more. All are told, and admit nothing.
+// waitRetry is the interval of checks for changes that neither the group nor the queue's spec shows: the queue's usage, its
+// events, and their absence. All of these are shown only and admit nothing.
 const waitRetry = 5 * time.Minute
 
-// Admit applies the group and admits the attempt when Volcano has admitted the group. A group that its queue cannot take
-// must not exist.
+// Admit applies the group and admits the attempt when Volcano has admitted the group. A group that its queue cannot accept must
+// not exist.
 func (Plugin) Admit(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Admission, error) {
 	if missing, ok := scheduler.MissingPriorityClass(a, s); ok {
 		return held(a, s, missing), nil
@@ -67,7 +67,7 @@ func (Plugin) Admit(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Admiss
 	return answer, err
 }
 
-// toUsersGroups admits the attempt to the groups of the user's own, whose queues must be among those that its namespace may use.
+// toUsersGroups admits the attempt to the user's groups; the namespace must be allowed to use their queues.
 func toUsersGroups(a scheduler.Attempt, groups []scheduler.Ref, s scheduler.Snapshot) (scheduler.Admission, error) {
 	for _, ref := range groups {
 		group, err := scheduler.As[v1beta1.PodGroup](s[ref.Read()])
@@ -88,7 +88,7 @@ func toUsersGroups(a scheduler.Attempt, groups []scheduler.Ref, s scheduler.Snap
 	return scheduler.AdmitToUsersGroups(a, groups, groupOf(a), s), nil
 }
 
-// held is the answer for an attempt that must not have a group for now.
+// held returns the answer for an attempt that must not have a group at present.
 func held(a scheduler.Attempt, s scheduler.Snapshot, answer scheduler.Admission) scheduler.Admission {
 	if ref := groupOf(a); s.Exists(ref) {
 		answer.Delete = []scheduler.Ref{ref}
@@ -99,7 +99,7 @@ func held(a scheduler.Attempt, s scheduler.Snapshot, answer scheduler.Admission)
 	return answer
 }
 
-// noGang is the warning for executors that shall start together and do not.
+// noGang returns the warning for executors that do not start together although the user asked for it.
 func noGang(a scheduler.Attempt) string {
 	if p, _ := parametersOf(a); p.ExecutorGang {
 		return scheduler.NoGang(a)
@@ -115,7 +115,7 @@ func phaseOf(group *unstructured.Unstructured) string {
 	return phase
 }
 
-// notSeen is the answer for a group without a status: its normal state until the scheduler's next cycle.
+// notSeen returns the answer for a group without a status: its normal state until the scheduler's next cycle.
 func notSeen(a scheduler.Attempt) scheduler.Admission {
 	return scheduler.Admission{
 		Verdict: scheduler.Wait, Reason: scheduler.ReasonWaitingForScheduler,
@@ -123,9 +123,8 @@ func notSeen(a scheduler.Attempt) scheduler.Admission {
 	}
 }
 
-// pending is the answer for a group that is not admitted although its queue seems to have room: the room is reserved for
-// others, or the nodes are full. Volcano does not report what is reserved, so that the numbers of the queue may seem to have
-// room: they are shown as what they are.
+// pending returns the answer for a group that is not admitted although its queue seems to have room: the room is reserved, or
+// the nodes are full. Volcano does not report reservations, so the queue's numbers are shown as reported.
 func pending(a scheduler.Attempt, s scheduler.Snapshot, own *unstructured.Unstructured, whole demand) (scheduler.Admission, error) {
 	queue, err := scheduler.As[v1beta1.Queue](own)
 	if err != nil {
@@ -141,7 +140,8 @@ func pending(a scheduler.Attempt, s scheduler.Snapshot, own *unstructured.Unstru
 	return scheduler.Admission{Verdict: scheduler.Wait, Reason: scheduler.ReasonWaitingForCapacity, Message: message}, nil
 }
 
-// unlessSilent is the answer for a group that waits, as long as Volcano is heard: what it wrote before is worth nothing then.
+// unlessSilent returns the answer for a waiting group while Volcano writes events. After Volcano became silent, its earlier
+// reports are outdated.
 func unlessSilent(a scheduler.Attempt, s scheduler.Snapshot, answer scheduler.Admission) scheduler.Admission {
 	group := s[groupOf(a).Read()]
 	if phaseOf(group) != string(v1beta1.PodGroupPending) {
@@ -153,8 +153,8 @@ func unlessSilent(a scheduler.Attempt, s scheduler.Snapshot, answer scheduler.Ad
 	return answer
 }
 
-// eventMessage returns what the scheduler said last about a group without pods. Its warnings say nothing, as there is one for every
-// group without pods, admitted or not, and raw Go values are not for people.
+// eventMessage returns the scheduler's last message about a group without pods. Warnings are skipped: every group without pods
+// has one, admitted or not, and they contain raw Go values.
 func eventMessage(events []scheduler.ObjectEvent) string {
 	words := ""
 	for _, e := range events {

@@ -14,13 +14,13 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// evictReason is what Volcano writes into the condition Ready of a pod that it evicts.
+// evictReason is Volcano's reason in the condition Ready of an evicted pod.
 const evictReason = "Evict"
 
-// annotationHolds marks a group whose reservation was lowered.
+// annotationHolds marks a group with a lowered reservation.
 const annotationHolds = "firesteel.dev/holds"
 
-// ObserveReads asks for the group, and as long as the driver waits for what Volcano says about the groups of the namespace.
+// ObserveReads asks for the group and, while the driver waits, for Volcano's events about the groups of the namespace.
 func (Plugin) ObserveReads(a scheduler.Attempt, f scheduler.PodStatuses) []scheduler.Read {
 	reads := []scheduler.Read{groupOf(a).Read()}
 	if f.Driver.Waits() {
@@ -29,8 +29,8 @@ func (Plugin) ObserveReads(a scheduler.Attempt, f scheduler.PodStatuses) []sched
 	return reads
 }
 
-// Observe reads the pods, distinguishes reclaim from preemption, and keeps the group in place: pods whose group is gone
-// are left alone by Volcano without a word.
+// Observe reads the pods, distinguishes reclaim from preemption, and keeps the group: Volcano silently ignores pods without
+// their group.
 func (Plugin) Observe(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.PodStatuses) (scheduler.Observation, error) {
 	o := scheduler.Pods(f)
 	if o.Stage == scheduler.StageEvicted {
@@ -63,8 +63,8 @@ func (Plugin) Observe(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.Pod
 	return o, nil
 }
 
-// silent refines a driver that waits for a node: Volcano wrote why, and is not heard any more. About a group whose driver runs it writes
-// nothing while executors wait.
+// silent refines the wait of a driver for a node: Volcano reported a reason and then became silent. Once the driver runs, it
+// writes nothing about the group while executors wait.
 func silent(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.PodStatuses, o scheduler.Observation) scheduler.Observation {
 	speaks := []v1beta1.PodGroupPhase{v1beta1.PodGroupPending, v1beta1.PodGroupInqueue, v1beta1.PodGroupUnknown}
 	phase := v1beta1.PodGroupPhase(phaseOf(s[groupOf(a).Read()]))
@@ -77,7 +77,7 @@ func silent(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.PodStatuses, 
 	return o
 }
 
-// reclaimed refines an eviction: DisruptionTarget says preemption in any case, the condition Ready says why.
+// reclaimed refines an eviction: DisruptionTarget always says preemption, and the condition Ready has the reason.
 func reclaimed(f scheduler.PodStatuses, o scheduler.Observation) scheduler.Observation {
 	ready := f.Driver.Condition(corev1.PodReady)
 	if ready.Status != corev1.ConditionFalse || ready.Reason != evictReason {
@@ -95,10 +95,10 @@ func ended(p *scheduler.PodStatus) bool {
 	return p.Phase == corev1.PodSucceeded || p.Phase == corev1.PodFailed
 }
 
-// started is whether the initial executors run, or did so before: a group that has been lowered stays so, or it would ask
-// for the room of executors that ended. They need not all run at one moment: dynamic allocation deletes those that are idle. It may
-// also want fewer before all of them were created, which shows in none having come for a while. The duration is how long it may take
-// until that is so; 0 if it does not depend on time. Spark numbers its executors from 1.
+// started reports whether the initial executors run or have run. A lowered group stays lowered: otherwise it would request room
+// for executors that ended. Executors need not run at the same moment, because dynamic allocation deletes idle ones. It may
+// also need fewer before all were created; then none appears for a while. The duration is the time until that is certain; 0 if
+// time does not matter. Spark numbers its executors from 1.
 func started(a scheduler.Attempt, f scheduler.PodStatuses, s scheduler.Snapshot) (bool, time.Duration) {
 	if group := s[groupOf(a).Read()]; group != nil && group.GetAnnotations()[annotationHolds] == driverOnly {
 		return true, 0
@@ -112,14 +112,14 @@ func started(a scheduler.Attempt, f scheduler.PodStatuses, s scheduler.Snapshot)
 		return false, 0
 	case p.ExecutorsCreated >= a.PodSets.Initial:
 		return true, 0
-	case a.PodSets.Min == a.PodSets.Max: // without dynamic allocation all of them come
+	case a.PodSets.Min == a.PodSets.Max: // without dynamic allocation all executors are created
 		return false, 0
 	}
 	left := lastCreated(f).Add(scheduler.Patience).Sub(f.Now)
 	return left <= 0, max(0, left)
 }
 
-// lastCreated is when the newest of the pods was created.
+// lastCreated returns when the newest of the pods was created.
 func lastCreated(f scheduler.PodStatuses) time.Time {
 	last := f.Driver.CreatedAt
 	for i := range f.Executors {
@@ -130,10 +130,10 @@ func lastCreated(f scheduler.PodStatuses) time.Time {
 	return last
 }
 
-// demand is the room that a group asks for.
+// demand is the requested room of a group.
 type demand struct{ requests, limits corev1.ResourceList }
 
-// wholeDemand is that of the driver and all initial executors.
+// wholeDemand returns the demand of the driver and all initial executors.
 func wholeDemand(a scheduler.Attempt) demand {
 	if len(a.Resources) > 0 {
 		return demand{requests: a.Total()}
@@ -142,13 +142,13 @@ func wholeDemand(a scheduler.Attempt) demand {
 	return demand{requests: a.Total(), limits: scheduler.Sum(s.Driver.Limits, scheduler.Times(s.Executor.Limits, int64(s.Initial)))}
 }
 
-// driverDemand is that of the driver alone.
+// driverDemand returns the demand of the driver alone.
 func driverDemand(a scheduler.Attempt) demand {
 	return demand{requests: a.PodSets.Driver.Requests, limits: a.PodSets.Driver.Limits}
 }
 
-// minResources says everything twice: nodes and queues are compared by the plain names, and namespaces' ResourceQuotas
-// (Volcano's plugin resourcequota) by theirs. Each check ignores the names of the other.
+// minResources names each amount twice: plainly for nodes and queues, and with the names of ResourceQuotas (Volcano's plugin
+// resourcequota). Each check ignores the names of the other.
 func (d demand) minResources() corev1.ResourceList {
 	out := corev1.ResourceList{}
 	for name, quantity := range d.requests {

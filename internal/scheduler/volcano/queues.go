@@ -15,7 +15,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// queues are all queues of the cluster, by name. They are decoded one by one, when they are needed.
+// queues are all queues of the cluster, by name. They are decoded one by one on use.
 type queues map[string]*unstructured.Unstructured
 
 func queuesOf(s scheduler.Snapshot) queues {
@@ -27,7 +27,7 @@ func queuesOf(s scheduler.Snapshot) queues {
 	return q
 }
 
-// parent is the queue above; those that name none are below the root.
+// parent returns the parent queue; the root if a queue names none.
 func (q queues) parent(name string) string {
 	if name == rootQueue || q[name] == nil {
 		return ""
@@ -38,7 +38,7 @@ func (q queues) parent(name string) string {
 	return rootQueue
 }
 
-// children are the queues below, in order.
+// children returns the child queues, sorted.
 func (q queues) children(name string) []string {
 	var below []string
 	for child := range q {
@@ -50,7 +50,7 @@ func (q queues) children(name string) []string {
 	return below
 }
 
-// line returns the queue and those above it, the queue first.
+// line returns the queue and its ancestors, the queue first.
 func (q queues) line(name string) ([]*v1beta1.Queue, error) {
 	var line []*v1beta1.Queue
 	seen := map[string]bool{}
@@ -65,7 +65,7 @@ func (q queues) line(name string) ([]*v1beta1.Queue, error) {
 	return line, nil
 }
 
-// leaves are the queues that take applications and that the attempt may use, in order.
+// leaves returns the queues that accept applications and that the attempt may use, sorted.
 func (q queues) leaves(a scheduler.Attempt) []string {
 	inner := map[string]bool{rootQueue: true}
 	for name := range q {
@@ -81,9 +81,8 @@ func (q queues) leaves(a scheduler.Attempt) []string {
 	return leaves
 }
 
-// check finds what keeps the queue from taking the attempt whatever its group says. Volcano says none of it: a group
-// without a queue is never processed, and a group in a queue with children stops all scheduling in the cluster where
-// queues are hierarchical.
+// check finds a permanent obstacle in the queue. Volcano reports none of them: a group without a queue is never processed, and
+// a group in a queue with children stops all scheduling in a cluster with hierarchical queues.
 func (q queues) check(a scheduler.Attempt) (scheduler.Admission, bool) {
 	queue := q[a.Queue]
 	if queue == nil {
@@ -108,7 +107,7 @@ func (q queues) check(a scheduler.Attempt) (scheduler.Admission, bool) {
 	return scheduler.Admission{}, false
 }
 
-// growth warns of executors that dynamic allocation may add and the queues never have room for.
+// growth warns of executors that dynamic allocation may add although the queues never have room for them.
 func (q queues) growth(a scheduler.Attempt) (string, error) {
 	if !a.Grows() || len(a.Resources) > 0 {
 		return "", nil
@@ -126,8 +125,8 @@ func (q queues) growth(a scheduler.Attempt) (string, error) {
 	return "", nil
 }
 
-// fits compares what the attempt asks for with the capabilities of its queue and of those above it. ok is false if one of
-// them has no room; the admission then says whether there can ever be.
+// fits compares the request with the capabilities of the queue and its ancestors. ok is false if one of them has no room; the
+// admission then says whether it ever can.
 func (q queues) fits(a scheduler.Attempt, asked corev1.ResourceList) (scheduler.Admission, bool, error) {
 	line, err := q.line(a.Queue)
 	if err != nil {
@@ -152,8 +151,8 @@ func (q queues) fits(a scheduler.Attempt, asked corev1.ResourceList) (scheduler.
 	return scheduler.Admission{}, true, nil
 }
 
-// QueueOf returns the queue of a pod, as Volcano reads it: that of its group, else what it names itself for the group that Volcano makes of
-// it.
+// QueueOf returns the queue of a pod as Volcano reads it: that of its group, or the pod's own for the group that Volcano
+// creates.
 func (Plugin) QueueOf(pod spark.PodAttributes, made []*unstructured.Unstructured) (string, bool) {
 	name := cmp.Or(pod.Annotations[v1beta1.KubeGroupNameAnnotationKey], pod.Annotations[v1beta1.VolcanoGroupNameAnnotationKey])
 	if name == "" {

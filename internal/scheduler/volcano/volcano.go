@@ -2,10 +2,10 @@
 
 // Package volcano is the plugin for Volcano (https://volcano.sh), written for version 1.14.
 //
-// Each attempt gets a PodGroup of its own before it gets any pod. The group asks for the room of the whole application
-// (minResources) and for one member only: the driver must run before there are executors, so a group that counted them
-// would never be complete. With the parameter executorGang it counts them as soon as the driver
-// runs. Volcano admits the group (phase Inqueue) when its queue has the room, and reserves that room; until then there is no driver.
+// Each attempt gets a PodGroup of its own before it gets any pod. The group requests the room of the whole application
+// (minResources) and one member only: the driver creates the executors, so a group that counted them would never be complete.
+// With the parameter executorGang it counts them as soon as the driver runs. Volcano admits the group (phase Inqueue) when its
+// queue has the room, and reserves that room; until then there is no driver.
 package volcano
 
 import (
@@ -25,13 +25,13 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// Name is what users write in spec.batchScheduler to get this plugin.
+// Name is the plugin's name in spec.batchScheduler.
 const Name = "volcano"
 
 const (
-	// schedulerName is Volcano's own, if the configuration names no other.
+	// schedulerName is Volcano's default.
 	schedulerName = "volcano"
-	// defaultQueue is the queue that Volcano makes itself, and rootQueue the one above all others.
+	// defaultQueue is created by Volcano itself, and rootQueue is the ancestor of all queues.
 	defaultQueue = "default"
 	rootQueue    = "root"
 )
@@ -43,14 +43,14 @@ var (
 	podGroupKind = v1beta1.SchemeGroupVersion.WithKind("PodGroup")
 	queueKind    = v1beta1.SchemeGroupVersion.WithKind("Queue")
 	eventKind    = schema.GroupVersionKind{Version: "v1", Kind: "Event"}
-	// allQueues are read together: whether a queue is a leaf shows in the others.
+	// allQueues are read together: only the other queues show whether a queue is a leaf.
 	allQueues = scheduler.Read{GroupVersionKind: queueKind}
 )
 
 // Plugin connects Volcano.
 type Plugin struct{ schedulerName string }
 
-// New returns the plugin. name is what Volcano's scheduler was started with; "" stands for volcano.
+// New returns the plugin. name is the scheduler name that Volcano was started with; "" stands for volcano.
 func New(name string) Plugin {
 	if name == "" {
 		name = schedulerName
@@ -68,15 +68,15 @@ var (
 
 // parameters are spec.batchSchedulerOptions.parameters.
 type parameters struct {
-	// AfterStart says what happens to the room that is held for the application once its driver and its initial
-	// executors run: it stays held (KeepReservation), or shrinks to the driver's, so that queues below their share can
-	// take executors' room back (DriverOnly, the default with dynamic allocation).
+	// AfterStart controls the reserved room once the driver and the initial executors run: KeepReservation keeps it; DriverOnly,
+	// the default with dynamic allocation, shrinks it to the driver's, so that queues below their share can reclaim executors'
+	// room.
 	AfterStart string `json:"afterStart"`
-	// ExecutorGang starts all initial executors together or none of them; with dynamic allocation, its minimum of them. Volcano preempts and
-	// reclaims for as many pods as a group needs at least, and so for executors only then.
+	// ExecutorGang starts all initial executors together or none; with dynamic allocation, the minimum of them. Volcano preempts
+	// and reclaims only for the pods that a group requires, and so for executors only with this.
 	ExecutorGang bool `json:"executorGang"`
-	// DriverPreemptable and ExecutorsPreemptable are whether Volcano may take pods of the role away: to preempt them for
-	// applications of higher priority, and to reclaim what queues above their share have.
+	// DriverPreemptable and ExecutorsPreemptable allow Volcano to evict pods of the role: to preempt them for applications of
+	// higher priority, and to reclaim room of queues above their share.
 	DriverPreemptable    bool `json:"driverPreemptable"`
 	ExecutorsPreemptable bool `json:"executorsPreemptable"`
 }
@@ -97,7 +97,7 @@ func (p Plugin) Describe() scheduler.Descriptor {
 		},
 		Reads: []schema.GroupVersionKind{queueKind, scheduler.PriorityClassKind, eventKind},
 		Owns:  []schema.GroupVersionKind{podGroupKind},
-		// What a queue has is in messages alone: the phase of the group decides.
+		// The queue's numbers are in messages only: the phase of the group decides.
 		Ignores: map[schema.GroupVersionKind][][]string{queueKind: {
 			{"status", "allocated"}, {"status", "reservation"},
 			{"status", "pending"}, {"status", "inqueue"}, {"status", "running"}, {"status", "completed"}, {"status", "unknown"},
@@ -129,7 +129,7 @@ func (Plugin) Validate(a scheduler.Attempt) field.ErrorList {
 
 func parametersOf(a scheduler.Attempt) (parameters, field.ErrorList) {
 	p := parameters{AfterStart: keepReservation, ExecutorsPreemptable: true}
-	if a.PodSets.Min < a.PodSets.Max { // the room of executors that dynamic allocation deletes would be held, and unused
+	if a.PodSets.Min < a.PodSets.Max { // room of executors that dynamic allocation deletes would stay reserved and unused
 		p.AfterStart = driverOnly
 	}
 	findings := scheduler.DecodeParameters(a, &p)
@@ -140,20 +140,20 @@ func parametersOf(a scheduler.Attempt) (parameters, field.ErrorList) {
 	return p, findings
 }
 
-// Reads asks for the attempt's group, for what Volcano says about it, and for the queues.
+// Reads asks for the attempt's group, Volcano's events about it, and the queues.
 func (Plugin) Reads(a scheduler.Attempt) []scheduler.Read {
 	reads := append(scheduler.ReadPriorityClass(a), allQueues, groupOf(a).Read(), groupEvents(a))
 	return append(reads, scheduler.ReadRefs(usersGroups(a))...)
 }
 
-// usersGroups are those that the user put the pods into. Then the plugin makes none.
+// usersGroups returns the groups that the user named on the pods. With one, the plugin creates none.
 func usersGroups(a scheduler.Attempt) []scheduler.Ref {
 	return scheduler.UsersGroups(a, groupAnnotation, podGroupKind)
 }
 
-// Decorate puts both roles into the group. It protects the driver unless the user wants otherwise: Volcano spares as many
-// pods as the group needs at least, which is one, and any one. The roles are named because Volcano remembers per role which nodes do not
-// fit. Pods that the user put into a group of their own stay as they are.
+// Decorate puts both roles into the group. By default it protects the driver, because Volcano spares only as many pods as the
+// group requires, one, and it may be any. The roles are named because Volcano remembers for each role the nodes that do not
+// fit. Pods in a user's own group stay unchanged.
 func (Plugin) Decorate(a scheduler.Attempt, d *scheduler.Decoration) error {
 	scheduler.DecoratePriorityClass(a, d)
 	if len(usersGroups(a)) > 0 {
@@ -177,7 +177,7 @@ func groupOf(a scheduler.Attempt) scheduler.Ref {
 	return scheduler.Ref{GroupVersionKind: podGroupKind, Namespace: a.App.Namespace, Name: a.ID}
 }
 
-// groupEvents are what Volcano says about the groups of a namespace: one list serves all applications there.
+// groupEvents are Volcano's events about the groups of a namespace. One list serves all applications there.
 func groupEvents(a scheduler.Attempt) scheduler.Read {
 	return scheduler.Read{
 		GroupVersionKind: eventKind, Namespace: a.App.Namespace, Optional: true,
@@ -185,15 +185,14 @@ func groupEvents(a scheduler.Attempt) scheduler.Read {
 	}
 }
 
-// voice is how Volcano is heard. In each of its cycles it writes a warning about each group whose pods wait or which has none. Of what a
-// client writes about one object the API server gets 25 events and then one in five minutes, the spam filter of client-go sees to that;
-// one of them may be lost.
+// voice describes Volcano's events. In each cycle it writes a warning about each group that has waiting pods or none. The spam
+// filter of client-go passes 25 events about an object and then one in five minutes; one of them may be lost.
 func voice(a scheduler.Attempt) scheduler.Voice {
 	return scheduler.Voice{Name: "Volcano", Events: groupEvents(a), Pause: 11 * time.Minute}
 }
 
-// group returns the PodGroup as it must be. There is no status in it: the CRD has no status subresource, so that any client that
-// writes the whole object overwrites what the scheduler wrote. gang is how many executors start together with each other.
+// group returns the wanted PodGroup, without a status: the CRD has no status subresource, so a client that writes the whole
+// object overwrites the scheduler's status. gang is the number of executors that start together.
 func group(a scheduler.Attempt, demand demand, gang int32) (*unstructured.Unstructured, error) {
 	minResources := demand.minResources()
 	return scheduler.Applied(groupOf(a), &v1beta1.PodGroup{Spec: v1beta1.PodGroupSpec{
@@ -201,8 +200,8 @@ func group(a scheduler.Attempt, demand demand, gang int32) (*unstructured.Unstru
 	}})
 }
 
-// priorityClassOf is the class of the group. Volcano orders groups by it, and preempts pods of one for those of another; the classes
-// of pods order them within their group only. A class that the driver alone has is the group's, unless the group has one of its own.
+// priorityClassOf returns the class of the group. Volcano orders groups by it and preempts pods between them; the classes of
+// pods order them within their group only. The driver's class is the group's, unless the group has its own.
 func priorityClassOf(a scheduler.Attempt) string {
 	return cmp.Or(a.PriorityClass, a.PodSets.DriverAttributes.PriorityClassName)
 }

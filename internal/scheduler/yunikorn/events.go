@@ -13,28 +13,27 @@ import (
 )
 
 const (
-	// settled is how long after a driver's creation it takes at most until an event says why it waits: YuniKorn writes at
-	// first that it has queued the pod. What is stored of a message is what it says when its reason changes.
+	// settled is the longest time from a driver's creation to an event with the reason of its wait: YuniKorn first writes that
+	// it has queued the pod. The message that is stored is the one at the last change of its reason.
 	settled = 15 * time.Second
-	// eventsRetry is when to read events again: neither the pod nor its conditions change when YuniKorn queues it.
+	// eventsRetry is the interval of reading events: neither the pod nor its conditions change when YuniKorn queues it.
 	eventsRetry = 30 * time.Second
-	// eventsLast is for how long a missing event proves anything: API servers delete events after an hour, and YuniKorn
-	// does not write them again.
+	// eventsLast is the time within which a missing event proves anything: API servers delete events after an hour, and YuniKorn
+	// does not repeat them.
 	eventsLast = 50 * time.Minute
 )
 
-// Reasons of the events in which YuniKorn says why a pod waits; those of type Warning do, too.
+// Reasons of events in which YuniKorn explains the wait of a pod; all Warnings do, too.
 const (
 	eventInformational = "Informational"
 	eventUnschedulable = "PodUnschedulable"
 )
 
-// unheard ends the sentence where nothing of YuniKorn can be read and that proves nothing.
+// unheard ends the sentence if there is no event of YuniKorn and their absence proves nothing.
 const unheard = "; there are no events of YuniKorn, which are deleted after an hour or may not be read: if no application starts, check that YuniKorn runs"
 
-// podEvents are YuniKorn's events about all pods of a namespace: it writes about placeholders whose names are not known,
-// and one list serves all applications there. Those about pods that have a node say nothing here, and there are the most of
-// them.
+// podEvents are YuniKorn's events about all pods of a namespace. It includes placeholders, whose names are unknown, and one
+// list serves all applications there. The most frequent events, about pods with a node, are excluded.
 func podEvents(a scheduler.Attempt) scheduler.Read {
 	return scheduler.Read{
 		GroupVersionKind: eventKind, Namespace: a.App.Namespace, Optional: true,
@@ -42,8 +41,8 @@ func podEvents(a scheduler.Attempt) scheduler.Read {
 	}
 }
 
-// waiting is a driver without a node. YuniKorn writes no condition while it gathers a gang, while the queue is full and
-// while the queue runs as many applications as it may; what it writes are events.
+// waiting observes a driver without a node. YuniKorn writes events, but no condition, while it gathers a gang, while the queue
+// is full, and while the queue runs its maximum of applications.
 func waiting(a scheduler.Attempt, o scheduler.Observation, s scheduler.Snapshot, f scheduler.PodStatuses) scheduler.Observation {
 	if o.Reason == scheduler.ReasonCapturedByOther {
 		return o
@@ -71,7 +70,7 @@ func waiting(a scheduler.Attempt, o scheduler.Observation, s scheduler.Snapshot,
 	return o
 }
 
-// words returns what YuniKorn said last about why the attempt's pods wait, and what it said last about its driver. About a
+// words returns YuniKorn's last message about the wait of the attempt's pods, and its last message about the driver. About a
 // full queue it writes once, and in a gang about a placeholder.
 func words(a scheduler.Attempt, s scheduler.Snapshot, driver *scheduler.PodStatus) (cause, last string) {
 	placeholder := fmt.Sprintf("tg-%.28s-", a.ID)
@@ -90,12 +89,12 @@ func words(a scheduler.Attempt, s scheduler.Snapshot, driver *scheduler.PodStatu
 	return cause, last
 }
 
-// says is whether an event says why a pod waits.
+// says reports whether an event explains the wait of a pod.
 func says(e scheduler.ObjectEvent) bool {
 	return e.Reason == eventInformational || e.Reason == eventUnschedulable || e.Warns()
 }
 
-// unprocessed is a driver pod that YuniKorn has not queued yet.
+// unprocessed observes a driver pod that YuniKorn has not queued yet.
 func unprocessed(again time.Duration) scheduler.Observation {
 	return scheduler.Observation{
 		Stage: scheduler.StageQueued, Reason: scheduler.ReasonWaitingForScheduler, RetryAfter: again,
@@ -103,7 +102,7 @@ func unprocessed(again time.Duration) scheduler.Observation {
 	}
 }
 
-// queued is a driver pod that waits in a queue, alone or with its placeholders.
+// queued observes a driver pod that waits in a queue, alone or with its placeholders.
 func queued(a scheduler.Attempt) scheduler.Observation {
 	if options, _ := parametersOf(a); options.GangSchedulingStyle == styleNone {
 		return scheduler.Observation{

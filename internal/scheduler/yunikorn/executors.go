@@ -10,8 +10,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// short is a driver that has a node, and executors that have none. As with a driver, YuniKorn writes about a full queue in events only,
-// and that it has queued a pod.
+// short observes a driver that has a node, with executors that have none. As for a driver, YuniKorn reports a full queue and
+// the queueing of a pod in events only.
 func short(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.PodStatuses) scheduler.Observation {
 	cause, heard := executorWords(a, s, f)
 	certain := s.Complete(podEvents(a))
@@ -20,7 +20,7 @@ func short(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.PodStatuses) s
 			return at, true
 		}
 		at, is := scheduler.Processed(p)
-		if !certain || f.Now.Sub(p.CreatedAt) >= eventsLast { // that there is no event proves nothing
+		if !certain || f.Now.Sub(p.CreatedAt) >= eventsLast { // a missing event proves nothing
 			return p.CreatedAt, true
 		}
 		return at, is
@@ -41,7 +41,8 @@ func short(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.PodStatuses) s
 	return o
 }
 
-// executorWords returns what YuniKorn said last about why executors of the attempt wait, and when it said anything about each, by UID.
+// executorWords returns YuniKorn's last message about the wait of the attempt's executors, and the time of its last event about
+// each, by UID.
 func executorWords(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.PodStatuses) (cause string, heard map[string]time.Time) {
 	waiting, uids := map[string]bool{}, map[string]bool{}
 	for i := range f.Executors {
@@ -61,8 +62,8 @@ func executorWords(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.PodSta
 	return cause, heard
 }
 
-// oldest is when the first of the executors was created that wait and of which no condition says why; zero if there are none. YuniKorn says
-// at first that it has queued a pod: so long it is not known why they wait.
+// oldest returns the creation time of the first waiting executor without an explaining condition; zero if there is none.
+// YuniKorn first reports that it queued a pod; until then the reason is unknown.
 func oldest(f scheduler.PodStatuses) time.Time {
 	var first time.Time
 	for i := range f.Executors {

@@ -13,10 +13,10 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// eventFailed is the reason of YuniKorn's event about an application that it gave up. Its text says more than the pod.
+// eventFailed is the reason of YuniKorn's event about an application that it gave up. Its text has more detail than the pod.
 const eventFailed = "ApplicationFailed"
 
-// ObserveReads asks for the events of a driver that YuniKorn gave up, or of the pods in the namespace if one of the attempt's waits.
+// ObserveReads asks for the events of a driver that YuniKorn gave up, or of the namespace's pods if one of the attempt's waits.
 func (Plugin) ObserveReads(a scheduler.Attempt, f scheduler.PodStatuses) []scheduler.Read {
 	switch {
 	case givenUp(f.Driver):
@@ -34,8 +34,8 @@ func driverEvents(a scheduler.Attempt, driver *scheduler.PodStatus) scheduler.Re
 	}
 }
 
-// Observe reads refusals first: YuniKorn fails the pods of an application that it will not run, which looks like a
-// failure of Spark otherwise. A driver that is deleted or disappears was evicted: YuniKorn leaves no mark on its victims.
+// Observe detects refusals first: YuniKorn fails the pods of a refused application, which looks like a failure of Spark. A
+// deleted or missing driver counts as evicted, because YuniKorn does not mark evicted pods.
 func (Plugin) Observe(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.PodStatuses) (scheduler.Observation, error) {
 	if givenUp(f.Driver) {
 		return refused(f.Driver, s.List(driverEvents(a, f.Driver))), nil
@@ -54,14 +54,13 @@ func (Plugin) Observe(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.Pod
 	return o, nil
 }
 
-// givenUp is whether YuniKorn failed the pod: it did so before any container started, with one of its two reasons.
+// givenUp reports whether YuniKorn failed the pod: before any container started, with one of its two reasons.
 func givenUp(driver *scheduler.PodStatus) bool {
 	return driver != nil && driver.Phase == corev1.PodFailed && !driver.Started &&
 		(driver.Reason == constants.ApplicationRejectedFailure || driver.Reason == constants.ApplicationInsufficientResourcesFailure)
 }
 
-// refused classifies a pod that YuniKorn failed. A gang that found no room in time may find it another day; a refusal
-// stays one.
+// refused classifies a pod that YuniKorn failed. A gang that found no room in time may find it later; a refusal is permanent.
 func refused(driver *scheduler.PodStatus, events []*unstructured.Unstructured) scheduler.Observation {
 	if driver.Reason == constants.ApplicationInsufficientResourcesFailure {
 		return scheduler.Observation{

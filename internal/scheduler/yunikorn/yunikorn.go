@@ -2,9 +2,9 @@
 
 // Package yunikorn is the plugin for Apache YuniKorn (https://yunikorn.apache.org), written for version 1.8.
 //
-// YuniKorn has no objects: all that it wants to know is on the pods, and applications wait with their driver pod. Each
-// attempt is an application of its own to YuniKorn. Before the driver starts, YuniKorn may hold the room of driver and
-// executors with placeholder pods (gang scheduling), which the real pods replace one by one.
+// YuniKorn has no objects: it reads everything from the pods, and applications wait with their driver pod. Each attempt is a
+// separate application in YuniKorn. Before the driver starts, YuniKorn may reserve the room of driver and executors with
+// placeholder pods (gang scheduling), which the real pods replace one by one.
 package yunikorn
 
 import (
@@ -27,7 +27,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// Name is what users write in spec.batchScheduler to get this plugin.
+// Name is the plugin's name in spec.batchScheduler.
 const Name = "yunikorn"
 
 // Gang scheduling styles. The first two are YuniKorn's.
@@ -37,8 +37,8 @@ const (
 	styleNone = "None"
 )
 
-// annotationUser carries the user and its groups. YuniKorn reads it on pods that the operator creates only if the
-// operator is listed in its admission controller's externalUsers.
+// annotationUser has the user and its groups. YuniKorn reads it on the operator's pods only if its admission controller lists
+// the operator in externalUsers.
 const annotationUser = constants.DomainYuniKorn + "user.info"
 
 // Plugin connects YuniKorn. It needs no configuration: the name of the scheduler is fixed in YuniKorn.
@@ -53,13 +53,13 @@ var (
 	_ scheduler.ApplicationReader = Plugin{}
 )
 
-// parameters are spec.batchSchedulerOptions.parameters, by YuniKorn's own names.
+// parameters are spec.batchSchedulerOptions.parameters, with YuniKorn's names.
 type parameters struct {
-	// GangSchedulingStyle says what happens when the room for the whole gang is not found in time: Soft continues without
-	// a gang, Hard gives up. None asks for no gang.
+	// GangSchedulingStyle applies if the room for the whole gang is not found in time: Soft continues without a gang, Hard gives
+	// up. None requests no gang.
 	GangSchedulingStyle string `json:"gangSchedulingStyle"`
-	// PlaceholderTimeoutInSeconds is how long placeholders live, from their creation to the replacement of the last one:
-	// it must cover the driver's start and the executors'. 0 leaves it to YuniKorn (15 minutes).
+	// PlaceholderTimeoutInSeconds is the lifetime of placeholders, from their creation to the replacement of the last one, which
+	// covers the start of driver and executors. 0 means YuniKorn's default (15 minutes).
 	PlaceholderTimeoutInSeconds int64 `json:"placeholderTimeoutInSeconds"`
 }
 
@@ -91,10 +91,10 @@ func (Plugin) Describe() scheduler.Descriptor {
 	}
 }
 
-// queuePath is what a queue's path may look like: names joined by dots.
+// queuePath matches a queue's path: names joined by dots.
 var queuePath = regexp.MustCompile(`^[a-zA-Z0-9_:#/@-]{1,64}(\.[a-zA-Z0-9_:#/@-]{1,64})*$`)
 
-// Validate checks the queue's form and the parameters.
+// Validate checks the format of the queue and the parameters.
 func (Plugin) Validate(a scheduler.Attempt) field.ErrorList {
 	_, findings := parametersOf(a)
 	if a.Queue != "" && !queuePath.MatchString(a.Queue) {
@@ -122,10 +122,10 @@ func parametersOf(a scheduler.Attempt) (parameters, field.ErrorList) {
 	return p, findings
 }
 
-// Reads asks for the PriorityClass that the application names.
+// Reads asks for the application's PriorityClass.
 func (Plugin) Reads(a scheduler.Attempt) []scheduler.Read { return scheduler.ReadPriorityClass(a) }
 
-// Admit always admits the attempt: it waits with its driver pod. Which queues there are, only YuniKorn knows.
+// Admit always admits the attempt: it waits with its driver pod. Only YuniKorn knows the queues.
 func (Plugin) Admit(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Admission, error) {
 	if missing, ok := scheduler.MissingPriorityClass(a, s); ok {
 		return missing, nil
@@ -144,7 +144,7 @@ func queueOf(a scheduler.Attempt) string {
 	return "queue " + a.Queue
 }
 
-// What users may set themselves: the application that the pods belong to, where YuniKorn reads it before Spark's own id, and the gang.
+// Keys that users may set themselves: the application of the pods, which YuniKorn reads before Spark's id, and the gang.
 var (
 	applicationID    = scheduler.PodKey{Part: scheduler.PodLabel, Key: constants.CanonicalLabelApplicationID}
 	applicationMarks = []scheduler.PodKey{
@@ -160,11 +160,11 @@ func marked(a scheduler.Attempt, keys []scheduler.PodKey) bool {
 	return slices.ContainsFunc(keys, func(key scheduler.PodKey) bool { return len(scheduler.UsersMarks(a, key)) > 0 })
 }
 
-// usersGang is whether the user described a gang, or put the pods into one. Then the plugin describes none.
+// usersGang reports whether the user described a gang or put the pods into one. Then the plugin describes none.
 func usersGang(a scheduler.Attempt) bool { return marked(a, gangMarks) }
 
-// Decorate marks both roles as one application, which no other attempt is: YuniKorn lets an application that comes back
-// with a known id join the old one, queue, gang and all. That is what users ask for who set an id themselves.
+// Decorate marks both roles as an application of this attempt alone: YuniKorn lets an application with a known id join the old
+// one, with its queue and gang. Users who set an id themselves want that.
 func (Plugin) Decorate(a scheduler.Attempt, d *scheduler.Decoration) error {
 	options, _ := parametersOf(a)
 	for _, o := range []*spark.PodOverlay{&d.Driver, &d.Executor} {
@@ -194,7 +194,7 @@ func setQueue(o *spark.PodOverlay, queue string) {
 	}
 }
 
-// QueueOf returns the queue that a pod names, as YuniKorn reads it: its own label, its annotation, the label of old.
+// QueueOf returns the queue that a pod names, as YuniKorn reads it: its label, its annotation, the old label.
 func (Plugin) QueueOf(pod spark.PodAttributes, _ []*unstructured.Unstructured) (string, bool) {
 	return cmp.Or(
 		pod.Labels[constants.CanonicalLabelQueueName], pod.Annotations[constants.AnnotationQueueName], pod.Labels[constants.LabelQueueName],
@@ -222,7 +222,7 @@ func setUser(o *spark.PodOverlay, user scheduler.User) error {
 	return nil
 }
 
-// OtherUser reads the annotation, and the label of old, which counts where there is no annotation.
+// OtherUser reads the annotation, and the old label if there is no annotation.
 func (Plugin) OtherUser(pod spark.PodAttributes, user scheduler.User) (scheduler.PodKey, bool) {
 	if text, set := pod.Annotations[annotationUser]; set {
 		var named userInfo
@@ -237,10 +237,10 @@ func (Plugin) OtherUser(pod spark.PodAttributes, user scheduler.User) (scheduler
 	return scheduler.PodKey{}, false
 }
 
-// sparkIDOfDriver is what the driver replaces by Spark's own id on the executors that it makes.
+// sparkIDOfDriver is the placeholder that the driver replaces by Spark's id on its executors.
 const sparkIDOfDriver = "{{APP_ID}}"
 
-// OtherApplication reads all marks: which of them counts depends on YuniKorn's version. Spark's own id is the last.
+// OtherApplication reads all marks, because YuniKorn's versions differ in which one counts. Spark's id is the last.
 func (Plugin) OtherApplication(pod spark.PodAttributes, a scheduler.Attempt) (scheduler.PodKey, bool) {
 	for _, key := range append(slices.Clone(applicationMarks), scheduler.PodKey{Part: scheduler.PodLabel, Key: constants.SparkLabelAppID}) {
 		value, set := pod.Labels[key.Key]
@@ -254,7 +254,7 @@ func (Plugin) OtherApplication(pod spark.PodAttributes, a scheduler.Attempt) (sc
 	return scheduler.PodKey{}, false
 }
 
-// taskGroup is a set of placeholders, as YuniKorn reads it from the annotation.
+// taskGroup is a set of placeholders in the format of YuniKorn's annotation.
 type taskGroup struct {
 	Name         string              `json:"name"`
 	MinMember    int32               `json:"minMember"`
@@ -264,8 +264,8 @@ type taskGroup struct {
 	Affinity     *corev1.Affinity    `json:"affinity,omitempty"`
 }
 
-// setGang describes the gang on the driver, the first pod of the application, and names its group on every pod. The
-// driver is a group of its own, because only placeholders are placed until all of them are.
+// setGang describes the gang on the driver, the first pod of the application, and names the group on every pod. The driver is a
+// group of its own, because YuniKorn places only placeholders until all of them have a node.
 func setGang(a scheduler.Attempt, options parameters, d *scheduler.Decoration) error {
 	s := a.PodSets
 	groups := []taskGroup{group(spark.RoleDriver, 1, s.Driver, s.DriverAttributes)}
@@ -283,8 +283,8 @@ func setGang(a scheduler.Attempt, options parameters, d *scheduler.Decoration) e
 	return nil
 }
 
-// Placeholders are those of the gang that Decorate describes. YuniKorn gives them the driver's priority class, and their requests as
-// limits. What placeholders a gang of the user's own has is not known.
+// Placeholders returns those of the gang that Decorate describes. YuniKorn gives them the driver's priority class, and limits
+// equal to their requests. The placeholders of a user's own gang are unknown.
 func (Plugin) Placeholders(a scheduler.Attempt) []scheduler.Placeholder {
 	if options, _ := parametersOf(a); options.GangSchedulingStyle == styleNone || usersGang(a) {
 		return nil
