@@ -24,7 +24,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 )
 
-// adoption is what the flags say.
+// adoption holds the flags of adopt.
 type adoption struct {
 	name string
 	dry  dryRun
@@ -73,7 +73,7 @@ func (a *adoption) checkName() error {
 	return nil
 }
 
-// run finds the driver's application or makes it, and marks the pods. Each step can be repeated.
+// run finds or creates the driver's application, and labels the pods. Each step can be repeated.
 func (a *adoption) run(ctx context.Context, c *connection, name string, streams genericiooptions.IOStreams) error {
 	pod, err := c.driverPod(ctx, name)
 	if err != nil {
@@ -92,7 +92,7 @@ func (a *adoption) run(ctx context.Context, c *connection, name string, streams 
 	var marked int
 	if app.GetUID() != "" {
 		loaded := inspect.Applications.Read(app, resolve.Operator{}, time.Now()).Application
-		if marked, err = c.markExecutors(ctx, pod, loaded, a.dry); err != nil { // first: who sees the driver sees its executors
+		if marked, err = c.markExecutors(ctx, pod, loaded, a.dry); err != nil { // executors first: a user who can read the driver can read them
 			return err
 		}
 		if err := c.markDriver(ctx, pod, loaded, a.dry); err != nil {
@@ -110,7 +110,7 @@ func (a *adoption) run(ctx context.Context, c *connection, name string, streams 
 	return nil
 }
 
-// createApplication creates an application, which has no status yet, and returns what the API server has stored.
+// createApplication creates an application without a status, and returns the stored object.
 func (c *connection) createApplication(ctx context.Context, app kinds.Object, dry dryRun) (kinds.Object, error) {
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(app)
 	if err != nil || dry == dryRunClient {
@@ -129,7 +129,7 @@ func (c *connection) createApplication(ctx context.Context, app kinds.Object, dr
 	return stored, err
 }
 
-// report prints what kubectl would print of the objects that have changed.
+// report prints the changed objects as kubectl does.
 func (a *adoption) report(app kinds.Object, pod *corev1.Pod, created bool, marked int, streams genericiooptions.IOStreams) error {
 	if a.out.format != "" {
 		return a.out.print(streams.Out, app)
@@ -149,7 +149,7 @@ func (a *adoption) report(app kinds.Object, pod *corev1.Pod, created bool, marke
 	return nil
 }
 
-// driverPod reads a driver that can be followed.
+// driverPod reads a driver that can be adopted.
 func (c *connection) driverPod(ctx context.Context, name string) (*corev1.Pod, error) {
 	var pod corev1.Pod
 	err := c.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, &pod)
@@ -173,7 +173,7 @@ func (c *connection) driverPod(ctx context.Context, name string) (*corev1.Pod, e
 	return &pod, nil
 }
 
-// follower is the application that follows a driver, as it is stored or, without a UID, as it is to be created.
+// follower returns the application of the driver: the stored one, or, without a UID, the one to create.
 func (c *connection) follower(ctx context.Context, pod *corev1.Pod, name string) (kinds.Object, []sparksubmit.Finding, error) {
 	owner, err := ownerOf(pod)
 	if err != nil {
@@ -208,7 +208,7 @@ func (c *connection) follower(ctx context.Context, pod *corev1.Pod, name string)
 	return stored, findings, nil
 }
 
-// ownerOf is the name of the application to which a pod belongs; "" if it belongs to none. An error says who else has it.
+// ownerOf returns the application that owns a pod; "" if none does. An error names another owner.
 func ownerOf(pod *corev1.Pod) (string, error) {
 	for _, o := range pod.OwnerReferences {
 		group, _, _ := strings.Cut(o.APIVersion, "/")
@@ -227,7 +227,7 @@ func ownerOf(pod *corev1.Pod) (string, error) {
 	return "", nil
 }
 
-// applicationOf makes the application that follows a driver.
+// applicationOf creates an application for the driver.
 func (c *connection) applicationOf(ctx context.Context, pod *corev1.Pod, name string) (kinds.Object, []sparksubmit.Finding, error) {
 	d := sparksubmit.Driver{Pod: pod, Name: name}
 	properties, template := sparksubmit.ConfigMapsOf(pod)

@@ -18,10 +18,10 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// markTries bounds how often a pod is read again because it has changed meanwhile: a kubelet writes its status.
+// markTries bounds the retries after a pod changed concurrently: a kubelet writes its status.
 const markTries = 5
 
-// markDriver makes a driver the application's, unless it is that already.
+// markDriver adds the application's owner reference and labels to a driver that lacks them.
 func (c *connection) markDriver(ctx context.Context, pod *corev1.Pod, app resolve.Application, dry dryRun) error {
 	marks := marksOf(app)
 	marks[app.Family.Labels.SpecHash] = app.Desired.SpecHash
@@ -31,7 +31,7 @@ func (c *connection) markDriver(ctx context.Context, pod *corev1.Pod, app resolv
 			return nil
 		}
 		owner := app.Owner.Reference
-		owner.BlockOwnerDeletion = nil // it needs a right on the application's finalizers, which people seldom have
+		owner.BlockOwnerDeletion = nil // it needs a permission on the application's finalizers, which users seldom have
 		err := c.mark(ctx, pod, marks, []metav1.OwnerReference{owner}, dry)
 		if !apierrors.IsConflict(err) {
 			return err
@@ -50,7 +50,7 @@ func (c *connection) markDriver(ctx context.Context, pod *corev1.Pod, app resolv
 	return fmt.Errorf("it has changed %d times meanwhile; try again", markTries)
 }
 
-// markExecutors labels the executors of a driver that are there, and returns how many it were.
+// markExecutors labels the existing executors of a driver, and returns their number.
 func (c *connection) markExecutors(ctx context.Context, driver *corev1.Pod, app resolve.Application, dry dryRun) (int, error) {
 	var list corev1.PodList
 	which := client.MatchingLabels{spark.LabelAppSelector: driver.Labels[spark.LabelAppSelector], spark.LabelRole: spark.RoleExecutor}
@@ -63,7 +63,7 @@ func (c *connection) markExecutors(ctx context.Context, driver *corev1.Pod, app 
 		if pod.Labels[app.Family.Labels.Submission] == app.Desired.SubmissionID || pod.DeletionTimestamp != nil {
 			continue
 		}
-		pod.ResourceVersion = "" // labels do not depend on what else it is
+		pod.ResourceVersion = "" // labels do not depend on the version
 		err := c.mark(ctx, pod, marksOf(app), nil, dry)
 		if apierrors.IsNotFound(err) {
 			continue
@@ -76,7 +76,7 @@ func (c *connection) markExecutors(ctx context.Context, driver *corev1.Pod, app 
 	return marked, nil
 }
 
-// marksOf are the labels by which the operator finds the pods of an attempt.
+// marksOf returns the labels with which the operator finds the pods of an attempt.
 func marksOf(app resolve.Application) map[string]any {
 	l := app.Family.Labels
 	return map[string]any{l.App: app.Owner.Reference.Name, l.LaunchedBy: "true", l.Submission: app.Desired.SubmissionID}

@@ -16,19 +16,19 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/inspect"
 )
 
-// change is one observation of an object: nil if it does not exist. An error with again set is retried;
-// any other is the last thing that is sent.
+// change is one observation of an object; nil if it does not exist. An error with again set is retried; any other is the last
+// value sent.
 type change struct {
 	object client.Object
 	err    error
 	again  bool
 }
 
-// pause is how long a watch lasts at least, so that one that ends at once does not become a loop.
+// pause is the shortest duration of a watch, so that watches that end immediately do not become a busy loop.
 const pause = time.Second
 
-// changes reports an object now and whenever it changes, until the context is done. A watch that ends, as all do, is
-// begun again with a fresh look. list is an empty list of the object's kind.
+// changes sends an object now and after each change, until the context is done. When a watch ends, it reads the object again
+// and starts a new one. list is an empty list of the object's kind.
 func changes(ctx context.Context, c inspect.Reader, list client.ObjectList, key client.ObjectKey) <-chan change {
 	seen := make(chan change)
 	send := func(one change) {
@@ -63,7 +63,7 @@ func lasting(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsNotFound(err) || meta.IsNoMatchError(err)
 }
 
-// watchOnce looks and follows until the watch ends.
+// watchOnce reads the object and watches it until the watch ends.
 func watchOnce(ctx context.Context, c inspect.Reader, kind client.ObjectList, key client.ObjectKey, send func(client.Object)) error {
 	list, ok := kind.DeepCopyObject().(client.ObjectList)
 	if !ok {
@@ -100,7 +100,7 @@ func watchOnce(ctx context.Context, c inspect.Reader, kind client.ObjectList, ke
 			if err := apierrors.FromObject(event.Object); !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) {
 				return err
 			}
-			return nil // too old: the next look is fresh
+			return nil // the resource version is too old: the next read is fresh
 		case watch.Bookmark:
 		}
 	}

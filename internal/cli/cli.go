@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cli has the commands of kubectl-spark, a file each: what the operator would say and create, without a cluster, and how
-// applications and schedules of a cluster stand. What they change there is in write.go.
+// Package cli has the commands of kubectl-spark, one in each file. Some work without a cluster and print what the operator
+// would report and create; others show and change objects of a cluster. All writes are in write.go.
 package cli
 
 import (
@@ -21,10 +21,10 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/version"
 )
 
-// errFound ends a command that has said everything already.
+// errFound ends a command that has already printed its errors.
 var errFound = errors.New("errors were found")
 
-// codeInterrupted is what shells expect of a program that a signal ended.
+// codeInterrupted is the conventional exit code of a program ended by SIGINT.
 const codeInterrupted = 130
 
 // Run runs a command line, without the program's name, and returns the exit code.
@@ -91,7 +91,7 @@ func newVersion(streams genericiooptions.IOStreams) *cobra.Command {
 	}
 }
 
-// arguments checks how many there are, from least to most.
+// arguments checks the number of arguments.
 func arguments(least, most int) cobra.PositionalArgs {
 	return func(command *cobra.Command, args []string) error {
 		usage := command.Parent().CommandPath() + " " + command.Use
@@ -105,13 +105,13 @@ func arguments(least, most int) cobra.PositionalArgs {
 	}
 }
 
-// exitError ends the program with a code of its own.
+// exitError ends the program with a specific code.
 type exitError struct {
 	code int
 	err  error
 }
 
-// Error returns the words of the error inside.
+// Error returns the message of the wrapped error.
 func (e *exitError) Error() string { return e.err.Error() }
 
 func (e *exitError) Unwrap() error { return e.err }

@@ -31,12 +31,12 @@ import (
 	harmless "github.com/firesteel-dev/firesteel/internal/text"
 )
 
-// cluster is the one that kubectl's flags and configuration choose.
+// cluster is chosen by kubectl's flags and configuration.
 type cluster struct {
 	flags *genericclioptions.ConfigFlags
 }
 
-// addCluster gives a command the flags by which kubectl finds its cluster, and completes the names of applications.
+// addCluster adds kubectl's connection flags to a command, and completes the names of applications.
 func addCluster(command *cobra.Command) cluster {
 	values, flags := connectionFlags()
 	c := cluster{flags: values}
@@ -45,14 +45,14 @@ func addCluster(command *cobra.Command) cluster {
 	return c
 }
 
-// connection is a cluster that can be read, and changed by the functions of write.go.
+// connection reads a cluster; the functions of write.go change it.
 type connection struct {
 	*inspect.Cluster
 	writes writer
 	config *rest.Config
 }
 
-// check checks the flags that need others, or are read late.
+// check checks flags that depend on others or are read late.
 func (c cluster) check() error {
 	f := c.flags
 	if _, err := clientcmd.ParseTimeout(*f.Timeout); err != nil {
@@ -69,7 +69,7 @@ func (c cluster) check() error {
 	return nil
 }
 
-// connect makes the clients. The cluster is asked by the first call.
+// connect creates the clients. The first call reaches the cluster.
 func (c cluster) connect() (*connection, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func (c cluster) connect() (*connection, error) {
 	utilruntime.Must(corev1.AddToScheme(scheme))
 	utilruntime.Must(appsv1.AddToScheme(scheme))
 	for _, add := range []func(*runtime.Scheme) error{admissionregistrationv1.AddToScheme, authorizationv1.AddToScheme, discoveryv1.AddToScheme} {
-		utilruntime.Must(add(scheme)) // for check
+		utilruntime.Must(add(scheme)) // for the command check
 	}
 	for _, row := range kinds.All() {
 		utilruntime.Must(row.AddToScheme(scheme))
@@ -120,7 +120,7 @@ func (c cluster) connect() (*connection, error) {
 	return connected, nil
 }
 
-// complete offers the names of applications, or nothing if the cluster does not answer soon.
+// complete offers the names of applications; nothing if the cluster responds slowly.
 func (c cluster) complete(command *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -128,7 +128,7 @@ func (c cluster) complete(command *cobra.Command, args []string, _ string) ([]st
 	return c.offer(command.Context(), args, inspect.Families...), cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeObjects offers the names of several kinds, with their type if they are no applications, without those that are there already.
+// completeObjects offers names of several kinds, without those already given. Names that are no applications have their type.
 func (c cluster) completeObjects(of ...inspect.Type) cobra.CompletionFunc {
 	return func(command *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		return c.offer(command.Context(), args, of...), cobra.ShellCompDirectiveNoFileComp
@@ -145,7 +145,7 @@ func (c cluster) offer(ctx context.Context, args []string, of ...inspect.Type) [
 	}
 	var all []string
 	for _, k := range of {
-		names, _ := connected.Names(ctx, k) // a shell has no place for an error
+		names, _ := connected.Names(ctx, k) // shell completion cannot show errors
 		for _, name := range names {
 			if k != inspect.Applications && len(of) > 1 {
 				name = k.Typed(name)
@@ -158,12 +158,12 @@ func (c cluster) offer(ctx context.Context, args []string, of ...inspect.Type) [
 	return all
 }
 
-// say writes what is not the output itself: notes and progress.
+// say writes notes and progress, which are not the output itself.
 func say(w io.Writer, format string, args ...any) {
 	_, _ = io.WriteString(w, harmless.Lines(fmt.Sprintf(format, args...))+"\n")
 }
 
-// tableRow is a line of a table: what is in a cell stays there.
+// tableRow returns a line of a table; a cell cannot break the line.
 func tableRow(cells []string) string {
 	line := make([]string, 0, len(cells))
 	for _, cell := range cells {
@@ -172,14 +172,14 @@ func tableRow(cells []string) string {
 	return strings.Join(line, "\t")
 }
 
-// configurationFlag is the flag for the operator's configuration file.
+// configurationFlag adds the flag for the operator's configuration file.
 func configurationFlag(c *inspect.Configuration, command *cobra.Command) {
 	c.Plugins = inspect.Plugins{Every: plugins.Every, Configured: plugins.Registry}
 	command.Flags().StringVar(&c.File, "config", "", "the operator's configuration file: its policies, schedulers and URL formats")
 	_ = command.MarkFlagFilename("config", "yaml", "yml")
 }
 
-// operatorFlags are the flags for the operator of a cluster.
+// operatorFlags adds the flags for the operator of a cluster.
 func operatorFlags(i *inspect.Installation, command *cobra.Command) {
 	configurationFlag(&i.Configuration, command)
 	command.Flags().StringVar(&i.Deployment, "operator", "",

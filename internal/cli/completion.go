@@ -9,13 +9,13 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 )
 
-// completer is the program that kubectl looks for to complete a plugin's words.
+// completer is the program that kubectl runs to complete a plugin's arguments.
 const completer = `#!/bin/sh
 # kubectl 1.26 and newer complete "kubectl spark" with this, if it is executable and on the PATH as kubectl_complete-spark.
 exec kubectl spark __complete "$@"
 `
 
-// newCompleter is beside cobra's own commands for shells, which complete the program by its own name, kubectl-spark.
+// newCompleter complements cobra's completion commands, which complete the program by its own name, kubectl-spark.
 func newCompleter(streams genericiooptions.IOStreams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "kubectl",

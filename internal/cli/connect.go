@@ -23,17 +23,17 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// connecting is what the flags of connect say.
+// connecting holds the flags of connect.
 type connecting struct {
 	port    int
 	timeout time.Duration
 	exec    bool
 	streams genericiooptions.IOStreams
-	// forward makes a tunnel to a port of a pod, as tunnel does.
+	// forward opens a tunnel to a port of a pod, as tunnel does.
 	forward forwarder
 }
 
-// defaultReadyTimeout is for a server that pulls its image first.
+// defaultReadyTimeout suffices for a server that pulls its image first.
 const defaultReadyTimeout = 10 * time.Minute
 
 func newConnect(streams genericiooptions.IOStreams) *cobra.Command {
@@ -77,7 +77,7 @@ func newConnect(streams genericiooptions.IOStreams) *cobra.Command {
 
 const execFlag = "exec"
 
-// behindExec separates the words behind --exec from the flags of this program, so that a command has its own.
+// behindExec separates the arguments after --exec from the flags of this program, so that the command can have flags.
 func behindExec(args []string) []string {
 	at := slices.Index(args, "--"+execFlag)
 	if dash := slices.Index(args, "--"); at < 0 || dash >= 0 && dash <= at+1 {
@@ -102,7 +102,7 @@ func (k *connecting) args(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// run connects, and ends with the command, with Ctrl-C, or when there can be no connection any more.
+// run connects, and returns when the command ends, after Ctrl-C, or when no connection is possible any more.
 func (k *connecting) run(ctx context.Context, c *connection, name string, command []string) error {
 	if len(command) > 0 {
 		if _, err := exec.LookPath(command[0]); err != nil {
@@ -116,7 +116,7 @@ func (k *connecting) run(ctx context.Context, c *connection, name string, comman
 	if err != nil {
 		return err
 	}
-	// A command outlives Ctrl-C for as long as it needs, and so does its connection.
+	// After Ctrl-C a command may take its time to end, and needs its connection.
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	withdraw := context.AfterFunc(ctx, end)
@@ -141,7 +141,7 @@ func (k *connecting) run(ctx context.Context, c *connection, name string, comman
 		say(k.streams.ErrOut, "clients connect to this URL; Ctrl-C ends it")
 		err = <-over
 		if ctx.Err() != nil {
-			return nil // by Ctrl-C, as it should end
+			return nil // ended by Ctrl-C, which is normal
 		}
 		return err
 	}
@@ -151,13 +151,13 @@ func (k *connecting) run(ctx context.Context, c *connection, name string, comman
 	go func() {
 		if err := <-over; err != nil && life.Err() == nil {
 			say(k.streams.ErrOut, "error: %v", inspect.ForPeople(err))
-			end() // the command's connections are refused from now on
+			end() // new connections of the command are refused from now on
 		}
 	}()
 	return k.execute(ctx, remote, command)
 }
 
-// await returns the server once the tunnel to it is open for the first time.
+// await returns the server after the first tunnel to it is open.
 func (k *connecting) await(s *session, opened <-chan inspect.Application, over <-chan error, end func()) (inspect.Application, error) {
 	timer := time.NewTimer(k.timeout)
 	defer timer.Stop()
@@ -176,11 +176,11 @@ func (k *connecting) await(s *session, opened <-chan inspect.Application, over <
 	}
 }
 
-// usualPort is Spark's own for Connect.
+// usualPort is Spark's default for Connect.
 const usualPort = 15002
 
-// listen takes the port asked for, or Spark's own if it is free, or any. Clients present a token to "localhost" alone,
-// which may mean either address of this machine, so both are taken where there are two.
+// listen listens on the requested port, on Spark's default if it is free, or on any. Clients present a token to "localhost"
+// only, which may be an IPv4 or an IPv6 address, so it listens on both if they exist.
 func (k *connecting) listen(ctx context.Context) ([]net.Listener, int, error) {
 	if k.port != 0 {
 		all, err := listenAt(ctx, k.port)
@@ -221,8 +221,8 @@ func listenAt(ctx context.Context, port int) ([]net.Listener, error) {
 	return all, nil // a machine may have no IPv6
 }
 
-// remote is the URL of the server. If it asks for a token that cannot be read, it is the URL without, and the error says
-// how to get one.
+// remote returns the URL of the server. If it needs a token that cannot be read, the URL has none, and the error says how to
+// get it.
 func (s *session) remote(ctx context.Context, o inspect.Application, port int) (string, error) {
 	name := o.Endpoint.TokenSecret
 	if name == "" {

@@ -14,24 +14,24 @@ import (
 	"golang.org/x/term"
 )
 
-// The exit codes of shells for a command that cannot be run, that does not exist, and that a signal ended.
+// Exit codes of shells for a command that cannot run, that does not exist, or that a signal ended.
 const (
 	codeNotRun   = 126
 	codeNotFound = 127
 	codeSignaled = 128
 )
 
-// childError is the exit code of a command that has said everything itself.
+// childError is the exit code of a command that printed its own error.
 type childError int
 
-// Error returns the code in words.
+// Error describes the code.
 func (e childError) Error() string { return fmt.Sprintf("the command ended with exit code %d", int(e)) }
 
-// execute runs a command with the URL of the server, and returns its exit code as an error.
+// execute runs a command with the server's URL in its environment, and returns its exit code as an error.
 func (k *connecting) execute(ctx context.Context, remote string, command []string) error {
 	child := exec.CommandContext(context.WithoutCancel(ctx), command[0], command[1:]...)
 	child.Stdin, child.Stdout, child.Stderr = k.streams.In, k.streams.Out, k.streams.ErrOut
-	// The second is what clients before Spark 4 ask for when functions are used before there is a session.
+	// Clients before Spark 4 read the second variable when functions are used before a session exists.
 	child.Env = append(os.Environ(), "SPARK_REMOTE="+remote, "SPARK_CONNECT_MODE_ENABLED=1")
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, passed(k.streams.In)...)
@@ -51,7 +51,8 @@ func (k *connecting) execute(ctx context.Context, remote string, command []strin
 	}
 }
 
-// passed are the signals that are sent on to the command. A terminal sends Ctrl-C to the command itself; twice would be two.
+// passed lists the signals to forward to the command. A terminal sends Ctrl-C to the command itself; forwarding it would send
+// it twice.
 func passed(in any) []os.Signal {
 	signals := []os.Signal{syscall.SIGTERM, syscall.SIGHUP}
 	if file, ok := in.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
@@ -60,7 +61,7 @@ func passed(in any) []os.Signal {
 	return append(signals, os.Interrupt)
 }
 
-// endOf is the exit code of a command as shells have it.
+// endOf returns the exit code of a command, by the convention of shells.
 func endOf(err error) error {
 	exit, ok := errors.AsType[*exec.ExitError](err)
 	if !ok {
@@ -72,7 +73,7 @@ func endOf(err error) error {
 	return childError(exit.ExitCode())
 }
 
-// notRun says why a command does not run.
+// notRun explains why a command does not run.
 func notRun(err error) error {
 	code := codeNotRun
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist) {

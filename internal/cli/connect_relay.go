@@ -10,28 +10,28 @@ import (
 	"time"
 )
 
-// relay takes connections on a port of this machine for as long as a session lasts, and sends each to the tunnel that is
-// current when it comes. A connection that lives when its tunnel ends is closed: clients open another.
+// relay accepts connections on a local port during a session, and sends each to the tunnel that is current at that time. When a
+// tunnel ends, its connections are closed, and clients open new ones.
 type relay struct {
 	mu sync.Mutex
 	// target is the address of the tunnel; "" while there is none.
 	target string
-	// turned is closed, and replaced, when the target has changed.
+	// turned is closed and replaced when the target changes.
 	turned chan struct{}
-	// waiting counts the connections that wait for a tunnel.
+	// waiting counts connections that wait for a tunnel.
 	waiting int
-	// demand has a value when a connection has begun to wait.
+	// demand receives a value when a connection begins to wait.
 	demand chan struct{}
 }
 
-// held is how long a connection waits for a tunnel. Clients give a connection up after 20 s, and try again.
+// held is the longest wait of a connection for a tunnel. Clients give up after 20 s and try again.
 const held = 15 * time.Second
 
 func newRelay() *relay {
 	return &relay{turned: make(chan struct{}), demand: make(chan struct{}, 1)}
 }
 
-// point sends new connections to another tunnel, or to none.
+// point sends new connections to another tunnel; "" holds them.
 func (r *relay) point(target string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -47,7 +47,7 @@ func (r *relay) wanted() bool {
 	return r.waiting > 0
 }
 
-// serve takes connections until the context ends. It returns at once.
+// serve starts to accept connections until the context ends, and returns immediately.
 func (r *relay) serve(ctx context.Context, listeners []net.Listener) {
 	for _, listener := range listeners {
 		context.AfterFunc(ctx, func() { _ = listener.Close() })
@@ -73,7 +73,7 @@ func (r *relay) handle(ctx context.Context, local net.Conn) {
 	var dialer net.Dialer
 	remote, err := dialer.DialContext(ctx, "tcp", target)
 	if err != nil {
-		return // the tunnel has just ended
+		return // the tunnel just ended
 	}
 	defer func() { _ = remote.Close() }()
 	both := make(chan struct{})
@@ -91,16 +91,16 @@ func (r *relay) handle(ctx context.Context, local net.Conn) {
 	}
 }
 
-// pass copies what one side says, and closes the other direction.
+// pass copies one direction of a connection, and then closes the other one.
 func pass(to, from net.Conn) {
-	_, _ = io.Copy(to, from) // an error is the end of the connection
+	_, _ = io.Copy(to, from) // an error ends the connection, too
 	if half, ok := to.(interface{ CloseWrite() error }); ok {
 		_ = half.CloseWrite()
 	}
 }
 
-// await returns the address of the current tunnel, and what is closed when it is that no longer. The address is empty if
-// there was none for too long.
+// await returns the address of the current tunnel, and a channel that is closed when the tunnel changes. The address is empty
+// if there was none for too long.
 func (r *relay) await(ctx context.Context) (string, <-chan struct{}) {
 	patience := time.NewTimer(held)
 	defer patience.Stop()

@@ -23,27 +23,27 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// forwarder makes a tunnel to a port of a pod. It calls opened with the local address, and returns when the tunnel ends.
+// forwarder opens a tunnel to a port of a pod. It calls opened with the local address, and returns when the tunnel ends.
 type forwarder func(ctx context.Context, c *connection, pod string, port int32, opened func(address string)) error
 
-// session keeps a relay pointed to the pod of a server.
+// session keeps a relay connected to the pod of a server.
 type session struct {
 	*connection
 	name    string
 	streams genericiooptions.IOStreams
 	forward forwarder
 	relay   *relay
-	// recheck is the interval at which a pod is read until it is ready: its readiness does not change the server's status.
-	// It is also the least time between two tunnels, so that one that ends at once does not become a loop.
+	// recheck is the interval at which a pod is read until it is ready: its readiness does not change the server's status. It is
+	// also the shortest time between two tunnels, so that tunnels that end immediately do not become a busy loop.
 	recheck time.Duration
 
-	// opened is whether there was a tunnel already.
+	// opened is set after the first tunnel.
 	opened bool
-	// woken is the stop after which the server was woken.
+	// woken is the time of the stop after which the session woke the server.
 	woken time.Time
-	// said is what it waits for, as it was said last.
+	// said is the last progress message.
 	said string
-	// secret names the token that the clients have.
+	// secret names the Secret with the clients' token.
 	secret string
 }
 
@@ -51,7 +51,7 @@ func newSession(c *connection, name string, streams genericiooptions.IOStreams, 
 	return &session{connection: c, name: name, streams: streams, forward: forward, relay: newRelay(), recheck: 2 * time.Second}
 }
 
-// hasServer reads one server, and suggests others if it does not exist.
+// hasServer reads a server, and suggests similar names if it does not exist.
 func (c *connection) hasServer(ctx context.Context, name string) error {
 	err := c.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, inspect.Servers.New())
 	if inspect.IsMissing(err, inspect.Servers) {
@@ -60,8 +60,8 @@ func (c *connection) hasServer(ctx context.Context, name string) error {
 	return err
 }
 
-// follow keeps a tunnel to whichever pod is the server's, until the context ends or there can be none any more. The
-// first is reported.
+// follow keeps a tunnel to the server's current pod, until the context ends or no tunnel is possible any more. It reports the
+// first tunnel.
 func (s *session) follow(ctx context.Context, opened chan<- inspect.Application) error {
 	for {
 		rest := time.NewTimer(s.recheck)
@@ -92,7 +92,7 @@ func (s *session) follow(ctx context.Context, opened chan<- inspect.Application)
 
 // tunnel forwards to a pod until the pod, the tunnel or the context ends.
 func (s *session) tunnel(ctx context.Context, o inspect.Application, pod *corev1.Pod, opened chan<- inspect.Application) (ended bool, err error) {
-	// The library logs each connection that a server's end cuts; what matters of it is said here.
+	// The library would log each connection that the server's end cuts; this function reports the relevant errors.
 	open, stop := context.WithCancel(logr.NewContext(ctx, logr.Discard()))
 	defer stop()
 	go func() {
@@ -115,7 +115,7 @@ func (s *session) tunnel(ctx context.Context, o inspect.Application, pod *corev1
 	return open.Err() != nil, err
 }
 
-// connectPort is where the server of a pod listens: what the pod says, else the spec.
+// connectPort returns the server's port: the pod's, else the spec's.
 func connectPort(app spark.Application, pod *corev1.Pod) int32 {
 	for _, c := range pod.Spec.Containers {
 		for _, p := range c.Ports {
@@ -127,7 +127,7 @@ func connectPort(app spark.Application, pod *corev1.Pod) int32 {
 	return spark.ServerPortsOf(app).Connect
 }
 
-// progress says what happens, once.
+// progress prints a message unless it was the last one.
 func (s *session) progress(format string, args ...any) {
 	if text := fmt.Sprintf(format, args...); text != s.said {
 		s.said = text
@@ -135,7 +135,7 @@ func (s *session) progress(format string, args ...any) {
 	}
 }
 
-// await returns the server and its pod once that takes clients, and wakes the server if that is wanted.
+// await returns the server and its ready pod. It wakes the server if a client needs it.
 func (s *session) await(ctx context.Context) (inspect.Application, *corev1.Pod, error) {
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
@@ -174,7 +174,7 @@ func (s *session) await(ctx context.Context) (inspect.Application, *corev1.Pod, 
 	}
 }
 
-// step does what the server's status asks for, and returns its pod if that takes clients.
+// step acts on the server's status, and returns its pod if that is ready.
 func (s *session) step(ctx context.Context, o inspect.Application) (*corev1.Pod, error) {
 	if err := unavailable(o); err != nil {
 		return nil, err
@@ -187,7 +187,7 @@ func (s *session) step(ctx context.Context, o inspect.Application) (*corev1.Pod,
 		switch {
 		case err == nil && takesClients(o, pod):
 			return pod, nil
-		case apierrors.IsNotFound(err): // the next one has not been created yet
+		case apierrors.IsNotFound(err): // the next one does not exist yet
 		case err != nil:
 			return nil, s.unless(err)
 		}
@@ -196,8 +196,8 @@ func (s *session) step(ctx context.Context, o inspect.Application) (*corev1.Pod,
 	return nil, nil
 }
 
-// wake starts a server that was stopped because it was idle: at the beginning, and when a client waits for it. Else its
-// stop would mean nothing while anybody has a session open.
+// wake starts a server that was stopped as idle: at the beginning, and when a client waits for it. Otherwise an open session
+// would prevent any stop.
 func (s *session) wake(ctx context.Context, o inspect.Application, stopped time.Time) error {
 	switch {
 	case s.woken.Equal(stopped):
@@ -215,7 +215,7 @@ func (s *session) wake(ctx context.Context, o inspect.Application, stopped time.
 	return nil
 }
 
-// unless returns an error that lasts. Any other is reported, and what failed is tried again.
+// unless returns a permanent error. It prints any other error, and the caller retries.
 func (s *session) unless(err error) error {
 	if lasting(err) {
 		return err
@@ -224,7 +224,7 @@ func (s *session) unless(err error) error {
 	return nil
 }
 
-// unavailable says why waiting for a server is in vain.
+// unavailable explains why a server will not become ready.
 func unavailable(o inspect.Application) error {
 	switch typed := o.Typed(o.GetName()); {
 	case o.GetDeletionTimestamp() != nil:
@@ -237,7 +237,7 @@ func unavailable(o inspect.Application) error {
 	return nil
 }
 
-// takesClients reports whether a pod is the server's, and ready.
+// takesClients reports whether a pod is the server's and ready.
 func takesClients(o metav1.Object, pod *corev1.Pod) bool {
 	if !metav1.IsControlledBy(pod, o) || pod.DeletionTimestamp != nil || ended(pod, observe.SparkContainer(pod)) {
 		return false
@@ -250,7 +250,7 @@ func takesClients(o metav1.Object, pod *corev1.Pod) bool {
 	return false
 }
 
-// describeServer is the state of a server and its reason.
+// describeServer returns the state of a server and its reason.
 func describeServer(o inspect.Application) string {
 	text := inspect.StateName(o.State)
 	if trouble := serverTrouble(o.Conditions, ""); trouble != "" {
@@ -259,8 +259,7 @@ func describeServer(o inspect.Application) string {
 	return text
 }
 
-// serverTrouble is what keeps a server from taking clients, as the first of its conditions says it that is not as it
-// should be; empty if none says anything.
+// serverTrouble returns the message of the first condition that prevents readiness; empty if there is none.
 func serverTrouble(conditions []metav1.Condition, before string) string {
 	for _, kind := range []lifecycle.ConditionType{lifecycle.ConditionStalled, lifecycle.ConditionAdmitted,
 		lifecycle.ConditionSubmitted, lifecycle.ConditionDriverReady} {

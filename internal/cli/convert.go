@@ -37,7 +37,7 @@ func newConvert(streams genericiooptions.IOStreams) *cobra.Command {
 			return convert(args, version, &out, streams)
 		},
 	}
-	// Whatever follows the first argument is spark-submit's, also without a "--".
+	// All arguments after the first are spark-submit's, also without a "--".
 	command.Flags().SetInterspersed(false)
 	out.addTo(command)
 	command.Flags().StringVar(&version, "spark-version", "", "Spark version in the image, if the image's tag does not name it")
@@ -67,7 +67,7 @@ func convert(argv []string, version string, out *output, streams genericiooption
 	return out.print(streams.Out, app)
 }
 
-// thisMachine is what spark-submit would find if it ran here and now.
+// thisMachine returns the environment that spark-submit would find here.
 func thisMachine() (commandline.Machine, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -81,7 +81,7 @@ func thisMachine() (commandline.Machine, error) {
 	return machine, nil
 }
 
-// readWanted reads the files that the conversion asks for. Properties files may name more of them.
+// readWanted reads the files that the conversion needs. Properties files may name more.
 func readWanted(input sparksubmit.Input) error {
 	for _, dir := range sparksubmit.Directories(input.Machine) {
 		entries, err := os.ReadDir(dir)
@@ -111,14 +111,14 @@ func readWanted(input sparksubmit.Input) error {
 	return nil
 }
 
-// readInto reads a file, if there is one.
+// readInto reads a file if it exists.
 func readInto(machine commandline.Machine, name string) error {
 	if _, known := machine.Files[name]; known {
 		return nil
 	}
 	content, err := os.ReadFile(name)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil // the conversion says who needs it
+		return nil // the conversion reports which argument needs it
 	}
 	if err != nil {
 		return err

@@ -51,7 +51,7 @@ func newDelete(streams genericiooptions.IOStreams) *cobra.Command {
 	return command
 }
 
-// applicationGoes says what is deleted with an application.
+// applicationGoes lists what is deleted with an application.
 func applicationGoes(o inspect.Object) []string {
 	a, err := o.Load(o.Object, resolve.Operator{}, time.Time{})
 	if err != nil || a.Record.State == lifecycle.New || a.Record.State.Final() {
@@ -60,7 +60,7 @@ func applicationGoes(o inspect.Object) []string {
 	return []string{fmt.Sprintf("it was %s; driver pod %s, its executors and what else belongs to it go with it", a.State, dash(a.Record.DriverName))}
 }
 
-// serverGoes says what is deleted with a server.
+// serverGoes lists what is deleted with a server.
 func serverGoes(o inspect.Object) []string {
 	a, err := o.Load(o.Object, resolve.Operator{}, time.Time{})
 	if err != nil || a.State == "" {
@@ -69,7 +69,7 @@ func serverGoes(o inspect.Object) []string {
 	return []string{fmt.Sprintf("it was %s; server pod %s and its sessions, its executors and what else belongs to it go with it", a.State, dash(a.Endpoint.Pod))}
 }
 
-// clusterGoes says what is deleted with a cluster.
+// clusterGoes lists what is deleted with a cluster.
 func clusterGoes(o inspect.Object) []string {
 	state := clusterState(o.Unstructured)
 	if state == "NEW" {
@@ -78,7 +78,7 @@ func clusterGoes(o inspect.Object) []string {
 	return []string{fmt.Sprintf("it was %s; its master, its workers and what else belongs to it go with it, and applications that use it lose it", state)}
 }
 
-// scheduleGoes says what becomes of the runs of a schedule.
+// scheduleGoes describes the fate of a schedule's runs.
 func (c *connection) scheduleGoes(ctx context.Context, o inspect.Object, keep bool) []string {
 	s, err := o.LoadSchedule(o.Object, resolve.Operator{}, time.Time{})
 	var all []inspect.Application
@@ -109,7 +109,7 @@ func (c *connection) scheduleGoes(ctx context.Context, o inspect.Object, keep bo
 	return notes
 }
 
-// counted is a number with its noun.
+// counted formats a number with its noun.
 func counted(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -117,7 +117,7 @@ func counted(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// listed are some names, and how many more there are.
+// listed joins the first names and the number of the others.
 func listed(names []string) string {
 	const shown = 5
 	if len(names) <= shown {

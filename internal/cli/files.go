@@ -18,7 +18,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/manifest"
 )
 
-// filenames are the files and folders that a command reads; "-" is the standard input.
+// filenames are the files and folders to read; "-" is the standard input.
 type filenames []string
 
 func (f *filenames) addTo(command *cobra.Command) {
@@ -36,7 +36,7 @@ func (f *filenames) addTo(command *cobra.Command) {
 	_ = command.MarkFlagFilename("filename", "yaml", "yml", "json")
 }
 
-// read hands each file's documents to use.
+// read passes each file's documents to use.
 func (f filenames) read(streams genericiooptions.IOStreams, use func(name string, documents []manifest.Document) error) error {
 	all, err := f.inFolders()
 	if err != nil {
@@ -58,12 +58,12 @@ func (f filenames) read(streams genericiooptions.IOStreams, use func(name string
 	return nil
 }
 
-// inFolders replaces each folder by the manifests in it, as kubectl does, and not by those below it.
+// inFolders replaces each folder by its own manifests, not those of subfolders, as kubectl does.
 func (f filenames) inFolders() ([]string, error) {
 	var all []string
 	for _, name := range f {
 		if info, err := os.Stat(name); err != nil || !info.IsDir() {
-			all = append(all, name) // who reads it says what is wrong
+			all = append(all, name) // the reader reports the error
 			continue
 		}
 		files, err := os.ReadDir(name)
@@ -97,7 +97,7 @@ type output struct {
 }
 
 func (o *output) addTo(command *cobra.Command) {
-	// Objects that were never stored have no managed fields to hide.
+	// Objects that were never stored have no managed fields.
 	o.flags.ShowManagedFields = true
 	o.addFormat(command, "yaml", "format of the output: yaml or json", "yaml", "json")
 }
@@ -106,7 +106,7 @@ func (o *output) addFormat(command *cobra.Command, preset, help string, formats 
 	chosen(command, &o.format, "output", "o", preset, help, formats...)
 }
 
-// print writes objects: documents in YAML, or one list in JSON if there are several.
+// print writes objects: as YAML documents, or as one JSON list if there are several.
 func (o *output) print(w io.Writer, objects ...any) error {
 	printer, err := o.flags.ToPrinter(o.format)
 	if err != nil {

@@ -14,13 +14,13 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 )
 
-// helpWidth is how many columns a line of help has at most.
+// helpWidth is the maximal width of a line of help, in columns.
 const helpWidth = 100
 
-// ofKubectl marks flags that kubectl has, too, and describes.
+// ofKubectl marks flags that kubectl defines and describes.
 const ofKubectl = "kubectl"
 
-// connectionFlags are those by which kubectl finds its cluster, and the values that they set.
+// connectionFlags returns kubectl's connection flags and the values that they set.
 func connectionFlags() (*genericclioptions.ConfigFlags, *pflag.FlagSet) {
 	values, flags := genericclioptions.NewConfigFlags(false), pflag.NewFlagSet("", pflag.ContinueOnError)
 	values.CacheDir = nil // nothing is cached
@@ -42,7 +42,7 @@ func newOptions(streams genericiooptions.IOStreams) *cobra.Command {
 	}
 }
 
-// usage is what the help of a command has behind its description.
+// usage prints the part of a command's help after its description.
 func usage(command *cobra.Command) error {
 	var own, all pflag.FlagSet
 	command.LocalFlags().VisitAll(func(f *pflag.Flag) {
@@ -82,7 +82,7 @@ func usageLine(command *cobra.Command) string {
 	return line
 }
 
-// groups are the commands by what they are for.
+// groups are the commands by purpose.
 var groups = []struct {
 	title string
 	names []string
@@ -95,7 +95,7 @@ var groups = []struct {
 	{"Other", []string{"completion", "help", "options", "version"}},
 }
 
-// group puts the commands below the root into their groups.
+// group assigns the commands of the root to their groups.
 func group(root *cobra.Command) {
 	for _, g := range groups {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
@@ -107,7 +107,7 @@ func group(root *cobra.Command) {
 	}
 }
 
-// sayCommands lists the commands below a command, by their groups if they have some.
+// sayCommands lists the subcommands, by group if they have any.
 func sayCommands(command *cobra.Command) {
 	out, all := command.OutOrStderr(), command.Groups()
 	if len(all) == 0 {
@@ -128,5 +128,5 @@ func help(command *cobra.Command, _ []string) {
 	var parser comment.Parser
 	printer := comment.Printer{TextWidth: helpWidth, TextCodePrefix: "  "}
 	say(command.OutOrStdout(), "%s", printer.Text(parser.Parse(cmp.Or(command.Long, command.Short))))
-	_ = command.Usage() // an output that is gone needs no word about it
+	_ = command.Usage() // a closed output needs no error
 }

@@ -24,7 +24,7 @@ import (
 	harmless "github.com/firesteel-dev/firesteel/internal/text"
 )
 
-// listing is what the flags of list say.
+// listing holds the flags of list.
 type listing struct {
 	kinds  []inspect.Type
 	all    bool
@@ -75,7 +75,7 @@ func newList(streams genericiooptions.IOStreams) *cobra.Command {
 	return command
 }
 
-// statesOf are the states of a kind as the table calls them.
+// statesOf returns the names of a kind's states in the table.
 func statesOf(k inspect.Type) []string {
 	var names []string
 	for _, s := range append([]string{""}, k.States...) {
@@ -85,7 +85,7 @@ func statesOf(k inspect.Type) []string {
 	return slices.Compact(names)
 }
 
-// known are the states of the kinds that are listed; two families have some of the same words.
+// known returns the states of the listed kinds; two families share some names.
 func (l *listing) known() []string {
 	if len(l.kinds) == 1 {
 		return tables[l.kinds[0]].states
@@ -125,7 +125,7 @@ func (l *listing) check(args []string) error {
 	return nil
 }
 
-// unlisted is about a type that list does not know, by the words that it has besides kubectl's.
+// unlisted is the error for a type that list does not support. words are its additional names.
 func unlisted(word string, err error) error {
 	var names []string
 	for _, k := range inspect.Types() {
@@ -171,16 +171,16 @@ func (l *listing) wants(state string) bool {
 	return len(l.states) == 0 || slices.ContainsFunc(l.states, func(s string) bool { return strings.EqualFold(s, state) })
 }
 
-// read lists the objects that the flags choose.
+// read lists the objects selected by the flags.
 func (l *listing) read(ctx context.Context, c *connection) ([]inspect.Object, error) {
 	return c.ListObjects(ctx, l.kinds, l.all, func(o inspect.Object) bool { return l.wants(tables[o.Type].state(o.Unstructured)) })
 }
 
-// table is how the objects of a kind are listed.
+// table formats the objects of one kind.
 type table struct {
-	// header is that of the table, and more what it has in addition when it is wide.
+	// header has the columns of the table, and more the additional ones of the wide table.
 	header, more []string
-	// states are all that there are, and state is that of an object.
+	// states lists all states, and state returns that of an object.
 	states []string
 	state  func(*unstructured.Unstructured) string
 	row    func(o inspect.Object, now time.Time, wide bool) ([]string, error)
@@ -208,7 +208,7 @@ func stateAt(path ...string) func(*unstructured.Unstructured) string {
 }
 
 func nested(o map[string]any, path ...string) string {
-	text, _, _ := unstructured.NestedString(o, path...) // what is no text is not there
+	text, _, _ := unstructured.NestedString(o, path...) // a value that is no string counts as missing
 	return text
 }
 
@@ -237,7 +237,7 @@ func (l *listing) table(out io.Writer, items []inspect.Object, now time.Time) er
 	return w.Flush()
 }
 
-// row is the line of an application.
+// row returns the line of an application.
 func row(o inspect.Object, now time.Time, wide bool) ([]string, error) {
 	a, err := o.Load(o.Object, resolve.Operator{}, now)
 	if err != nil {
@@ -259,7 +259,7 @@ func row(o inspect.Object, now time.Time, wide bool) ([]string, error) {
 	return append(cells, dash(a.App.SparkVersion), dash(a.App.Scheduling.Scheduler), dash(a.App.Scheduling.Queue), dash(firstLine(cause.Message))), nil
 }
 
-// ran is how long the driver of the last attempt has run, or the empty string.
+// ran returns the run time of the last attempt's driver; "" if it did not start.
 func ran(r lifecycle.Record, now time.Time) string {
 	if len(r.Attempts) == 0 {
 		return ""

@@ -14,7 +14,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 )
 
-// clusterState is the state of a cluster as it is stored.
+// clusterState reads the stored state of a cluster.
 var clusterState = stateAt("status", "currentState", "currentStateSummary")
 
 var (
@@ -22,7 +22,7 @@ var (
 	clusterMore   = []string{"SPARK", "SCHEDULER", "QUEUE", "MESSAGE"}
 )
 
-// clusterRow is the line of a cluster. The numbers of pods are those of its status: no right to read pods is needed.
+// clusterRow returns the line of a cluster. The numbers of pods come from its status, so no permission to read pods is needed.
 func clusterRow(o inspect.Object, now time.Time, wide bool) ([]string, error) {
 	c, err := o.LoadCluster(o.Object, resolve.Operator{}, now)
 	if err != nil {
@@ -49,7 +49,7 @@ var (
 	serverMore   = []string{"SERVICE", "SPARK", "SCHEDULER", "QUEUE", "MESSAGE"}
 )
 
-// serverRow is the line of a server.
+// serverRow returns the line of a server.
 func serverRow(o inspect.Object, now time.Time, wide bool) ([]string, error) {
 	a, err := o.Load(o.Object, resolve.Operator{}, now)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/schedule"
 )
 
-// scheduleStates are the states of the table: a schedule that is suspended is not one that starts runs.
+// scheduleStates are the states of the table: a suspended schedule has one of its own.
 var scheduleStates = []string{"NEW", string(schedule.Scheduled), "Suspended", string(schedule.FailedValidation)}
 
 var (
@@ -25,7 +25,7 @@ var (
 	scheduleMore   = []string{"LASTRUN", "SKIPPED", "MESSAGE"}
 )
 
-// scheduleState is the state of a schedule as it is stored.
+// scheduleState reads the stored state of a schedule.
 func scheduleState(o *unstructured.Unstructured) string {
 	return scheduleWord(schedule.State(nested(o.Object, "status", "scheduleState")), suspended(o))
 }
@@ -37,7 +37,7 @@ func scheduleWord(state schedule.State, suspended bool) string {
 	return inspect.StateName(string(state))
 }
 
-// scheduleRow is the line of a schedule.
+// scheduleRow returns the line of a schedule.
 func scheduleRow(o inspect.Object, now time.Time, wide bool) ([]string, error) {
 	s, err := o.LoadSchedule(o.Object, resolve.Operator{}, now)
 	if err != nil {
@@ -62,7 +62,7 @@ func scheduleRow(o inspect.Object, now time.Time, wide bool) ([]string, error) {
 	return append(cells, dash(record.LastRunName), strconv.FormatInt(record.Skips, 10), dash(firstLine(cmp.Or(message, record.Error)))), nil
 }
 
-// scheduleCause is why no run starts that should, from the conditions; empty if all is well.
+// scheduleCause returns the condition that explains a missing run; empty if all runs start.
 func scheduleCause(all []metav1.Condition) (reason, message string) {
 	if c := meta.FindStatusCondition(all, schedule.ConditionStalled); c != nil && c.Status == metav1.ConditionTrue {
 		return c.Reason, c.Message

@@ -24,7 +24,7 @@ import (
 // defaultPodTimeout bounds the wait for a container to follow.
 const defaultPodTimeout = 10 * time.Minute
 
-// logging is what the flags of logs say.
+// logging holds the flags of logs.
 type logging struct {
 	executor   string
 	container  string
@@ -112,7 +112,7 @@ func (l *logging) check() error {
 	return nil
 }
 
-// options are those of one container's log.
+// options returns those of one container's log.
 func (l *logging) options(container string) *corev1.PodLogOptions {
 	o := &corev1.PodLogOptions{Container: container, Follow: l.follow}
 	if l.tail >= 0 {
@@ -124,7 +124,7 @@ func (l *logging) options(container string) *corev1.PodLogOptions {
 	return o
 }
 
-// attemptBefore prints what the status keeps of the attempt before the current one.
+// attemptBefore prints the stored log of the attempt before the current one.
 func (l *logging) attemptBefore(o inspect.Application) error {
 	for _, a := range slices.Backward(o.Record.Attempts) {
 		if a.Number < o.Record.Attempt {
@@ -134,7 +134,7 @@ func (l *logging) attemptBefore(o inspect.Application) error {
 	return fmt.Errorf("%s has had no attempt before attempt %d", o.Key(), o.Record.Attempt)
 }
 
-// kept prints the log tail of an attempt, after a header that says what it is. why begins the header.
+// kept prints the stored log of an attempt, after a header that begins with why.
 func (l *logging) kept(o inspect.Application, a lifecycle.Attempt, why string) error {
 	if a.LogTail == "" {
 		return fmt.Errorf("%s%s of %s, and no log of it is kept: the status keeps the end of the logs of failed attempts only", why, ending(a), o.Key())
@@ -144,7 +144,7 @@ func (l *logging) kept(o inspect.Application, a lifecycle.Attempt, why string) e
 	return nil
 }
 
-// ending says how an attempt ended.
+// ending describes the end of an attempt.
 func ending(a lifecycle.Attempt) string {
 	text := fmt.Sprintf("attempt %d", a.Number)
 	if !a.EndedAt.IsZero() {
@@ -165,7 +165,7 @@ func lastLines(text string, n int64) string {
 	return strings.Join(lines[int64(len(lines))-n:], "")
 }
 
-// gone is for a driver pod that does not exist: what the status keeps of the current attempt is printed.
+// gone handles a missing driver pod: it prints the stored log of the current attempt.
 func (l *logging) gone(o inspect.Application, pod string) error {
 	r := o.Record
 	if a := r.Current(); a != nil {
@@ -181,7 +181,7 @@ func (l *logging) gone(o inspect.Application, pod string) error {
 	return errors.New(text)
 }
 
-// driverPod returns the pod if it is the driver of the application's current attempt, or else nil.
+// driverPod returns the pod if it is the driver of the application's current attempt, or nil.
 func driverPod(pod *corev1.Pod, o inspect.Application) *corev1.Pod {
 	if pod == nil || o.Owner.Of(pod) != lifecycle.Current {
 		return nil
@@ -199,7 +199,7 @@ func begun(pod *corev1.Pod, container string) bool {
 	return false
 }
 
-// ended reports whether a container will say no more.
+// ended reports whether a container has finished.
 func ended(pod *corev1.Pod, container string) bool {
 	for _, s := range append(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses...) {
 		if s.Name == container {
@@ -209,7 +209,7 @@ func ended(pod *corev1.Pod, container string) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
-// container is the one whose log is wanted.
+// containerOf returns the container to read.
 func (l *logging) containerOf(pod *corev1.Pod, usual string) (string, error) {
 	if l.container == "" {
 		return usual, nil

@@ -17,15 +17,15 @@ import (
 	harmless "github.com/firesteel-dev/firesteel/internal/text"
 )
 
-// This file answers typing mistakes: in commands, in flags and in their values.
+// This file handles typing mistakes in commands, flags and values.
 
 const (
 	meantExplain = "did you mean explain?"
-	fullType     = "sparkapplications.sparkoperator.k8s.io" // both families have a kind of that name
+	fullType     = "sparkapplications.sparkoperator.k8s.io" // both families have this kind
 	meantApply   = "write a manifest, or let kubectl spark convert make it of a command line of spark-submit, and run it with kubectl apply -f FILE"
 )
 
-// elsewhere has words that are commands of other programs, with what does the same here.
+// elsewhere maps commands of other programs to the equivalent command here.
 var elsewhere = map[string]string{
 	"get": "did you mean list (all applications) or explain (one of them)?", "show": meantExplain, "describe": meantExplain, "inspect": meantExplain,
 	"status": meantExplain, "why": meantExplain, "events": meantExplain, "top": "did you mean list or queue?",
@@ -37,7 +37,7 @@ var elsewhere = map[string]string{
 	"port-forward": "did you mean ui or connect?", "lint": "did you mean validate?", "template": "did you mean render?",
 }
 
-// answerMistakes makes a command and those below it say what was meant.
+// answerMistakes adds suggestions to the errors of a command and its subcommands.
 func answerMistakes(root *cobra.Command, streams genericiooptions.IOStreams) {
 	root.SetFlagErrorFunc(flagError)
 	root.InitDefaultHelpCmd()
@@ -72,7 +72,7 @@ func helpAbout(root *cobra.Command, args []string) error {
 	return about.Help()
 }
 
-// meant says of an unknown command of the root which was meant. Other errors stay.
+// meant adds a suggestion to the error about an unknown command. Other errors stay.
 func meant(called *cobra.Command, err error) error {
 	var word string
 	if called.HasParent() || err == nil {
@@ -97,7 +97,7 @@ func unknownCommand(parent *cobra.Command, word string) error {
 	return fmt.Errorf("%s has no command %q: %s", parent.CommandPath(), word, hint)
 }
 
-// flagError says what to write instead of a flag that was not understood.
+// flagError adds a suggestion to the error about a flag.
 func flagError(command *cobra.Command, err error) error {
 	if e, is := errors.AsType[*pflag.NotExistError](err); is {
 		return unknownFlag(command, e)
@@ -116,7 +116,7 @@ func flagError(command *cobra.Command, err error) error {
 
 func unknownFlag(command *cobra.Command, e *pflag.NotExistError) error {
 	written, name := "--"+e.GetSpecifiedName(), e.GetSpecifiedName()
-	if short := e.GetSpecifiedShortnames(); short != "" { // one - before a word is a flag for each letter
+	if short := e.GetSpecifiedShortnames(); short != "" { // a single - makes each letter a flag
 		written, name = "-"+short, short
 	}
 	var names []string
@@ -138,7 +138,7 @@ func unknownFlag(command *cobra.Command, e *pflag.NotExistError) error {
 	return fmt.Errorf("%s has no flag %s: %s", command.CommandPath(), written, hint)
 }
 
-// valueKind says of the values of a flag what they are, and what to write.
+// valueKind describes the values of a flag and gives an example.
 type valueKind struct{ is, write string }
 
 func kindOf(f *pflag.Flag) valueKind {
@@ -169,7 +169,7 @@ func invalidValue(e *pflag.InvalidValueError) error {
 	return fmt.Errorf("--%s: %q: not %s; %s", f.Name, e.GetValue(), kind.is, kind.write)
 }
 
-// choice is the value of a flag that is one of some words.
+// choice is the value of a flag with a fixed set of values.
 type choice struct {
 	to     *string
 	preset string
@@ -178,13 +178,13 @@ type choice struct {
 
 // String, Set and Type implement pflag.Value.
 func (c choice) String() string {
-	if c.to == nil { // pflag asks a zero value
+	if c.to == nil { // pflag calls it on a zero value
 		return ""
 	}
 	return *c.to
 }
 
-// Set takes a word.
+// Set accepts one of the values.
 func (c choice) Set(word string) error {
 	if word != c.preset && !slices.Contains(c.values, word) {
 		return c.refuse(word)
@@ -193,12 +193,12 @@ func (c choice) Set(word string) error {
 	return nil
 }
 
-// Type is what help shows.
+// Type is shown in the help.
 func (choice) Type() string { return "string" }
 
 func (c choice) refuse(word string) error { return notOneOf(word, c.values) }
 
-// notOneOf is about a word that is to be one of some.
+// notOneOf is the error for a word outside a set of values.
 func notOneOf(word string, values []string) error {
 	hint := harmless.DidYouMean(word, values)
 	if hint != "" {
@@ -207,7 +207,7 @@ func notOneOf(word string, values []string) error {
 	return fmt.Errorf("invalid value %q: must be one of %s%s", word, strings.Join(values, ", "), hint)
 }
 
-// chosen adds a flag that is one of some words, which a shell completes.
+// chosen adds a flag with a fixed set of values, which shells complete.
 func chosen(command *cobra.Command, to *string, name, short, preset, help string, values ...string) {
 	*to = preset
 	command.Flags().VarP(choice{to, preset, values}, name, short, help)

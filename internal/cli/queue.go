@@ -18,7 +18,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/inspect"
 )
 
-// queueing is what the flags of queue say.
+// queueing holds the flags of queue.
 type queueing struct {
 	genericiooptions.IOStreams
 	all       bool
@@ -67,7 +67,7 @@ func (q *queueing) run(ctx context.Context, c *connection, now time.Time) error 
 		return err
 	}
 	if q.out.format != "" {
-		for _, doubt := range found.Doubts { // tables have marks and gaps instead: most tenants may not read what it takes, and look often
+		for _, doubt := range found.Doubts { // tables show marks and gaps instead: most tenants lack some permissions, and run the command often
 			say(q.ErrOut, "%s", doubt)
 		}
 		return q.out.print(q.Out, queueReportOf(found))
@@ -97,5 +97,5 @@ func printWaiting(out io.Writer, line []inspect.Waiting, now time.Time) error {
 	return w.Flush()
 }
 
-// oneLine keeps a message of several lines from breaking the table.
+// oneLine joins the lines of a message, which would break the table.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

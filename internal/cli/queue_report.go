@@ -15,17 +15,17 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// queueReport is the queue for programs.
+// queueReport is the queue in a format for programs.
 type queueReport struct {
-	// Items are what waits, the longest wait first.
+	// Items are the waiting objects, the longest wait first.
 	Items []queueItem `json:"items"`
-	// Lines are those of quotas in which any of the items wait.
+	// Lines are the lines of quotas with waiting items.
 	Lines []queueLine `json:"lines"`
-	// Queues are those of schedulers in which any of the items wait for their start. They are no lines: items have no position in them.
+	// Queues are the queues of schedulers with waiting items. They are no lines: items have no position in them.
 	Queues []queueLine `json:"queues"`
 }
 
-// queueItem is an application or a cluster that waits.
+// queueItem is a waiting application or cluster.
 type queueItem struct {
 	APIVersion string    `json:"apiVersion"`
 	Kind       string    `json:"kind"`
@@ -36,34 +36,34 @@ type queueItem struct {
 	Since      time.Time `json:"since"`
 	Reason     string    `json:"reason,omitempty"`
 	Message    string    `json:"message,omitempty"`
-	// Positions are those in the lines of quotas.
+	// Positions are the positions in the lines of quotas.
 	Positions []queuePosition `json:"positions,omitempty"`
 }
 
-// queuePlace names a line.
+// queuePlace identifies a line.
 type queuePlace struct {
-	// Namespace is that of the quota; "*" for what the quotas of all namespaces have in common, and for queues.
+	// Namespace is that of the quota; "*" for queues and for a total of the quotas of all namespaces.
 	Namespace string `json:"namespace"`
 	Quota     string `json:"quota"`
 	Resource  string `json:"resource"`
 }
 
-// queuePosition is the place of an item in a line.
+// queuePosition is the position of an item in a line.
 type queuePosition struct {
 	queuePlace
-	// Position counts from 1: none is ahead of the first.
+	// Position counts from 1, the head of the line.
 	Position int               `json:"position"`
 	Asked    resource.Quantity `json:"asked"`
 }
 
-// queueLine is a line as a whole, or a queue.
+// queueLine is a line or a queue as a whole.
 type queueLine struct {
 	queuePlace
 	Waiting            int               `json:"waiting"`
 	LongestWaitSeconds int64             `json:"longestWaitSeconds"`
 	Asked              resource.Quantity `json:"asked"`
 	Used               resource.Quantity `json:"used"`
-	// Limit is left out if there is none, which is so for queues only.
+	// Limit is omitted for queues without one.
 	Limit      *resource.Quantity `json:"limit,omitempty"`
 	Guaranteed resource.Quantity  `json:"guaranteed"`
 	Borrowed   resource.Quantity  `json:"borrowed"`

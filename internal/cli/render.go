@@ -16,7 +16,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 )
 
-// render is the command that prints what the operator would create.
+// render is the command that prints the objects the operator would create.
 type render struct {
 	genericiooptions.IOStreams
 	files      filenames
@@ -88,7 +88,7 @@ func (r *render) run(timed bool) error {
 	return r.output.print(r.Out, objects...)
 }
 
-// document returns the objects of one document. It says what validate says of it, and refuses what validate refuses.
+// document returns the objects of one document. It reports and refuses the same as validate.
 func (r *render) document(name string, d *manifest.Document, assumed kinds.Assumed, operator resolve.Operator) ([]any, error) {
 	errors := 0
 	for _, finding := range manifest.Check([]manifest.Document{*d}, assumed, operator) {
@@ -119,7 +119,7 @@ func (r *render) document(name string, d *manifest.Document, assumed kinds.Assum
 	return objects, nil
 }
 
-// say writes to standard error, so that the objects can be piped.
+// say writes to standard error, so that the output can be piped.
 func (r *render) say(format string, args ...any) {
 	say(r.ErrOut, format, args...)
 }

@@ -45,14 +45,14 @@ func newRerun(streams genericiooptions.IOStreams) *cobra.Command {
 	}, streams)
 }
 
-// appliedAgain is how an application runs again whose family has no other way.
+// appliedAgain is the way to run an application again in a family without rerun.
 const appliedAgain = "it runs again when it is deleted and applied again"
 
-// startedAgain is how a cluster starts again.
+// startedAgain is the way to start a cluster again.
 const startedAgain = "it starts again after kubectl spark suspend NAME and kubectl spark resume NAME"
 
-// laterThan is the present time, or one that is later than that of an annotation: clocks differ, and two requests within
-// a second are two.
+// laterThan returns the present time, or one second after the annotation's if that is later: clocks differ, and two requests
+// within a second must differ.
 func laterThan(o inspect.Object, annotation string, now time.Time) time.Time {
 	now = now.Truncate(time.Second)
 	before, err := time.Parse(time.RFC3339, o.GetAnnotations()[annotation])

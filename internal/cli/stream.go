@@ -25,10 +25,10 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// maxStreams bounds the logs that are followed at once.
+// maxStreams bounds the logs that are followed at the same time.
 const maxStreams = 50
 
-// driver prints what there is of the driver's log.
+// driver prints the available log of the driver.
 func (l *logging) driver(ctx context.Context, c *connection, o inspect.Application) error {
 	name := o.DriverName()
 	pod, err := c.pod(ctx, name)
@@ -58,7 +58,7 @@ func (l *logging) copy(ctx context.Context, c *connection, pod, container string
 	return errors.Join(err, stream.Close())
 }
 
-// followDriver prints the driver's log to its end, from wherever the application is now.
+// followDriver prints the driver's log to its end, in any state of the application.
 func (l *logging) followDriver(ctx context.Context, c *connection, o inspect.Application) error {
 	pod, container, err := l.awaitDriver(ctx, c, o)
 	if pod == nil || err != nil {
@@ -67,7 +67,7 @@ func (l *logging) followDriver(ctx context.Context, c *connection, o inspect.App
 	if err := l.copy(ctx, c, pod.Name, container, l.streams.Out); err != nil {
 		return err
 	}
-	// The API server ends long streams, too: that must not look like the driver's end.
+	// The API server ends long streams, too; that is not the driver's end.
 	now, err := c.pod(ctx, pod.Name)
 	switch {
 	case apierrors.IsNotFound(err):
@@ -80,7 +80,7 @@ func (l *logging) followDriver(ctx context.Context, c *connection, o inspect.App
 	return nil
 }
 
-// endsSoon gives the kubelet time to say that a container has ended whose log has.
+// endsSoon waits until the kubelet reports the end of a container whose log ended.
 func (l *logging) endsSoon(ctx context.Context, c *connection, pod *corev1.Pod, container string) bool {
 	const patience = 5 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -94,7 +94,8 @@ func (l *logging) endsSoon(ctx context.Context, c *connection, pod *corev1.Pod, 
 	return false
 }
 
-// awaitDriver returns the driver pod once its container has begun. Without a pod and an error everything was said.
+// awaitDriver returns the driver pod after its container has begun. If it returns neither pod nor error, it has printed the
+// log.
 func (l *logging) awaitDriver(ctx context.Context, c *connection, o inspect.Application) (*corev1.Pod, string, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.podTimeout)
 	defer cancel()
@@ -141,7 +142,7 @@ func (l *logging) awaitDriver(ctx context.Context, c *connection, o inspect.Appl
 	}
 }
 
-// progress says what is waited for, once.
+// progress prints the reason of the wait unless it was the last one printed.
 func (l *logging) progress(o inspect.Application, pod, said string) string {
 	text := fmt.Sprintf("waiting for driver pod %s: %s", pod, describe(o))
 	if text != said {
@@ -150,7 +151,7 @@ func (l *logging) progress(o inspect.Application, pod, said string) string {
 	return text
 }
 
-// executors prints the log of one executor of the current attempt, or of all, each line with its executor.
+// executors prints the log of one executor of the current attempt, or of all, with a prefix on each line.
 func (l *logging) executors(ctx context.Context, c *connection, o inspect.Application) error {
 	wanted := labels.Set{o.Type.Family.Labels.Submission: o.Identity.SubmissionID, spark.LabelRole: spark.RoleExecutor}
 	var list corev1.PodList
@@ -188,8 +189,8 @@ func noExecutors(o inspect.Application) error {
 	return fmt.Errorf("%s has no executors: it is %s (Spark deletes the pods of executors that have ended)", o.Key(), describe(o))
 }
 
-// allExecutors prints the logs one after the other, or, to follow them, line by line as they come. A log that cannot be
-// read does not keep the others back.
+// allExecutors prints the logs one after the other, or, with follow, line by line as they arrive. An unreadable log does not
+// stop the others.
 func (l *logging) allExecutors(ctx context.Context, c *connection, o inspect.Application, pods []corev1.Pod) error {
 	if len(pods) == 0 {
 		return noExecutors(o)
@@ -228,7 +229,7 @@ func (l *logging) allExecutors(ctx context.Context, c *connection, o inspect.App
 	return nil
 }
 
-// prefixed puts a prefix before each line and writes whole lines only, so that several may share an output.
+// prefixed adds a prefix to each line and writes whole lines only, so that several writers can share an output.
 type prefixed struct {
 	prefix string
 	out    io.Writer
@@ -258,9 +259,9 @@ func (p *prefixed) line(text []byte) error {
 	return err
 }
 
-// flush writes a last line that has no end.
+// flush writes the last, incomplete line.
 func (p *prefixed) flush() {
 	if len(p.rest) > 0 {
-		_ = p.line(p.rest) // the output is gone, which the next write reports as well
+		_ = p.line(p.rest) // the next write reports the closed output, too
 	}
 }

@@ -57,11 +57,11 @@ func suspending(past string, to bool) verb {
 }
 
 func suspended(o *unstructured.Unstructured) bool {
-	is, _, _ := unstructured.NestedBool(o.Object, "spec", "suspend") // what is no boolean is not true
+	is, _, _ := unstructured.NestedBool(o.Object, "spec", "suspend") // a value that is no boolean counts as false
 	return is
 }
 
-// suspendNotes say what else follows from a change of spec.suspend.
+// suspendNotes lists further effects of a changed spec.suspend.
 func suspendNotes(o inspect.Object, to bool) []string {
 	switch {
 	case o.Type == inspect.Schedules && to:
@@ -76,7 +76,7 @@ func suspendNotes(o inspect.Object, to bool) []string {
 	return nil
 }
 
-// asleep says of a server that is to go on, and is not suspended, what starts it.
+// asleep explains how to start a server that is stopped as idle but not suspended.
 func asleep(o inspect.Object, to bool) []string {
 	if o.Type != inspect.Servers || to {
 		return nil

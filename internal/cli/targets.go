@@ -22,28 +22,28 @@ import (
 const withoutType = "A name without a type is that of an application, or else of a schedule,\n" +
 	"a server or a cluster; what is of spark.apache.org, or a server, and shares its name with another object has to be named with its type."
 
-// verb is what is done to each of some objects.
+// verb is an operation on objects.
 type verb struct {
-	// past is what is said of an object to which it was done.
+	// past is the verb in the output, such as "deleted".
 	past string
-	// kinds are those that it takes, the one of a name without a type first.
+	// kinds are the supported kinds; the first is that of a name without a type.
 	kinds []inspect.Type
-	// wrong says what to do with an object of another kind instead.
+	// wrong suggests a command for an object of another kind.
 	wrong func(inspect.Type) string
-	// whole does it to all objects that are named or to none: "delete pods pi" is not to delete pi.
+	// whole requires that all named objects exist: "delete pods pi" must not delete pi.
 	whole bool
-	// do does it, and returns whether there was anything to do, and what else there is to say.
+	// do runs the operation. It returns whether the object changed, and notes.
 	do func(ctx context.Context, c *connection, o inspect.Object, dry dryRun, now time.Time) (changed bool, notes []string, err error)
 }
 
-// targets are the flags that say to which objects something is done, and how.
+// targets holds the flags that select objects.
 type targets struct {
 	selector string
 	all, yes bool
 	dry      dryRun
 }
 
-// newVerb completes a command that does something to objects.
+// newVerb completes a command for an operation on objects.
 func newVerb(command *cobra.Command, v verb, streams genericiooptions.IOStreams) *cobra.Command {
 	var t targets
 	var clusters cluster
@@ -64,7 +64,7 @@ func newVerb(command *cobra.Command, v verb, streams genericiooptions.IOStreams)
 	return command
 }
 
-// args checks the number of arguments: names, or one type if the objects are chosen otherwise.
+// args checks the number of arguments: names, or one type with a selector.
 func (t *targets) args(command *cobra.Command, args []string) error {
 	switch {
 	case t.all && t.selector != "":
@@ -75,7 +75,7 @@ func (t *targets) args(command *cobra.Command, args []string) error {
 	return arguments(1, math.MaxInt)(command, args)
 }
 
-// run does something to each object, also when one of them fails.
+// run applies the operation to each object, also after an error.
 func (t *targets) run(ctx context.Context, c *connection, args []string, v verb, streams genericiooptions.IOStreams) error {
 	objects, errs := t.choose(ctx, c, args, v)
 	if t.all && !t.yes && t.dry == dryRunNone && len(errs) == 0 && len(objects) > 0 {
@@ -114,10 +114,10 @@ func (t *targets) run(ctx context.Context, c *connection, args []string, v verb,
 	return nil
 }
 
-// line is how kubectl names an object.
+// line returns kubectl's name of an object.
 func (t *targets) line(o inspect.Object) string { return o.Qualified() + "/" + o.GetName() }
 
-// choose returns the objects that arguments and flags name.
+// choose returns the objects selected by arguments and flags.
 func (t *targets) choose(ctx context.Context, c *connection, args []string, v verb) ([]inspect.Object, []error) {
 	if t.all || t.selector != "" {
 		objects, err := t.list(ctx, c, args, v)
@@ -127,7 +127,7 @@ func (t *targets) choose(ctx context.Context, c *connection, args []string, v ve
 		return objects, nil
 	}
 	if _, err := inspect.TypeOf(args[0]); err == nil && len(args) > 1 {
-		// TYPE NAME..., as kubectl has it.
+		// TYPE NAME... is accepted, as by kubectl.
 		var typed []string
 		for _, name := range args[1:] {
 			typed = append(typed, args[0]+"/"+name)

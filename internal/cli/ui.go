@@ -26,12 +26,12 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// viewing is what the flags of ui say.
+// viewing holds the flags of ui.
 type viewing struct {
 	port    int
 	wait    time.Duration
 	streams genericiooptions.IOStreams
-	// forward makes a tunnel to a port of a pod. It calls opened with the local address, and returns when the tunnel ends.
+	// forward opens a tunnel to a port of a pod. It calls opened with the local address, and returns when the tunnel ends.
 	forward func(ctx context.Context, c *connection, pod string, port int32, opened func(address string)) error
 }
 
@@ -79,7 +79,7 @@ func (v *viewing) check() error {
 	return nil
 }
 
-// view finds the driver, and shows its UI until it ends.
+// view finds the driver, and serves its UI until the driver ends.
 func (v *viewing) view(ctx context.Context, c *connection, o inspect.Application) error {
 	port := spark.UIPort(o.App)
 	if port == 0 {
@@ -101,7 +101,7 @@ func (v *viewing) view(ctx context.Context, c *connection, o inspect.Application
 	})
 	switch {
 	case ctx.Err() != nil:
-		return nil // by Ctrl-C, as it should end
+		return nil // ended by Ctrl-C, which is normal
 	case err != nil && open.Err() == nil:
 		return fmt.Errorf("tunnel to pod %s: %w", pod.Name, err)
 	}
@@ -117,10 +117,10 @@ func (c *connection) awaitEnd(ctx context.Context, pod *corev1.Pod) {
 			return
 		}
 	}
-	<-ctx.Done() // who may not watch gets no less than a tunnel
+	<-ctx.Done() // without the permission to watch, only the tunnel's end is noticed
 }
 
-// driver returns the driver pod once it runs.
+// driver waits for the running driver pod.
 func (v *viewing) driver(ctx context.Context, c *connection, o inspect.Application) (*corev1.Pod, error) {
 	name := o.DriverName()
 	pod, err := c.pod(ctx, name)
@@ -149,7 +149,7 @@ func (v *viewing) driver(ctx context.Context, c *connection, o inspect.Applicati
 	return current, err
 }
 
-// over says where to look when there is no UI any more.
+// over explains where to find the UI of an ended application.
 func over(o inspect.Application) error {
 	text := fmt.Sprintf("the driver of %s has ended, and its UI with it", o.Key())
 	if link := o.Record.Exposure.HistoryURL; link != "" {
@@ -158,7 +158,7 @@ func over(o inspect.Application) error {
 	return fmt.Errorf("%s; no history server is known (spark.eventLog.enabled of the application, and historyServer.urlFormat of the operator)", text)
 }
 
-// basePath is the path that the UI believes to be read below, because an Ingress or a route has one.
+// basePath returns the path prefix of the UI behind an Ingress or a route.
 func basePath(o inspect.Application) string {
 	if base, ok := o.App.Conf[spark.ConfUIProxyBase]; ok {
 		return strings.TrimRight(base, "/")
@@ -171,8 +171,8 @@ func basePath(o inspect.Application) string {
 	return ""
 }
 
-// serve takes the browser's requests and sends them through the tunnel, without the path that an Ingress would take away.
-// It returns at once.
+// serve starts a proxy from the browser to the tunnel, which removes the path prefix as an Ingress does. It returns
+// immediately.
 func (v *viewing) serve(ctx context.Context, tunnel, base string, usual int) {
 	listener, err := v.listen(ctx, usual)
 	if err != nil {
@@ -180,14 +180,14 @@ func (v *viewing) serve(ctx context.Context, tunnel, base string, usual int) {
 		return
 	}
 	server := &http.Server{Handler: behind(tunnel, base), ReadHeaderTimeout: time.Minute}
-	go func() { _ = server.Serve(listener) }() // ends when the server is closed
+	go func() { _ = server.Serve(listener) }() // returns when the server is closed
 	context.AfterFunc(ctx, func() { _ = server.Close() })
 	_, port, _ := net.SplitHostPort(listener.Addr().String())
 	say(v.streams.Out, "http://localhost:%s%s/", port, base)
 	say(v.streams.ErrOut, "open this URL in your browser; Ctrl-C ends it")
 }
 
-// listen takes the port asked for, or that of the UI if it is free, or any.
+// listen listens on the requested port, on the UI's port if it is free, or on any.
 func (v *viewing) listen(ctx context.Context, usual int) (net.Listener, error) {
 	var config net.ListenConfig
 	if v.port != 0 {
@@ -203,8 +203,8 @@ func (v *viewing) listen(ctx context.Context, usual int) (net.Listener, error) {
 	return config.Listen(ctx, "tcp", "localhost:0")
 }
 
-// behind is a proxy to an address that takes a path away from requests. Spark's redirects begin at the root, and stay
-// below the path.
+// behind returns a proxy to an address that removes a path prefix from requests. Spark's redirects begin at the root; the proxy
+// keeps them below the prefix.
 func behind(address, base string) http.Handler {
 	target := &url.URL{Scheme: "http", Host: address}
 	return &httputil.ReverseProxy{

@@ -70,7 +70,7 @@ func validate(files filenames, config inspect.Configuration, namespace string, s
 	return err
 }
 
-// countChecked says how many documents of each kind were checked, and how many in all.
+// countChecked formats the number of checked documents of each kind, and returns their sum.
 func countChecked(documents []manifest.Document) (said string, all int) {
 	var counts []string
 	for _, row := range kinds.All() {
@@ -90,7 +90,7 @@ func countChecked(documents []manifest.Document) (said string, all int) {
 	return strings.Join(counts, ", "), all
 }
 
-// kindNames are the kinds that the operator serves, with their groups: others have kinds of the same names.
+// kindNames lists the operator's kinds with their groups, because other groups have kinds of the same names.
 func kindNames(separator string) string {
 	var said, names []string
 	all := kinds.All()

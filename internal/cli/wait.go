@@ -25,7 +25,7 @@ import (
 const (
 	// codeTimeout distinguishes a timeout from a failure.
 	codeTimeout = 2
-	// defaultTimeout bounds a wait that names no bound.
+	// defaultTimeout bounds a wait without --timeout.
 	defaultTimeout = time.Hour
 )
 
@@ -68,10 +68,10 @@ func newWait(streams genericiooptions.IOStreams) *cobra.Command {
 	return command
 }
 
-// goal says whether an application is where one waits for it to be.
+// goal reports whether an application has reached the awaited state.
 type goal func(inspect.Application) bool
 
-// on reports whether an application has come to one of the states.
+// on returns the goal of reaching one of the states.
 func on(states ...lifecycle.State) goal {
 	return func(o inspect.Application) bool { return slices.Contains(states, o.Record.State) }
 }
@@ -105,7 +105,7 @@ func goalOf(text string) (goal, error) {
 	}, nil
 }
 
-// wait follows the application until its end, the goal or the timeout.
+// wait watches the application until its end, the goal or the timeout.
 func (c *connection) wait(ctx context.Context, name string, target goal, timeout time.Duration, streams genericiooptions.IOStreams) error {
 	first, err := c.FindApplication(ctx, name, "wait")
 	if err != nil {
@@ -140,7 +140,7 @@ func (c *connection) wait(ctx context.Context, name string, target goal, timeout
 	return &exitError{codeTimeout, fmt.Errorf("timed out after %s: %s is %s", timeout, first.Key(), last)}
 }
 
-// report prints the state and its reason if they are not the last that were printed, and returns them.
+// report prints the state and its reason if they changed, and returns them.
 func report(w io.Writer, o inspect.Application, last string) string {
 	text := describe(o)
 	if text != last {
@@ -149,10 +149,10 @@ func report(w io.Writer, o inspect.Application, last string) string {
 	return text
 }
 
-// evaluate says whether there is nothing more to wait for, and whether that is a failure.
+// evaluate reports whether the wait is over, with an error after a failure.
 func evaluate(o inspect.Application, target goal) (bool, error) {
 	if g := o.ObservedGeneration; g != 0 && g != o.GetGeneration() {
-		return false, nil // the status is about an older spec
+		return false, nil // the status belongs to an older spec
 	}
 	switch {
 	case target(o):
@@ -165,7 +165,7 @@ func evaluate(o inspect.Application, target goal) (bool, error) {
 	return false, nil
 }
 
-// describe is the state and its reason.
+// describe returns the state and its reason.
 func describe(a inspect.Application) string {
 	text := inspect.StateName(a.State)
 	if c := explain.Cause(a.Record, a.Conditions); c.Reason != "" {

@@ -22,19 +22,18 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/schedule"
 )
 
-// This file has all that the program writes to a cluster, with the rights of the user: spec.suspend, the annotations that
-// ask for a run or wake a server, spec.backfill, deletions, and of an adoption the application and the marks of its pods. A question about
-// rights is sent like an object.
-// The linter holds this.
+// This file has all writes of the program to a cluster, with the user's permissions: spec.suspend, the annotations that request
+// a run or wake a server, spec.backfill, deletions, and the application and the pods' labels of an adoption. An access review
+// is sent like an object. The linter confines writes to this file.
 
-// writer is what writes. Nothing else of a client's is used.
+// writer has the methods of a client that may be used.
 type writer interface {
 	Create(ctx context.Context, o client.Object, opts ...client.CreateOption) error
 	Patch(ctx context.Context, o client.Object, patch client.Patch, opts ...client.PatchOption) error
 	Delete(ctx context.Context, o client.Object, opts ...client.DeleteOption) error
 }
 
-// fieldOwner is the name under which managedFields lists what this program wrote.
+// fieldOwner is this program's name in managedFields.
 const fieldOwner = client.FieldOwner("kubectl-spark")
 
 // dryRun is kubectl's flag --dry-run.
@@ -52,7 +51,7 @@ func (d *dryRun) addTo(command *cobra.Command) {
 		string(dryRunNone), string(dryRunClient), string(dryRunServer))
 }
 
-// suffix is what kubectl adds to the line of an object.
+// suffix is kubectl's suffix after the name of an object.
 func (d dryRun) suffix() string {
 	switch d {
 	case dryRunClient:
@@ -69,13 +68,13 @@ func (c *connection) setSuspend(ctx context.Context, o inspect.Object, to bool, 
 	return c.patch(ctx, o, dry, map[string]any{"spec": map[string]any{"suspend": to}})
 }
 
-// setTime writes an annotation that asks for a run: a later time than the one before asks for another.
+// setTime writes an annotation that requests a run: a later time requests another run.
 func (c *connection) setTime(ctx context.Context, o inspect.Object, annotation string, at time.Time, dry dryRun) error {
 	return c.patch(ctx, o, dry, map[string]any{"metadata": map[string]any{"annotations": map[string]any{annotation: stamp(at)}}})
 }
 
-// setWake writes the annotation that wakes a server. It counts from the second after the stop, which is in the past also
-// for an operator whose clock is behind this machine's.
+// setWake writes the annotation that wakes a server. Its time is one second after the stop, which is in the past even if the
+// operator's clock is behind this machine's.
 func (c *connection) setWake(ctx context.Context, o metav1.Object, stopped time.Time) error {
 	which := &unstructured.Unstructured{}
 	which.SetGroupVersionKind(inspect.Servers.ObjectKind(""))
@@ -95,7 +94,7 @@ func (c *connection) setBackfill(ctx context.Context, o inspect.Object, b schedu
 	return c.patch(ctx, o, dry, map[string]any{"spec": map[string]any{"backfill": fields}})
 }
 
-// create creates an object, which becomes what the API server has stored.
+// create creates an object and updates it to the stored one.
 func (c *connection) create(ctx context.Context, o *unstructured.Unstructured, dry dryRun) error {
 	if dry == dryRunClient {
 		return nil
@@ -107,7 +106,7 @@ func (c *connection) create(ctx context.Context, o *unstructured.Unstructured, d
 	return c.writes.Create(ctx, o, options...)
 }
 
-// mark gives a pod labels, and an owner if there is one. It is certain to be the pod that was read, at the version that it has.
+// mark adds labels, and an owner if given, to a pod. It fails if the pod is not the one that was read, at that version.
 func (c *connection) mark(ctx context.Context, pod *corev1.Pod, labels map[string]any, owners []metav1.OwnerReference, dry dryRun) error {
 	o := &unstructured.Unstructured{}
 	o.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
@@ -124,7 +123,7 @@ func (c *connection) mark(ctx context.Context, pod *corev1.Pod, labels map[strin
 	return c.patch(ctx, inspect.Object{Unstructured: o}, dry, map[string]any{"metadata": metadata})
 }
 
-// patch changes some fields. The UID keeps it from an object that has the name by now.
+// patch changes some fields. The UID protects another object of the same name.
 func (c *connection) patch(ctx context.Context, o inspect.Object, dry dryRun, fields map[string]any) error {
 	if dry == dryRunClient {
 		return nil
@@ -146,7 +145,7 @@ func (c *connection) patch(ctx context.Context, o inspect.Object, dry dryRun, fi
 	return c.writes.Patch(ctx, o.DeepCopy(), client.RawPatch(types.MergePatchType, text), options...)
 }
 
-// remove deletes an object, and what it owns unless that is to stay.
+// remove deletes an object, and its dependents unless they are orphaned.
 func (c *connection) remove(ctx context.Context, o inspect.Object, orphan bool, dry dryRun) error {
 	if dry == dryRunClient {
 		return nil
@@ -162,10 +161,10 @@ func (c *connection) remove(ctx context.Context, o inspect.Object, orphan bool, 
 	return c.writes.Delete(ctx, o.DeepCopy(), options...)
 }
 
-// stamp is a time as the annotations have it: whole seconds, as what the operator records of it.
+// stamp formats a time for annotations: in whole seconds, as the operator records it.
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// mayCreate asks the API server whether the user may create objects of a resource, in the same way.
+// mayCreate asks the API server whether the user may create objects of a resource.
 func mayCreate(ctx context.Context, c client.Client, namespace string, of schema.GroupResource) (bool, error) {
 	asked := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 		ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: namespace, Verb: "create", Group: of.Group, Resource: of.Resource},
@@ -174,7 +173,8 @@ func mayCreate(ctx context.Context, c client.Client, namespace string, of schema
 	return asked.Status.Allowed, err
 }
 
-// createsPods asks the API server whether a service account may create pods. The question is sent as an object, and nothing is stored.
+// createsPods asks the API server whether a service account may create pods. The access review is sent as an object, and
+// nothing is stored.
 func createsPods(ctx context.Context, c client.Client, namespace, account string) (bool, error) {
 	asked := &authorizationv1.LocalSubjectAccessReview{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace},

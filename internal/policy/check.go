@@ -16,8 +16,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/text"
 )
 
-// Check returns what the application asks for beyond the limits of the policies: of each field the first that objects to
-// it. The set must be the one for the application's namespace, and its defaults be applied. built is what would be created.
+// Check returns the fields with which the application exceeds the policies' limits: for each field, the first violation. The
+// set must be that of the application's namespace, with its defaults applied. built is the submission that would be created.
 func (s Set) Check(app spark.Application, built spark.Submission) []*spark.ConfError {
 	if !slices.ContainsFunc(s, func(p Policy) bool { return p.Limits.any() }) {
 		return nil
@@ -28,14 +28,14 @@ func (s Set) Check(app spark.Application, built spark.Submission) []*spark.ConfE
 		c.check()
 	}
 	for _, o := range s.CheckExposure(app, "") {
-		if !c.said[c.about(o.ConfError)] { // what is attached is created before the driver runs, too
+		if !c.said[c.about(o.ConfError)] { // attached objects are created before the driver runs, too
 			c.found = append(c.found, o.ConfError)
 		}
 	}
 	return c.found
 }
 
-// check asks all limits of one policy.
+// check checks all limits of one policy.
 func (c *checker) check() {
 	for _, limit := range []func(*checker){
 		(*checker).seen, (*checker).sparkImages, (*checker).accounts, (*checker).sizes, (*checker).executors, (*checker).conf, (*checker).urls,
@@ -49,7 +49,7 @@ func (c *checker) check() {
 	c.executorPaths()
 }
 
-// CheckRetention returns what is wrong with how long the application wants to be kept.
+// CheckRetention returns the errors of an application's retention settings.
 func (s Set) CheckRetention(namespace string, fields spark.Fields, r lifecycle.Retention) []*spark.ConfError {
 	c := checker{app: spark.Application{Namespace: namespace, Fields: fields}, said: map[string]bool{}}
 	for i := range s {
@@ -73,7 +73,7 @@ func (s Set) CheckRetention(namespace string, fields spark.Fields, r lifecycle.R
 	return c.found
 }
 
-// RetriesPerHour returns how often an application may be tried again within an hour; nil for no limit.
+// RetriesPerHour returns the limit of retries within an hour; nil for none.
 func (s Set) RetriesPerHour() *int32 {
 	var least *int32
 	for i := range s {
@@ -84,30 +84,30 @@ func (s Set) RetriesPerHour() *int32 {
 	return least
 }
 
-// any reports whether there is a limit that Check checks.
+// any reports whether Check has any limit to check.
 func (l Limits) any() bool {
 	l.TimeToLiveSeconds, l.RetriesPerHour, l.ForbidLogTails = nil, nil, false
 	return !reflect.ValueOf(l).IsZero()
 }
 
-// ofExecutors reports whether there is a limit on what executors are like.
+// ofExecutors reports whether executors have any limit.
 func (l Limits) ofExecutors() bool {
 	l.ServiceTypes, l.Hosts, l.Paths, l.ForbiddenConf, l.Driver, l.Executors = nil, nil, nil, nil, RoleLimits{}, nil
 	l.IngressClasses, l.Gateways, l.PlainServices, l.ForbidNetworkPeers = nil, nil, false, false
 	return l.any()
 }
 
-// checker asks the limits of one policy after another.
+// checker checks the limits of one policy.
 type checker struct {
 	app   spark.Application
 	built spark.Submission
-	// read is the configuration as the driver will read it.
+	// read is the configuration as the driver reads it.
 	read spark.Reader
-	// subjects are all things that are created, pods first.
+	// subjects are all created objects, pods first.
 	subjects []subject
-	// claims are the PersistentVolumeClaims that are made for the driver and for each executor.
+	// claims are the PersistentVolumeClaims of the driver and of each executor.
 	claims struct{ driver, executor claimed }
-	// preset are the labels and properties that the administrator's own defaults have set.
+	// preset holds the labels and properties set by the administrator's defaults.
 	preset preset
 
 	policy string
@@ -122,7 +122,7 @@ func checkerOf(s Set, app spark.Application, built spark.Submission) checker {
 	return c
 }
 
-// refuse adds an objection: "<problem, if there is one>namespace team-a allows <what> (operator policy "small")".
+// refuse adds a violation: "<problem, if there is one>namespace team-a allows <what> (operator policy "small")".
 func (c *checker) refuse(e *spark.ConfError, allows string, args ...any) {
 	if c.said[c.about(e)] {
 		return
@@ -136,14 +136,14 @@ func (c *checker) refuse(e *spark.ConfError, allows string, args ...any) {
 	c.found = append(c.found, e)
 }
 
-// allow refuses a name that is not on a list of patterns. An empty list allows all names.
+// allow refuses a name that matches none of the patterns. An empty list allows all names.
 func (c *checker) allow(e *spark.ConfError, patterns []string, name, what string) {
 	if len(patterns) > 0 && !text.MatchesAny(patterns, name) {
 		c.refuse(e, "the %s %s", what, strings.Join(patterns, ", "))
 	}
 }
 
-// about is what an objection is about: the property, or the path that several fields may have.
+// about returns the subject of a violation: the property, or the path, which several fields may have.
 func (c *checker) about(e *spark.ConfError) string {
 	if e.Key != "" {
 		return e.Key
@@ -151,7 +151,7 @@ func (c *checker) about(e *spark.ConfError) string {
 	return c.app.Fields.Path(e.Field)
 }
 
-// value is a property as it was written.
+// value returns a property as written.
 func (c *checker) value(key string) string {
 	if v, ok := c.app.OperatorConf[key]; ok {
 		return v
@@ -159,7 +159,7 @@ func (c *checker) value(key string) string {
 	return c.app.Conf[key]
 }
 
-// at is where a property is set, or the field to set it in.
+// at returns the property that is set, or the field to set it in.
 func (c *checker) at(key string, field spark.Field) *spark.ConfError {
 	if _, set := c.app.Conf[key]; set {
 		return &spark.ConfError{Key: key, Value: c.value(key)}
@@ -167,7 +167,7 @@ func (c *checker) at(key string, field spark.Field) *spark.ConfError {
 	return &spark.ConfError{Field: field}
 }
 
-// naming is where a value comes from: the first of the properties that has it, else the field.
+// naming returns the source of a value: the first of the properties that has it, else the field.
 func (c *checker) naming(value string, field spark.Field, keys ...string) *spark.ConfError {
 	for _, key := range keys {
 		if _, set := c.app.Conf[key]; set && slices.Contains(splitList(c.read.Text(key)), value) {
@@ -177,7 +177,7 @@ func (c *checker) naming(value string, field spark.Field, keys ...string) *spark
 	return &spark.ConfError{Field: field, Value: value}
 }
 
-// splitList splits a list of Spark's.
+// splitList splits a list in Spark's syntax.
 func splitList(list string) []string {
 	parts := strings.Split(list, ",")
 	for i := range parts {
@@ -186,7 +186,7 @@ func splitList(list string) []string {
 	return parts
 }
 
-// conf checks the keys of sparkConf and hadoopConf that a user wrote; fields have limits of their own.
+// conf checks the user's keys of sparkConf and hadoopConf; fields have limits of their own.
 func (c *checker) conf() {
 	for _, key := range slices.Sorted(maps.Keys(c.app.Conf)) {
 		if origin, typed := c.app.Origins[key]; typed && !strings.HasPrefix(string(origin.Field), "hadoopConf") {
@@ -201,7 +201,7 @@ func (c *checker) conf() {
 	}
 }
 
-// seen refuses what only the driver will know: what its executors are like can be limited only as far as it is known before.
+// seen refuses values that only the driver will know: executors can be limited only by values known before.
 func (c *checker) seen() {
 	if !c.limits.ofExecutors() {
 		return

@@ -17,7 +17,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// storageClasses checks the class of a claim. The annotation is older than the field and wins over it.
+// storageClasses checks the class of a claim. The annotation is older than the field and overrides it.
 func (c *checker) storageClasses(s subject) {
 	claim, ok := s.object.(*corev1.PersistentVolumeClaim)
 	if !ok {
@@ -39,7 +39,7 @@ func (c *checker) storageClasses(s subject) {
 	c.allow(e, c.limits.StorageClasses, class, "storage classes")
 }
 
-// claimOption is the property that gave a claim one of its options.
+// claimOption returns the property with one of a claim's options.
 func (c *checker) claimOption(s subject, option, value string) *spark.ConfError {
 	for _, key := range slices.Sorted(maps.Keys(c.app.Conf)) {
 		// The keys of an executor's claim end with a dot.
@@ -50,7 +50,7 @@ func (c *checker) claimOption(s subject, option, value string) *spark.ConfError 
 	return &spark.ConfError{Field: spark.Field(s.role + ".volumes"), Value: cmp.Or(value, s.object.GetName())}
 }
 
-// claimed are PersistentVolumeClaims: how many, and what they request.
+// claimed is a number of PersistentVolumeClaims and the sum of their requests.
 type claimed struct {
 	number  int64
 	storage resource.Quantity
@@ -63,7 +63,7 @@ func (c *claimed) add(object metav1.Object) {
 	}
 }
 
-// with are those of another role, too, each of whose n pods has the same.
+// with adds the claims of n pods of another role.
 func (c claimed) with(more claimed, n int32) claimed {
 	sum, times := c.storage.DeepCopy(), more.storage.DeepCopy()
 	times.Mul(int64(n))
@@ -71,7 +71,7 @@ func (c claimed) with(more claimed, n int32) claimed {
 	return claimed{c.number + more.number*int64(n), sum}
 }
 
-// storage checks what claims request in total, which all is.
+// storage checks the total requests of claims.
 func (c *checker) storage(field spark.Field, of string, all claimed) {
 	most, limited := c.limits.VolumeClaimStorage.quantity()
 	if limited && all.storage.Cmp(most) > 0 {
@@ -80,7 +80,7 @@ func (c *checker) storage(field spark.Field, of string, all claimed) {
 	}
 }
 
-// volumeClaims counts the claims of an attempt: the driver's, and those of all executors that there may be at a time.
+// volumeClaims counts the claims of an attempt: the driver's, and those of the maximum of executors.
 func (c *checker) volumeClaims() {
 	most := c.limits.VolumeClaims
 	executors := c.built.PodSets.Max

@@ -13,13 +13,13 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// Roles of a cluster. The limits on drivers bind the master, and those on executors the workers.
+// Roles of a cluster. Limits of drivers apply to the master, those of executors to the workers.
 const (
 	masterRole = "master"
 	workerRole = "worker"
 )
 
-// role are the limits on a pod of a role.
+// role returns the limits of a role's pods.
 func (l Limits) role(name string) RoleLimits {
 	if name == driverRole || name == masterRole {
 		return l.Driver
@@ -27,8 +27,8 @@ func (l Limits) role(name string) RoleLimits {
 	return l.Executor
 }
 
-// CheckCluster returns what a standalone cluster asks for beyond the limits of the policies, as Check does for an application: of what is
-// built. The set must be the one for the cluster's namespace.
+// CheckCluster returns the fields with which a standalone cluster exceeds the policies' limits, by the objects that are built.
+// The set must be that of the cluster's namespace.
 func (s Set) CheckCluster(built spark.Standalone) []*spark.ConfError {
 	if !slices.ContainsFunc(s, func(p Policy) bool { return p.Limits.any() }) {
 		return nil
@@ -71,7 +71,7 @@ func (s Set) CheckCluster(built spark.Standalone) []*spark.ConfError {
 	return c.found
 }
 
-// serviceOfRole is what the user requests of a role's Service. Its pods are the role's own, or fewer.
+// serviceOfRole returns the user's request for a role's Service. It selects the role's own pods, or fewer.
 func serviceOfRole(r spark.StandaloneRole) exposure.Claim {
 	field := spark.Field(r.Name + ".service")
 	return exposure.Claim{
@@ -82,7 +82,7 @@ func serviceOfRole(r spark.StandaloneRole) exposure.Claim {
 	}
 }
 
-// clusterRole asks the limits on a role as a whole.
+// clusterRole checks the limits of a role as a whole.
 func (c *exposureChecker) clusterRole(r spark.StandaloneRole) {
 	c.size(r.Name, c.limits.role(r.Name), r.Takes(), "", "")
 	account := cmp.Or(r.Pod.Spec.ServiceAccountName, r.Pod.Spec.DeprecatedServiceAccount, "default")
@@ -92,7 +92,7 @@ func (c *exposureChecker) clusterRole(r spark.StandaloneRole) {
 	}
 }
 
-// clusterClaims adds up the claims of all pods that there may be at a time.
+// clusterClaims sums the claims of the maximum of pods.
 func (c *exposureChecker) clusterClaims(roles []spark.StandaloneRole, claims []claimed) {
 	var sum claimed
 	e := &spark.ConfError{}
@@ -116,7 +116,7 @@ func (c *exposureChecker) clusterClaims(roles []spark.StandaloneRole, claims []c
 	c.storage(e.Field, "a cluster", sum)
 }
 
-// ownImages are the images of Spark's own containers, which are named by fields of their own and checked as these.
+// ownImages returns the images of Spark's own containers. Separate fields name them, and their check covers these.
 func (c *checker) ownImages() []string {
 	if c.built.Driver == nil {
 		return nil

@@ -15,8 +15,8 @@ import (
 // maxTimeToLive keeps seconds from overflowing a time.Duration.
 const maxTimeToLive = 100 * 365 * 24 * 60 * 60
 
-// Apply fills in the defaults of the policies. The set must be the one for the application's namespace. What the operator
-// owns is laid over the result as ever.
+// Apply fills in the defaults of the policies. The set must be that of the application's namespace. The operator's own settings
+// still override the result.
 func (s Set) Apply(app spark.Application) spark.Application {
 	if len(s) == 0 {
 		return app
@@ -35,7 +35,7 @@ func (s Set) Apply(app spark.Application) spark.Application {
 	return app
 }
 
-// filler lays the defaults of one policy under an application.
+// filler fills in the defaults of one policy.
 type filler struct {
 	app    *spark.Application
 	policy string
@@ -49,7 +49,7 @@ func (f filler) set(key, value string, field spark.Field) {
 	f.app.Origins[key] = spark.Origin{Field: field, Policy: f.policy}
 }
 
-// origin is what messages call a field of the policy.
+// origin returns the name of a policy's field in messages.
 func (f filler) origin(field spark.Field) string {
 	return spark.Origin{Field: field, Policy: f.policy}.Path(nil)
 }
@@ -91,7 +91,7 @@ func (f filler) label(r spark.Role, prefix, name, value string) {
 	}
 }
 
-// scheduling sets scheduler and queue. A queue is meant for the policy's scheduler, if it names one.
+// scheduling sets scheduler and queue. The default queue applies to the policy's scheduler only, if it names one.
 func (f filler) scheduling(d Defaults) {
 	s := &f.app.Scheduling
 	if s.Scheduler == "" && d.BatchScheduler != "" {
@@ -102,8 +102,8 @@ func (f filler) scheduling(d Defaults) {
 	}
 }
 
-// Retention returns how long an application that is over is kept: its own setting, else the policies' default, and at
-// most the policies' limit.
+// Retention returns how long an ended application is kept: its own setting, else the policies' default, and at most the
+// policies' limit.
 func (s Set) Retention(r lifecycle.Retention) lifecycle.Retention {
 	for _, keep := range []*lifecycle.TTLs{&r.OnSuccess, &r.OnFailure} {
 		for i := range s {
@@ -120,7 +120,7 @@ func (s Set) Retention(r lifecycle.Retention) lifecycle.Retention {
 	return r
 }
 
-// Deadlines returns the deadlines of an application: its own, else the policies' defaults.
+// Deadlines returns the application's deadlines, else the policies' defaults.
 func (s Set) Deadlines(d lifecycle.Deadlines) lifecycle.Deadlines {
 	for i := range s {
 		preset := s[i].Defaults.Deadlines

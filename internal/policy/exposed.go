@@ -17,12 +17,12 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/text"
 )
 
-// serviceTypes are those that there are.
+// serviceTypes are all types of Services.
 var serviceTypes = []string{
 	string(corev1.ServiceTypeClusterIP), string(corev1.ServiceTypeNodePort), string(corev1.ServiceTypeLoadBalancer), string(corev1.ServiceTypeExternalName),
 }
 
-// Names of limits, as the configuration spells them.
+// Names of limits, as in the configuration.
 const (
 	limitServiceTypes         = "serviceTypes"
 	limitForbiddenAnnotations = "forbiddenAnnotations"
@@ -34,9 +34,8 @@ const (
 	limitPaths                = "paths"
 )
 
-// CheckExposure checks the auxiliary objects that an application requests, where the operator would create them with
-// its own rights, and may not have. It is asked before an application starts and whenever something of it would be
-// applied; an attempt that is not known yet has the id "".
+// CheckExposure checks the auxiliary objects of an application, which the operator creates with its own permissions. It runs
+// before an application starts and before objects are applied; an attempt without a known id has "".
 func (s Set) CheckExposure(app spark.Application, sparkAppID string) []exposure.Objection {
 	if !slices.ContainsFunc(s, func(p Policy) bool { return p.Limits.anyOfExposure() }) {
 		return nil
@@ -52,7 +51,7 @@ func (s Set) CheckExposure(app spark.Application, sparkAppID string) []exposure.
 	return c.objections
 }
 
-// anyOfExposure reports whether there is a limit that CheckExposure checks.
+// anyOfExposure reports whether CheckExposure has any limit to check.
 func (l Limits) anyOfExposure() bool {
 	return len(l.ServiceTypes)+len(l.Hosts)+len(l.Paths)+len(l.ForbiddenAnnotations)+len(l.ForbiddenLabels)+
 		len(l.IngressClasses)+len(l.Gateways) > 0 || l.PlainServices
@@ -69,7 +68,7 @@ func (c *exposureChecker) judge(claim exposure.Claim) {
 			strings.Join(c.limits.ServiceTypes, ", "))
 	}
 	if len(claim.ExternalIPs) > 0 && len(c.limits.ServiceTypes) > 0 && !slices.Contains(c.limits.ServiceTypes, string(corev1.ServiceTypeLoadBalancer)) {
-		// They take traffic from outside as a load balancer does, for any address that is written there.
+		// External IPs receive traffic from outside as a load balancer does, for any address.
 		e := &spark.ConfError{Field: cmp.Or(claim.IPsField, claim.Field+".spec.externalIPs"), Value: strings.Join(claim.ExternalIPs, ", ")}
 		c.object(claim, limitServiceTypes, e, "Services of type %s", strings.Join(c.limits.ServiceTypes, ", "))
 	}
@@ -107,19 +106,19 @@ func (c *exposureChecker) judge(claim exposure.Claim) {
 	}
 }
 
-// forbidden are the names of labels or annotations that match a pattern.
+// forbidden returns the names of labels or annotations that match a pattern.
 func forbidden(patterns []string, names map[string]string) []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(names)), func(name string) bool { return !text.MatchesAny(patterns, name) })
 }
 
-// forbiddenLabels leaves out what Spark and the operator set themselves.
+// forbiddenLabels ignores labels that Spark and the operator set themselves.
 func (c *checker) forbiddenLabels(names map[string]string) []string {
 	return slices.DeleteFunc(forbidden(c.limits.ForbiddenLabels, names), func(name string) bool {
 		return spark.IsReservedLabel(name) || slices.Contains(c.app.OwnLabels, name)
 	})
 }
 
-// chosen checks what of an object the cluster, or the driver that it is for, would say otherwise.
+// chosen checks fields that the cluster, or the driver of the object, would otherwise set.
 func (c *exposureChecker) chosen(claim exposure.Claim) {
 	gateways := filled(c.limits.Gateways, c.app.Namespace)
 	for _, list := range []struct {
@@ -142,7 +141,7 @@ func (c *exposureChecker) chosen(claim exposure.Claim) {
 	}
 }
 
-// reach checks the hosts and the paths of requests that an object takes. No host is every host.
+// reach checks the hosts and paths that an object serves. An empty host is every host.
 func (c *exposureChecker) reach(claim exposure.Claim, hosts []string) {
 	paths := filled(c.limits.Paths, c.app.Namespace)
 	for _, r := range claim.Reach {
@@ -155,7 +154,7 @@ func (c *exposureChecker) reach(claim exposure.Claim, hosts []string) {
 	}
 }
 
-// object adds an objection, unless there is one to this field already.
+// object adds a violation, unless the field already has one.
 func (c *exposureChecker) object(claim exposure.Claim, limit string, e *spark.ConfError, allows string, args ...any) {
 	before := len(c.found)
 	if c.refuse(e, allows, args...); len(c.found) > before {
@@ -183,7 +182,7 @@ func belowAny(patterns []string, path string) bool {
 	})
 }
 
-// urlPatterns checks patterns of hosts or paths.
+// urlPatterns validates patterns of hosts or paths.
 func (v *validator) urlPatterns(field string, patterns []string, check func(string) error) {
 	v.patterns(field, patterns)
 	for i, pattern := range filled(patterns, "x") {
@@ -217,7 +216,7 @@ func checkPathPattern(pattern string) error {
 	return exposure.CheckPath(pattern)
 }
 
-// networkPeers refuses a NetworkPolicy that lets in what is outside of the namespace.
+// networkPeers refuses a NetworkPolicy that admits traffic from outside the namespace.
 func (c *checker) networkPeers(s subject) {
 	made, ok := s.object.(*networkingv1.NetworkPolicy)
 	if !ok || !c.limits.ForbidNetworkPeers {

@@ -12,18 +12,18 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// judged says what is limited of a kind of objects.
+// judged lists the limits of a kind of objects.
 type judged struct {
-	// limits are asked about each object of the kind that a submission has, or that its driver will make.
+	// limits are checked for each object of the kind that a submission contains or that its driver will create.
 	limits []func(*checker, subject)
-	// exposed says that objects of the kind are also auxiliary objects of a driver: see CheckExposure.
+	// exposed is set if objects of the kind can be auxiliary objects of a driver: see CheckExposure.
 	exposed bool
-	// why nothing of an application can be wrong with the kind; "" for kinds with limits.
+	// why explains the absence of limits; "" for kinds with limits.
 	why string
 }
 
-// kinds are all that are ever applied for an application. What is not here must not be applied: a test compares the list with
-// the rights of the operator.
+// kinds lists every kind that is applied for an application. Other kinds must not be applied: a test compares the list with the
+// operator's permissions.
 var kinds = map[schema.GroupKind]judged{
 	podKind: {limits: []func(*checker, subject){
 		(*checker).images, (*checker).podSecurity, (*checker).schedulerNames, (*checker).priorityClasses, (*checker).runtimeClasses,
@@ -55,7 +55,7 @@ var kinds = map[schema.GroupKind]judged{
 // anyGroup stands for the API groups of schedulers, whose kinds are alike.
 const anyGroup = "*"
 
-// judgedAs returns what is limited of a kind, and whether it is known.
+// judgedAs returns the limits of a kind, and whether it is known.
 func judgedAs(kind schema.GroupKind) (judged, bool) {
 	j, known := kinds[kind]
 	if !known {
@@ -64,7 +64,7 @@ func judgedAs(kind schema.GroupKind) (judged, bool) {
 	return j, known
 }
 
-// judge asks the limits of a subject's kind.
+// judge checks the limits of a subject's kind.
 func (c *checker) judge(s subject) {
 	j, _ := judgedAs(s.kind)
 	for _, limit := range j.limits {
@@ -72,7 +72,7 @@ func (c *checker) judge(s subject) {
 	}
 }
 
-// groupPriority checks the priority class of a group that a step of Spark's makes.
+// groupPriority checks the priority class of a group that one of Spark's steps creates.
 func (c *checker) groupPriority(s subject) {
 	group, ok := s.object.(*unstructured.Unstructured)
 	if !ok {
@@ -84,7 +84,7 @@ func (c *checker) groupPriority(s subject) {
 	}
 }
 
-// CheckApplied returns what a scheduler's plugin would apply beyond the limits.
+// CheckApplied returns violations by the objects that a scheduler plugin would apply.
 func (s Set) CheckApplied(app spark.Application, objects []*unstructured.Unstructured) []*spark.ConfError {
 	if len(objects) == 0 || !slices.ContainsFunc(s, func(p Policy) bool { return p.Limits.any() }) {
 		return nil

@@ -10,12 +10,12 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// preset is what the defaults of policies say: limits do not bind those who set them.
+// preset holds the values from policies' defaults: limits do not apply to administrators.
 type preset struct{ labels, conf map[string]string }
 
 func presetOf(s Set) preset {
 	p := preset{map[string]string{}, map[string]string{}}
-	for i := len(s) - 1; i >= 0; i-- { // the first wins
+	for i := len(s) - 1; i >= 0; i-- { // the first policy wins
 		maps.Copy(p.labels, s[i].Defaults.Labels)
 		maps.Copy(p.conf, s[i].Defaults.SparkConf)
 	}
@@ -38,7 +38,7 @@ func (c *checker) requiredLabels() {
 	}
 }
 
-// podLabels checks the labels of a pod that neither Spark nor the operator sets.
+// podLabels checks a pod's labels, except those that Spark and the operator set.
 func (c *checker) podLabels(s subject) {
 	prefix := labels.prefix(s.role)
 	for _, name := range slices.Sorted(maps.Keys(s.pod.Labels)) {
@@ -50,7 +50,7 @@ func (c *checker) podLabels(s subject) {
 	}
 }
 
-// podAnnotations checks the annotations of a pod that neither Spark nor the operator sets.
+// podAnnotations checks a pod's annotations, except those that Spark and the operator set.
 func (c *checker) podAnnotations(s subject) {
 	prefix := annotations.prefix(s.role)
 	for _, name := range slices.Sorted(maps.Keys(s.pod.Annotations)) {
@@ -61,7 +61,7 @@ func (c *checker) podAnnotations(s subject) {
 	}
 }
 
-// presets reports whether a property is the operator's, or an administrator's default.
+// presets reports whether the operator or an administrator's default set a property.
 func (c *checker) presets(key string) bool {
 	if _, operators := c.app.OperatorConf[key]; operators {
 		return true
@@ -71,7 +71,7 @@ func (c *checker) presets(key string) bool {
 	return set && (isPreset && usual == value || strings.HasPrefix(string(c.app.Origins[key].Field), "monitoring"))
 }
 
-// sort is one of the two sorts of names that objects have, and where they are written: a field, or a property, whose key it is in or begins.
+// sort describes labels or annotations, and their sources: a field, or properties with the name in their key.
 type sort struct{ one, field, option, driver, executor, service string }
 
 var (
@@ -87,7 +87,7 @@ func (t sort) prefix(role string) string {
 	return t.executor
 }
 
-// metadata is where a label or an annotation of a pod comes from.
+// metadata returns the source of a pod's label or annotation.
 func (c *checker) metadata(s subject, field, prefix, name string) *spark.ConfError {
 	if _, set := c.app.Conf[prefix+name]; set {
 		return &spark.ConfError{Key: prefix + name}
@@ -95,7 +95,7 @@ func (c *checker) metadata(s subject, field, prefix, name string) *spark.ConfErr
 	return &spark.ConfError{Field: spark.Field(s.role + "." + field).Key(name)}
 }
 
-// metadataNames checks the annotations and the labels of any object that is created.
+// metadataNames checks the annotations and labels of any created object.
 func (c *checker) metadataNames(s subject) {
 	for _, name := range forbidden(c.limits.ForbiddenAnnotations, s.object.GetAnnotations()) {
 		c.refuse(c.written(s, annotations, name), "no such annotation")
@@ -107,8 +107,8 @@ func (c *checker) metadataNames(s subject) {
 	}
 }
 
-// operatorsLabel reports whether a user has no say in a label of an object: the operator or an administrator's default sets it, or it is that
-// of the driver's pod, for which it is judged.
+// operatorsLabel reports whether the user does not control a label: the operator or an administrator's default sets it, or it
+// is copied from the driver's pod, where it is checked.
 func (c *checker) operatorsLabel(s subject, name, value string) bool {
 	if s.kind == podKind {
 		return c.presets(labels.prefix(s.role)+name) || c.preset.labels[name] == value && value != ""
@@ -120,7 +120,7 @@ func (c *checker) operatorsLabel(s subject, name, value string) bool {
 	return set && there == value
 }
 
-// written is where an annotation or a label comes from.
+// written returns the source of an annotation or a label.
 func (c *checker) written(s subject, t sort, name string) *spark.ConfError {
 	_, set := c.app.Conf[t.service+name]
 	switch {

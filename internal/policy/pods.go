@@ -14,7 +14,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// sparkImages checks the images of Spark's own containers, which are named by fields of their own.
+// sparkImages checks the images of Spark's own containers, which separate fields name.
 func (c *checker) sparkImages() {
 	for _, key := range []string{spark.ConfDriverImage, spark.ConfExecutorImage} {
 		image := c.read.Image(key)
@@ -29,7 +29,7 @@ func (c *checker) sparkImages() {
 	}
 }
 
-// images checks the images of all other containers, and those that are volumes.
+// images checks the images of all other containers and of image volumes.
 func (c *checker) images(s subject) {
 	own := c.ownImages()
 	for _, container := range containers(&s.pod.Spec) {
@@ -46,10 +46,10 @@ func (c *checker) images(s subject) {
 	}
 }
 
-// container is what the limits mind of a container of any sort.
+// container is the checked part of a container of any type.
 type container struct{ Name, Image string }
 
-// containers are all of a pod, in the order in which they start.
+// containers returns all containers of a pod, in their starting order.
 func containers(spec *corev1.PodSpec) []container {
 	var all []container
 	for i := range spec.InitContainers {
@@ -78,8 +78,8 @@ func (c *checker) accounts() {
 	}
 }
 
-// executorAccounts are the accounts that executors may get: which of a template and a property wins depends on the
-// Spark version. Without either it is the driver's property, and the driver's template has no effect.
+// executorAccounts returns the possible service accounts of executors: whether a template or a property wins depends on the
+// Spark version. Without either it is the driver's property; the driver's template has no effect.
 func (c *checker) executorAccounts() []string {
 	template := c.built.Executor.Spec
 	named := []string{c.read.Text(spark.ConfExecutorServiceAccount), template.ServiceAccountName, template.DeprecatedServiceAccount}
@@ -96,7 +96,7 @@ func (c *checker) account(role, key, name string) {
 	c.allow(e, c.limits.ServiceAccounts, name, "service accounts")
 }
 
-// schedulerNames checks the scheduler that a pod names. One that the operator's plugin names or serves is the administrator's.
+// schedulerNames checks the scheduler that a pod names. A scheduler of an enabled plugin is the administrator's choice.
 func (c *checker) schedulerNames(s subject) {
 	if name := s.pod.Spec.SchedulerName; name != "" && name != c.app.Scheduling.PodScheduler {
 		keys := []string{spark.ConfExecutorSchedulerName, spark.ConfSchedulerName}
@@ -107,7 +107,7 @@ func (c *checker) schedulerNames(s subject) {
 	}
 }
 
-// priorityClasses checks those that the pods name, and the one that the scheduler gets.
+// priorityClasses checks the classes of the pods and of the scheduler's group.
 func (c *checker) priorityClasses(s subject) {
 	if name := s.pod.Spec.PriorityClassName; name != "" {
 		c.allow(c.naming(name, spark.Field(s.role+".priorityClassName")), c.limits.PriorityClasses, name, "priority classes")
@@ -129,7 +129,7 @@ func (c *checker) pullSecrets(s subject) {
 	}
 }
 
-// tolerations checks the taints that a pod tolerates. Without a key it tolerates all of them.
+// tolerations checks the tolerated taints of a pod. A toleration without a key matches all taints.
 func (c *checker) tolerations(s subject) {
 	for _, t := range s.pod.Spec.Tolerations {
 		e := &spark.ConfError{Field: spark.Field(s.role + ".tolerations"), Value: t.Key}
@@ -140,7 +140,8 @@ func (c *checker) tolerations(s subject) {
 	}
 }
 
-// nodeLabels checks the labels by which nodes are chosen. A node that is chosen by its name is chosen by nothing that could be listed.
+// nodeLabels checks the labels that select nodes. A node selected by name cannot be checked by a list of labels, so it is
+// refused.
 func (c *checker) nodeLabels(s subject) {
 	if len(c.limits.NodeLabels) == 0 {
 		return
@@ -172,7 +173,7 @@ func (c *checker) nodeLabels(s subject) {
 	}
 }
 
-// affinity returns the labels by which an affinity chooses nodes, and what it says of their names.
+// affinity returns the labels of an affinity's node selection, and the values that it requires of node names.
 func affinity(a *corev1.Affinity) (labels, names []string) {
 	if a == nil || a.NodeAffinity == nil {
 		return nil, nil

@@ -15,20 +15,20 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// securityLevels are those of the Pod Security Standards that forbid something.
+// securityLevels are the Pod Security Standards with restrictions.
 var securityLevels = []string{string(api.LevelBaseline), string(api.LevelRestricted)}
 
-// evaluator has the checks of the release of Kubernetes that this operator is built with. They are Kubernetes' own and valid.
+// evaluator has Kubernetes' checks of the release that this operator is built with. They are valid, so there is no error.
 var evaluator, _ = podsecurity.NewEvaluator(podsecurity.DefaultChecks(), nil)
 
-// The reasons of Kubernetes that forbidHostAccess has sentences of its own for.
+// Kubernetes' reasons that forbidHostAccess replaces by its own sentences.
 const (
 	reasonNamespaces = "host namespaces"
 	reasonHostPath   = "hostPath volumes"
 	reasonHostPort   = "hostPort"
 )
 
-// securityFields are the fields to change by Kubernetes' reasons. The others are about security contexts.
+// securityFields maps Kubernetes' reasons to the fields to change. Other reasons concern security contexts.
 var securityFields = map[string]string{
 	reasonNamespaces: ".hostNetwork", reasonHostPath: ".volumes", reasonHostPort: ".ports", "restricted volume types": ".volumes",
 	"forbidden sysctls": ".podSecurityContext", "probe or lifecycle host": ".template",
@@ -36,7 +36,7 @@ var securityFields = map[string]string{
 
 const securityField = ".securityContext"
 
-// podSecurity checks a pod as Kubernetes would in a namespace of that level.
+// podSecurity checks a pod as Kubernetes does in a namespace of that level.
 func (c *checker) podSecurity(s subject) {
 	level := api.Level(c.limits.PodSecurity)
 	if c.limits.ForbidHostAccess {
@@ -73,7 +73,7 @@ func reasonOf(r podsecurity.CheckResult) string {
 	return r.ForbiddenReason + " (" + r.ForbiddenDetail + ")"
 }
 
-// host says of the plainest ways to a node what they are.
+// host explains the most common ways of node access.
 func (c *checker) host(s subject) {
 	spec := &s.pod.Spec
 	if spec.HostNetwork || spec.HostPID || spec.HostIPC {
@@ -91,19 +91,19 @@ func (c *checker) host(s subject) {
 	}
 }
 
-// noNodes is what forbidHostAccess allows.
+// noNodes is the allowed access with forbidHostAccess.
 const noNodes = "no access to nodes"
 
 const executorHostPaths = spark.ConfExecutorVolumesPrefix + "hostPath."
 
-// executorVolume reports whether a volume of executors is one of properties, which executorPaths lists.
+// executorVolume reports whether properties define a volume of executors; executorPaths checks it.
 func (c *checker) executorVolume(role, name string) bool {
 	return role == executorRole && slices.ContainsFunc(slices.Collect(maps.Keys(c.app.Conf)), func(key string) bool {
 		return strings.HasPrefix(key, executorHostPaths+name+".")
 	})
 }
 
-// executorPaths finds directories of nodes among the properties of executors' volumes.
+// executorPaths finds host directories in the properties of executors' volumes.
 func (c *checker) executorPaths() {
 	if !c.limits.ForbidHostAccess {
 		return

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package policy holds what the operator's administrator says about the applications of a namespace: defaults for what
-// they leave open, and limits for what they ask. It is pure.
+// Package policy holds the administrator's rules for the applications of a namespace: defaults for unset fields, and limits. It
+// is pure.
 //
-// A limit binds what the operator creates and the configuration that the driver starts with. What a driver asks the API
-// server for by itself is bound by the rights of its service account, by quotas and by admission policies.
+// A limit applies to the objects that the operator creates and to the driver's initial configuration. The driver's own requests
+// to the API server are limited by the permissions of its service account, by quotas and by admission policies.
 package policy
 
 import (
@@ -19,11 +19,11 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/text"
 )
 
-// Set are the policies of an operator, in their order. All that match a namespace hold in it: of several defaults for the
-// same thing the first wins, and limits are kept all together.
+// Set holds the policies of an operator, in order. All policies that match a namespace apply: the first default for a field
+// wins, and every limit holds.
 type Set []Policy
 
-// Policy is what holds in some namespaces.
+// Policy applies to some namespaces.
 type Policy struct {
 	// Name appears in messages.
 	Name string `json:"name"`
@@ -37,18 +37,18 @@ type Policy struct {
 type Defaults struct {
 	Image           string `json:"image,omitempty"`
 	ImagePullPolicy string `json:"imagePullPolicy,omitempty"`
-	// ServiceAccount is the driver's. Spark gives it to executors that have none of their own.
+	// ServiceAccount is the driver's. Spark gives it to executors without one of their own.
 	ServiceAccount string       `json:"serviceAccount,omitempty"`
 	Driver         RoleDefaults `json:"driver,omitempty"`
 	Executor       RoleDefaults `json:"executor,omitempty"`
-	// SparkConf are Spark properties.
+	// SparkConf holds Spark properties.
 	SparkConf map[string]string `json:"sparkConf,omitempty"`
-	// Labels are those of driver and executors.
+	// Labels are set on driver and executors.
 	Labels map[string]string `json:"labels,omitempty"`
-	// BatchScheduler is the name of a scheduler plugin, and Queue its queue.
+	// BatchScheduler names a scheduler plugin, and Queue its queue.
 	BatchScheduler string `json:"batchScheduler,omitempty"`
 	Queue          string `json:"queue,omitempty"`
-	// TimeToLiveSeconds is how long an application is kept when it is over.
+	// TimeToLiveSeconds is the time for which an ended application is kept.
 	TimeToLiveSeconds *int64 `json:"timeToLiveSeconds,omitempty"`
 	// Deadlines bound the stages of an attempt.
 	Deadlines Deadlines `json:"deadlines,omitempty"`
@@ -63,10 +63,10 @@ type Deadlines struct {
 	Run             Span `json:"run,omitempty"`
 }
 
-// Span is a length of time such as "2h30m"; empty for none.
+// Span is a duration such as "2h30m"; empty for none.
 type Span string
 
-// duration is 0 for a span that is empty or invalid.
+// duration returns 0 for an empty or invalid span.
 func (s Span) duration() time.Duration {
 	d, err := time.ParseDuration(string(s))
 	if err != nil {
@@ -75,90 +75,91 @@ func (s Span) duration() time.Duration {
 	return d
 }
 
-// RoleDefaults are the size of a pod in Spark's units.
+// RoleDefaults are the size of a pod, in Spark's units.
 type RoleDefaults struct {
 	Cores     *int32 `json:"cores,omitempty"`
 	CoreLimit Amount `json:"coreLimit,omitempty"`
 	Memory    string `json:"memory,omitempty"`
 }
 
-// Limits are what an application may ask for at most. What is left out has no limit.
+// Limits restrict applications. An empty field is no limit.
 type Limits struct {
-	// Images and ServiceAccounts are patterns of those that may be used.
+	// Images and ServiceAccounts are patterns of allowed names.
 	Images          []string `json:"images,omitempty"`
 	ServiceAccounts []string `json:"serviceAccounts,omitempty"`
-	// Driver and Executor bound one pod, with all its containers and the memory that Spark adds.
+	// Driver and Executor limit one pod, including all containers and the memory overhead.
 	Driver   RoleLimits `json:"driver,omitempty"`
 	Executor RoleLimits `json:"executor,omitempty"`
-	// Executors is how many there may be at a time, with dynamic allocation, too.
+	// Executors limits the executors at a time, also with dynamic allocation.
 	Executors *int32 `json:"executors,omitempty"`
-	// ForbiddenConf are patterns of properties that must not be in sparkConf and hadoopConf.
+	// ForbiddenConf are patterns of forbidden properties in sparkConf and hadoopConf.
 	ForbiddenConf []string `json:"forbiddenConf,omitempty"`
-	// URLs are patterns of those that dependencies may be fetched from: scheme://host/path, in which * matches any text of its part, and
+	// URLs are patterns of allowed sources of dependencies: scheme://host/path, in which * matches any text within its part, and
 	// maven:GROUP:ARTIFACT:VERSION for packages.
 	URLs []string `json:"urls,omitempty"`
-	// RequiredLabels are the names of labels that the pods must have.
+	// RequiredLabels are labels that the pods must have.
 	RequiredLabels []string `json:"requiredLabels,omitempty"`
-	// ServiceTypes are those of Services that an application may ask for.
+	// ServiceTypes are the allowed types of Services.
 	ServiceTypes []string `json:"serviceTypes,omitempty"`
-	// Hosts are patterns of those of its Ingresses, and Paths of those that its Ingresses may take with all that is below
-	// them. {{$appNamespace}} stands for its namespace.
+	// Hosts are patterns of the allowed hosts of Ingresses, and Paths of the allowed paths, including everything below them.
+	// {{$appNamespace}} stands for the application's namespace.
 	Hosts []string `json:"hosts,omitempty"`
 	Paths []string `json:"paths,omitempty"`
-	// IngressClasses are patterns of the classes of its Ingresses, and Gateways of the parents of its routes, as NAMESPACE/NAME.
+	// IngressClasses are patterns of the allowed classes of Ingresses, and Gateways of the allowed parents of routes, as
+	// NAMESPACE/NAME.
 	IngressClasses []string `json:"ingressClasses,omitempty"`
 	Gateways       []string `json:"gateways,omitempty"`
-	// PlainServices allows no Service that chooses its pods, its addresses or its ports of nodes by itself.
+	// PlainServices forbids Services that choose their own pods, addresses or node ports.
 	PlainServices bool `json:"plainServices,omitempty"`
-	// ForbidNetworkPeers allows no NetworkPolicy to let in what is not in the namespace.
+	// ForbidNetworkPeers forbids NetworkPolicies that admit traffic from outside the namespace.
 	ForbidNetworkPeers bool `json:"forbidNetworkPeers,omitempty"`
-	// ForbiddenLabels and ForbiddenAnnotations are patterns of those that an application may not give to anything that is made for it.
+	// ForbiddenLabels and ForbiddenAnnotations are patterns of forbidden names on all objects of an application.
 	ForbiddenLabels      []string `json:"forbiddenLabels,omitempty"`
 	ForbiddenAnnotations []string `json:"forbiddenAnnotations,omitempty"`
-	// PodLabels and PodAnnotations are patterns of those that an application may give to its pods, beside those that Spark,
-	// the operator and its scheduler plugin set.
+	// PodLabels and PodAnnotations are patterns of the names allowed on pods, besides those of Spark, the operator and its
+	// scheduler plugin.
 	PodLabels      []string `json:"podLabels,omitempty"`
 	PodAnnotations []string `json:"podAnnotations,omitempty"`
-	// PodSecurity is the level of the Pod Security Standards that pods must meet: baseline or restricted.
+	// PodSecurity is the required level of the Pod Security Standards: baseline or restricted.
 	PodSecurity string `json:"podSecurity,omitempty"`
-	// SchedulerNames, PriorityClasses, RuntimeClasses, StorageClasses and PullSecrets are patterns of those that may be named.
+	// SchedulerNames, PriorityClasses, RuntimeClasses, StorageClasses and PullSecrets are patterns of allowed names.
 	SchedulerNames  []string `json:"schedulerNames,omitempty"`
 	PriorityClasses []string `json:"priorityClasses,omitempty"`
 	RuntimeClasses  []string `json:"runtimeClasses,omitempty"`
 	StorageClasses  []string `json:"storageClasses,omitempty"`
 	PullSecrets     []string `json:"pullSecrets,omitempty"`
-	// Tolerations are patterns of the keys of taints that may be tolerated; * stands for every taint, too.
+	// Tolerations are patterns of the allowed taint keys; * also allows a toleration of all taints.
 	Tolerations []string `json:"tolerations,omitempty"`
-	// NodeLabels are patterns of the labels by which nodes may be chosen, in node selectors and affinities. With them no
-	// node may be chosen by its name.
+	// NodeLabels are patterns of the allowed labels in node selectors and affinities. With them, selecting a node by name is
+	// forbidden.
 	NodeLabels []string `json:"nodeLabels,omitempty"`
-	// VolumeClaims is how many PersistentVolumeClaims an attempt may make, those of its executors included.
+	// VolumeClaims limits the PersistentVolumeClaims of an attempt, including those of its executors.
 	VolumeClaims *int32 `json:"volumeClaims,omitempty"`
-	// VolumeClaimStorage is how much storage these claims may request in total.
+	// VolumeClaimStorage limits the total storage of these claims.
 	VolumeClaimStorage Amount `json:"volumeClaimStorage,omitempty"`
-	// RetriesPerHour is how often an application may be tried again within an hour.
+	// RetriesPerHour limits the retries of an application within an hour.
 	RetriesPerHour *int32 `json:"retriesPerHour,omitempty"`
-	// ForbidLogTails keeps what drivers and executors print out of statuses, events and the operator's log.
+	// ForbidLogTails keeps the output of drivers and executors out of statuses, events and the operator's log.
 	ForbidLogTails bool `json:"forbidLogTails,omitempty"`
-	// TimeToLiveSeconds is how long an application may be kept when it is over. One that says nothing is kept that long.
+	// TimeToLiveSeconds limits the time for which an ended application is kept, and is its default.
 	TimeToLiveSeconds *int64 `json:"timeToLiveSeconds,omitempty"`
-	// ForbidHostAccess is PodSecurity baseline.
+	// ForbidHostAccess equals PodSecurity baseline.
 	ForbidHostAccess bool `json:"forbidHostAccess,omitempty"`
 }
 
-// RoleLimits bound a pod, requests and limits alike.
+// RoleLimits limit the requests and limits of a pod.
 type RoleLimits struct {
 	Cores  Amount `json:"cores,omitempty"`
 	Memory Amount `json:"memory,omitempty"`
-	// Resources are other resources by patterns of their names, such as "nvidia.com/*": 1; 0 forbids them. Of several patterns that match
-	// a name the longest counts. "resourceclaims" are the devices that a pod claims.
+	// Resources limit other resources by patterns of their names, such as "nvidia.com/*": 1; 0 forbids them. The longest
+	// matching pattern counts. "resourceclaims" are the devices that a pod claims.
 	Resources map[string]Amount `json:"resources,omitempty"`
 }
 
-// Amount is a quantity of Kubernetes; empty for none.
+// Amount is a Kubernetes quantity; empty for none.
 type Amount string
 
-// UnmarshalJSON takes numbers, too.
+// UnmarshalJSON accepts numbers, too.
 func (a *Amount) UnmarshalJSON(encoded []byte) error {
 	var number json.Number
 	if err := json.Unmarshal(encoded, &number); err == nil {
@@ -179,7 +180,7 @@ func (a Amount) quantity() (resource.Quantity, bool) {
 	return q, err == nil
 }
 
-// For returns the policies that hold in a namespace.
+// For returns the policies that apply to a namespace.
 func (s Set) For(namespace string) Set {
 	var matching Set
 	for _, p := range s {
@@ -190,8 +191,7 @@ func (s Set) For(namespace string) Set {
 	return matching
 }
 
-// ForbidLogTails reports whether a policy keeps what drivers print out of what the operator stores. The set must be the one for the
-// application's namespace.
+// ForbidLogTails reports whether a policy forbids storing drivers' output. The set must be that of the application's namespace.
 func (s Set) ForbidLogTails() bool {
 	return slices.ContainsFunc(s, func(p Policy) bool { return p.Limits.ForbidLogTails })
 }

@@ -44,8 +44,9 @@ func (c *checker) size(role string, l RoleLimits, shape spark.PodResources, core
 	}
 }
 
-// writtenSizes refuses containers whose sizes are limited and not written: without a limit of memory a container takes what the node has, and
-// without a request of CPU what it gets is in no sum. What is said of the pod as a whole does not count: older versions of Kubernetes drop it.
+// writtenSizes refuses containers without sizes that are limited: without a memory limit a container can use all memory of the
+// node, and a missing CPU request is in no sum. Sizes of the pod as a whole do not count, because older versions of Kubernetes
+// drop them.
 func (c *checker) writtenSizes(s subject) {
 	l := c.limits.role(s.role)
 	for _, list := range [][]corev1.Container{s.pod.Spec.InitContainers, s.pod.Spec.Containers} {
@@ -66,7 +67,8 @@ func (c *checker) unwritten(s subject, container string, limit Amount, written b
 	}
 }
 
-// raised is the executor memory after the limit that an annotation asks of an admission policy; 0 without the annotation.
+// raised returns the executor memory after the limit that an annotation requests from an admission policy; 0 without the
+// annotation.
 func (c *checker) raised() resource.Quantity {
 	sum, err := spark.ParseQuantity(c.built.PodSets.ExecutorAttributes.Annotations[spark.AnnotationMemoryLimit])
 	if err != nil {
@@ -81,7 +83,7 @@ func (c *checker) raised() resource.Quantity {
 	return sum
 }
 
-// larger is what a pod requests of a resource, or its limit if that is more.
+// larger returns a pod's request of a resource, or its limit if that is more.
 func larger(shape spark.PodResources, name corev1.ResourceName) resource.Quantity {
 	asked := shape.Requests[name]
 	if more := shape.Limits[name]; more.Cmp(asked) > 0 {
@@ -90,10 +92,10 @@ func larger(shape spark.PodResources, name corev1.ResourceName) resource.Quantit
 	return asked
 }
 
-// devices is the name of the limit on the claims of devices by a pod.
+// devices is the limit's name for device claims of a pod.
 const devices = "resourceclaims"
 
-// resources checks everything but CPU and memory.
+// resources checks all resources except CPU and memory.
 func (c *checker) resources(s subject) {
 	limits, prefix := c.limits.role(s.role).Resources, spark.ConfDriverResourcePrefix
 	if s.role == executorRole {
@@ -123,7 +125,7 @@ func (c *checker) resources(s subject) {
 	}
 }
 
-// mostOf is the limit of a resource: that of the longest pattern that matches its name.
+// mostOf returns the limit of a resource: that of the longest matching pattern.
 func mostOf(limits map[string]Amount, name string) (most Amount, limited bool) {
 	longest := ""
 	for _, pattern := range slices.Sorted(maps.Keys(limits)) {
@@ -134,7 +136,7 @@ func mostOf(limits map[string]Amount, name string) (most Amount, limited bool) {
 	return most, limited
 }
 
-// resourceAt is where a resource is asked for: Spark's property of its amount, or the role.
+// resourceAt returns the source of a resource request: Spark's property of its amount, or the role.
 func (c *checker) resourceAt(role, prefix, name string) *spark.ConfError {
 	vendor, short, _ := strings.Cut(name, "/")
 	if short != "" && c.value(prefix+short+".vendor") == vendor {

@@ -10,19 +10,19 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// subject is one thing that is created because of an application: by the operator, or by the driver, whose configuration says so.
+// subject is one object created for an application, by the operator, or by the driver according to its configuration.
 type subject struct {
 	kind schema.GroupKind
-	// role is that of the pod that the subject is or belongs to, and begins the names of the user's fields: "driver" or "executor".
+	// role is the role of the subject's pod, "driver" or "executor", and begins the names of the user's fields.
 	role string
-	// field is where the user writes the metadata of the object itself; "" if it is made from other fields.
+	// field is the user's field for the object's own metadata; "" if the object is derived from other fields.
 	field spark.Field
-	// keys begins the properties that the subject is made from; "" for none.
+	// keys is the prefix of the properties that define the subject; "" for none.
 	keys   string
 	object metav1.Object
 	// pod is set for pods.
 	pod *corev1.Pod
-	// sizes are what a pod takes.
+	// sizes are the resources of a pod.
 	sizes spark.PodResources
 }
 
@@ -38,7 +38,7 @@ const (
 	executorRole = "executor"
 )
 
-// gather lists what is created for the application before its driver runs, and by the driver for its executors.
+// gather lists the objects created before the driver runs, and those that the driver creates for its executors.
 func (c *checker) gather() {
 	if c.built.Driver == nil || c.built.Executor == nil {
 		return
@@ -67,7 +67,8 @@ func (c *checker) gather() {
 	}
 }
 
-// writtenAt is where the user writes an object of that kind and name. One of the driver's own may have the same name: it is judged all the same.
+// writtenAt returns the user's field for an object of that kind and name. An object of the driver may have the same name: it is
+// checked, too.
 func (c *checker) writtenAt(object spark.Object) spark.Field {
 	for _, a := range c.app.Attached {
 		if kindOf(a.Object) == kindOf(object) && a.Object.GetName() == object.GetName() {
@@ -82,7 +83,7 @@ func (c *checker) writtenAt(object spark.Object) spark.Field {
 	return ""
 }
 
-// ephemeral adds the claims that Kubernetes makes for the volumes of a pod, and adds them up.
+// ephemeral adds the claims of a pod's ephemeral volumes, and returns their sum.
 func (c *checker) ephemeral(role string, pod *corev1.Pod) claimed {
 	var all claimed
 	for i := range pod.Spec.Volumes {
@@ -103,7 +104,7 @@ func kindOf(object spark.Object) schema.GroupKind {
 	return object.GetObjectKind().GroupVersionKind().GroupKind()
 }
 
-// pods are the subjects that are pods.
+// pods returns the subjects that are pods.
 func (c *checker) pods() []subject {
 	return c.subjects[:min(len(c.subjects), 2)]
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/text"
 )
 
-// fetched are the properties that name what Spark fetches before the program runs, or for it, and their fields.
+// fetched lists the properties with files that Spark downloads before or for the program, and their fields.
 var fetched = []struct {
 	key   string
 	field spark.Field
@@ -27,19 +27,20 @@ var fetched = []struct {
 	{metastoreJars + ".path", spark.FieldSparkConf},
 }
 
-// metastoreJars says where the client of a Hive metastore comes from.
+// metastoreJars is the source of the Hive metastore's client.
 const metastoreJars = "spark.sql.hive.metastore.jars"
 
-// mavenScheme begins the coordinates of a package as a limit has them: maven:GROUP:ARTIFACT:VERSION.
+// mavenScheme begins a limit for the coordinates of a package: maven:GROUP:ARTIFACT:VERSION.
 const mavenScheme = "maven:"
 
-// urls refuses dependencies from places that are not on the list. Files of the image are the image's business.
+// urls refuses dependencies from places that the list does not allow. Files inside the image are covered by the limit on
+// images.
 func (c *checker) urls() {
 	if len(c.limits.URLs) == 0 {
 		return
 	}
 	if main := c.app.MainFile; main != spark.NoResource {
-		for _, one := range splitList(main) { // Spark makes it a part of a list
+		for _, one := range splitList(main) { // Spark adds it to a list
 			c.dependency(&spark.ConfError{Field: spark.FieldMainFile, Value: main}, one)
 		}
 	}
@@ -80,10 +81,10 @@ func (c *checker) dependency(e *spark.ConfError, uri string) {
 	}
 }
 
-// place is a URL, or a pattern of URLs, in its parts: a * of one part matches nothing of another.
+// place is a URL or a pattern of URLs, by its parts: a * in one part matches nothing of another.
 type place struct{ scheme, user, host, path string }
 
-// placeOf takes a URL apart as Java does: a text without a scheme is a file, and a fragment is only a name for it.
+// placeOf parses a URL as Java does: text without a scheme is a file, and a fragment is only its name.
 func placeOf(uri string) place {
 	uri, _, _ = strings.Cut(uri, "#")
 	scheme, rest, has := strings.Cut(uri, ":")
@@ -109,7 +110,7 @@ func (p place) inImage() bool {
 	return p.scheme == "local" || (p.scheme == "file" || p.scheme == "") && p.host == "" && !strings.HasPrefix(p.path, "//")
 }
 
-// checkURLPattern says what is wrong with a pattern of URLs; "" if nothing is.
+// checkURLPattern returns the error in a pattern of URLs; "" if it is valid.
 func checkURLPattern(pattern string) string {
 	if p := placeOf(pattern); p.scheme == "" || strings.Contains(p.scheme, "*") || p.scheme+":" != mavenScheme && !strings.Contains(pattern, "://") {
 		return `write a scheme and a host, such as "s3a://team-a-*/jars/*", or "maven:org.example:*"`
@@ -117,10 +118,11 @@ func checkURLPattern(pattern string) string {
 	return ""
 }
 
-// encoded are dots and slashes that need not be encoded, however often they are: servers behind a proxy decode once more.
+// encoded matches dots and slashes with needless encoding, repeated or not: servers behind a proxy decode once more.
 var encoded = regexp.MustCompile(`(?i)%(25)*(2e|2f|5c)`)
 
-// climbs reports whether a path leads up again: clients of file systems and servers resolve that, and some take parameters off a segment first.
+// climbs reports whether a path has "..": file system clients and servers resolve it, and some remove parameters from a segment
+// first.
 func (p place) climbs() bool {
 	plain, err := url.PathUnescape(p.path)
 	if err != nil || encoded.MatchString(p.path) || strings.Contains(p.path, `\`) {

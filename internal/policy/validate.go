@@ -15,7 +15,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/validation"
 )
 
-// Validate returns what is wrong with the policies, by the field of the configuration.
+// Validate returns the errors in the policies, with the configuration's fields.
 func (s Set) Validate(field string) []error {
 	v := validator{}
 	names := map[string]bool{}
