@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package admission admits one attempt of an application: it builds the pods, checks what was built, asks the
-// scheduler, and builds once more what the scheduler has decorated. The controller, admission and the command line
-// tool share it. It is pure: what a scheduler needs from the cluster is an argument.
+// Package admission admits one attempt of an application: it builds the pods, checks them, asks the scheduler, and builds them
+// again with the scheduler's decoration. The controller, the webhook and the command line tool share it. It is pure: the
+// objects that a scheduler needs are an argument.
 package admission
 
 import (
@@ -21,23 +21,22 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/validation"
 )
 
-// Checked is an application whose pods were built, and what is wrong with them.
+// Checked is an application with its built pods and its errors.
 type Checked struct {
 	resolve.Application
-	// Built is what would be created without a scheduler; empty if there is an error among the problems.
+	// Built is the submission without a scheduler; empty if the objections contain an error.
 	Built spark.Submission
-	// Objections are what prevents the application from running.
+	// Objections are the errors that prevent a run.
 	Objections []*spark.ConfError
 
-	// sized is whether nothing but limits is objected to, so that the size of the pods is known.
+	// sized is set if only limits are violated, so that the size of the pods is known.
 	sized bool
 }
 
-// build is spark.Build, which a test counts.
+// build is spark.Build; a test counts its calls.
 var build = spark.Build
 
-// Validate builds the pods of an application and checks them: everything that can be checked without the cluster and
-// without its scheduler.
+// Validate builds and checks the pods of an application: everything except the cluster and the scheduler.
 func Validate(a resolve.Application) Checked {
 	c := Checked{Application: a}
 	profile, err := spark.ProfileOf(a.App)
@@ -51,14 +50,15 @@ func Validate(a resolve.Application) Checked {
 	c.Objections = append(c.Objections, a.Problems...)
 	c.Objections = append(c.Objections, withoutNames(a, validation.Check(a.App, c.Built, err))...)
 	c.sized = len(c.Objections) == 0
-	if err == nil && a.Record.State.Starting() { // what has started was checked at its start
+	if err == nil && a.Record.State.Starting() { // a started attempt was checked at its start
 		c.Objections = append(c.Objections, a.Policies.Check(a.App, c.Built)...)
 		c.Objections = append(c.Objections, a.Policies.CheckRetention(a.App.Namespace, a.App.Fields, a.Retention)...)
 	}
 	return c
 }
 
-// withoutNames leaves out what is wrong with names that are made of the application's, if that is refused itself: the user has not written them.
+// withoutNames removes errors about names derived from the application's if that name is an error itself: the user did not
+// write them.
 func withoutNames(a resolve.Application, found []*spark.ConfError) []*spark.ConfError {
 	if !slices.ContainsFunc(a.Problems, func(p *spark.ConfError) bool { return p.Field == spark.FieldName }) {
 		return found
@@ -68,7 +68,7 @@ func withoutNames(a resolve.Application, found []*spark.ConfError) []*spark.Conf
 	})
 }
 
-// Warnings are what is accepted and has another effect than it seems.
+// Warnings are about accepted fields with a surprising effect.
 func (c Checked) Warnings() field.ErrorList {
 	return validation.ErrorList(c.App, validation.Warnings(c.App))
 }
@@ -81,19 +81,19 @@ func sentences(app spark.Application, problems []*spark.ConfError) []string {
 	return all
 }
 
-// Candidate is an attempt that passed the checks and waits for its scheduler's answer.
+// Candidate is a checked attempt that waits for its scheduler's answer.
 type Candidate struct {
-	// Reads name what the scheduler needs to see before it is asked.
+	// Reads lists the objects that the scheduler needs.
 	Reads []scheduler.Read
 
 	checked Checked
 	plugin  scheduler.Plugin
 	attempt scheduler.Attempt
-	// err is why the plugin could not name its placeholders or its reads.
+	// err is the plugin's error about its placeholders or its reads.
 	err error
-	// complete adds what is to be created to an answer that admits the attempt.
+	// complete adds the objects to create to an answer that admits the attempt.
 	complete func(scheduler.Admission) Result
-	// words are what messages call the roles, where they are not a driver and executors.
+	// words translates the names of roles in messages, for kinds without driver and executors.
 	words *strings.Replacer
 }
 
@@ -101,16 +101,15 @@ type Candidate struct {
 type Result struct {
 	scheduler.Admission
 	Submission spark.Submission
-	// Objections are what the attempt is rejected for, if that is in its specification.
+	// Objections are the reasons for a rejection, if they are in the spec.
 	Objections []*spark.ConfError
-	// Err is what kept the scheduler's plugin from answering, for the operator's log: a *scheduler.PanicError has a stack.
-	// The attempt waits then.
+	// Err is the plugin's error, for the operator's log: a *scheduler.PanicError has a stack. The attempt waits.
 	Err error
 }
 
-// NewCandidate validates an application and chooses its scheduler. Without a candidate the answer is final: the specification
-// cannot run, or its scheduler is not known. Annotations are those of the application's namespace, which may choose its
-// scheduler; nil if they are not known.
+// NewCandidate validates an application and chooses its scheduler. Without a candidate the answer is final: the spec cannot
+// run, or its scheduler is unknown. Annotations are those of the application's namespace, which may choose the scheduler; nil
+// if unknown.
 func NewCandidate(a resolve.Application, registry *scheduler.Registry, annotations map[string]string) (*Candidate, Result) {
 	c := Validate(a)
 	if len(c.Objections) > 0 {
@@ -121,7 +120,7 @@ func NewCandidate(a resolve.Application, registry *scheduler.Registry, annotatio
 	return candidate.prepared(registry.Prepare(c.request(annotations), c.attempt(), c.made()))
 }
 
-// prepared is the candidate, if a scheduler was chosen for it and nothing was refused.
+// prepared returns the candidate, if a scheduler was chosen and nothing was refused.
 func (c *Candidate) prepared(p scheduler.Prepared, refused scheduler.Admission) (*Candidate, Result) {
 	c.plugin, c.attempt, c.Reads, c.err = p.Plugin, p.Attempt, p.Reads, p.Err
 	switch {
@@ -134,7 +133,7 @@ func (c *Candidate) prepared(p scheduler.Prepared, refused scheduler.Admission) 
 	return c, Result{Admission: scheduler.Admission{Choice: p.Attempt.Choice}}
 }
 
-// made are the objects of other kinds than Kubernetes' own that are created with the driver.
+// made returns the objects of custom kinds that are created with the driver.
 func (c Checked) made() []*unstructured.Unstructured {
 	var made []*unstructured.Unstructured
 	for _, object := range c.Built.Resources {
@@ -145,8 +144,8 @@ func (c Checked) made() []*unstructured.Unstructured {
 	return made
 }
 
-// request is the input for choosing a scheduler. The previous attempt's choice is kept, unless the operator did not
-// have that scheduler: an administrator may have enabled it since.
+// request returns the input for the choice of a scheduler. It keeps the choice of the previous attempt, unless the operator did
+// not have that scheduler: an administrator may have enabled it since.
 func (c Checked) request(annotations map[string]string) scheduler.SelectionRequest {
 	w := scheduler.SelectionRequest{Scheduling: c.App.Scheduling, Namespace: c.App.Namespace, NamespaceAnnotations: annotations, Fields: c.App.Fields}
 	if c.App.Scheduling.PodScheduler != "" {
@@ -163,13 +162,14 @@ func (c Checked) request(annotations map[string]string) scheduler.SelectionReque
 	return w
 }
 
-// attempt is the scheduler's view of the attempt, before a scheduler is chosen. One that asks for the first time comes last, not first.
+// attempt returns the scheduler's view of the attempt, before a scheduler is chosen. A new attempt counts as queued now, and so
+// comes last.
 func (c Checked) attempt() scheduler.Attempt {
 	a := AttemptOf(c.Application, AttemptID(c.Identity, c.Record.Attempt), c.Record.Attempt)
 	if a.QueuedAt = c.Record.QueuedAt; a.QueuedAt.IsZero() {
 		a.QueuedAt = c.Now
 	}
-	a.QueuedAt = a.QueuedAt.Truncate(time.Second) // as the status has it: what is more precise would change the order when it is read again
+	a.QueuedAt = a.QueuedAt.Truncate(time.Second) // truncated as in the status: more precision would change the order after a restart
 	a.Now, a.PodSets, a.SparkID = c.Now, c.Built.PodSets, c.Identity.AppID
 	for _, o := range c.made() {
 		a.Made = append(a.Made, scheduler.Ref{GroupVersionKind: o.GroupVersionKind(), Namespace: o.GetNamespace(), Name: o.GetName()})
@@ -178,28 +178,28 @@ func (c Checked) attempt() scheduler.Attempt {
 	return a
 }
 
-// Plugin is the scheduler that was chosen, for the calls of package scheduler that come after the submission.
+// Plugin returns the chosen scheduler, for later calls of package scheduler.
 func (c *Candidate) Plugin() scheduler.Plugin { return c.plugin }
 
-// Attempt is what the scheduler is asked about.
+// Attempt returns the attempt as the scheduler sees it.
 func (c *Candidate) Attempt() scheduler.Attempt { return c.attempt }
 
-// SetQuota passes what other attempts will still use. It is for plugins that request it.
+// SetQuota sets the room that other attempts will still take, for plugins that request it.
 func (c *Candidate) SetQuota(o scheduler.Outstanding) { c.attempt.Quota = o }
 
-// Shares are those of the plugin, as it would see them with o.
+// Shares returns the plugin's shares, computed with o.
 func (c *Candidate) Shares(o scheduler.Outstanding, seen scheduler.Snapshot) scheduler.Shares {
 	a := c.attempt
 	a.Quota = o
 	return scheduler.SharesOf(c.plugin, a, seen)
 }
 
-// SetPriority takes the attempt's priority from what was read. It is for plugins that request what SetQuota passes.
+// SetPriority sets the attempt's priority from the snapshot, for plugins that request SetQuota.
 func (c *Candidate) SetPriority(s scheduler.Snapshot) {
 	c.attempt.Priority = scheduler.PriorityOf(c.attempt, s)
 }
 
-// Unavailable is the answer for a scheduler that cannot be asked.
+// Unavailable returns the answer of an unavailable scheduler.
 func (c *Candidate) Unavailable(why scheduler.Admission) Result {
 	return Result{Admission: c.signed(why)}
 }
@@ -209,7 +209,7 @@ func (c *Candidate) Admit(snapshot scheduler.Snapshot) Result {
 	return c.Build(c.Ask(snapshot))
 }
 
-// Ask asks the scheduler. What is admitted has no submission yet: Build adds it, which is the expensive part.
+// Ask asks the scheduler. An admitted attempt has no submission yet: Build adds it, which is the expensive part.
 func (c *Candidate) Ask(snapshot scheduler.Snapshot) Result {
 	if c.err != nil {
 		return c.failed(c.err)
@@ -226,8 +226,8 @@ func (c *Candidate) Ask(snapshot scheduler.Snapshot) Result {
 	return Result{Admission: c.signed(answer)}
 }
 
-// Build adds the submission to an answer of Ask that admits the attempt; other answers stay as they are. One that cannot be built is not
-// admitted.
+// Build adds the submission to an answer of Ask that admits the attempt; other answers stay unchanged. If the build fails, the
+// attempt is not admitted.
 func (c *Candidate) Build(r Result) Result {
 	if r.Verdict != scheduler.Admit {
 		return r
@@ -235,18 +235,18 @@ func (c *Candidate) Build(r Result) Result {
 	return c.complete(r.Admission)
 }
 
-// limited returns what the policies have against objects of the scheduler.
+// limited returns the policy violations of the scheduler's objects.
 func (c *Candidate) limited(objects []*unstructured.Unstructured) []*spark.ConfError {
 	return c.checked.Policies.CheckApplied(c.checked.App, objects)
 }
 
-// Forbidden is what the policies forbid of what would be created now, a sentence each. What has started was checked at its start, under
-// the policies of that time.
+// Forbidden lists the policy violations of the attempt as it would be created now, one sentence each. A started attempt was
+// checked at its start, under the policies of that time.
 func (c *Candidate) Forbidden() []string {
 	return sentences(c.checked.App, c.checked.Policies.Check(c.checked.App, c.checked.Built))
 }
 
-// AssumeAdmitted is the answer as if the scheduler had admitted the attempt: for callers that cannot ask it.
+// AssumeAdmitted returns the answer as if the scheduler had admitted the attempt, for callers that cannot ask it.
 func (c *Candidate) AssumeAdmitted() Result {
 	return c.complete(c.signed(scheduler.Admission{Verdict: scheduler.Admit, Reason: scheduler.ReasonAdmitted}))
 }
@@ -270,12 +270,12 @@ func (c *Candidate) decorated(answer scheduler.Admission) Result {
 	return Result{Admission: answer, Submission: submission}
 }
 
-// failed is a wait: the error is the scheduler's, not the application's.
+// failed returns a wait: the error is the scheduler's, not the application's.
 func (c *Candidate) failed(err error) Result {
 	return Result{Admission: c.signed(scheduler.Failed(err)), Err: err}
 }
 
-// signed adds its scheduler to an answer.
+// signed adds the scheduler's name to an answer.
 func (c *Candidate) signed(a scheduler.Admission) scheduler.Admission {
 	a.Choice = c.attempt.Choice
 	if a.Group != nil {
@@ -288,7 +288,7 @@ func (c *Candidate) signed(a scheduler.Admission) scheduler.Admission {
 	return a
 }
 
-// said is a message with the words of its user.
+// said translates a message to the names of its kind.
 func (c *Candidate) said(message string) string {
 	if c.words == nil {
 		return message
@@ -296,7 +296,7 @@ func (c *Candidate) said(message string) string {
 	return c.words.Replace(message)
 }
 
-// ObserveReads names what the scheduler needs to read for a submitted attempt.
+// ObserveReads lists the objects that the scheduler needs for a submitted attempt.
 func (c *Candidate) ObserveReads(f scheduler.PodStatuses) []scheduler.Read {
 	reads, err := scheduler.ObserveReads(c.plugin, c.attempt, f)
 	if err != nil {
@@ -312,7 +312,7 @@ func (c *Candidate) Observe(observer scheduler.Plugin, snapshot scheduler.Snapsh
 		return o, err
 	}
 	if len(c.limited(o.Apply)) > 0 {
-		o.Apply = nil // the objects stay as they were made
+		o.Apply = nil // an observation does not change objects
 	}
 	if o.Eviction != nil {
 		o.Reason = o.Eviction.Reason
@@ -336,7 +336,7 @@ func AttemptID(id spark.Identity, number int32) string {
 	return "spark-" + id.NameID + "-" + strconv.Itoa(int(max(1, number)))
 }
 
-// AttemptOf is an attempt as far as it is known without its sizes: for what is done when it is over.
+// AttemptOf returns an attempt without its sizes, for its release.
 func AttemptOf(a resolve.Application, id string, number int32) scheduler.Attempt {
 	return scheduler.Attempt{
 		App: scheduler.App{

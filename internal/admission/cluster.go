@@ -17,26 +17,26 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/validation"
 )
 
-// Cluster is a start of a standalone cluster, as its scheduler sees it: the master in place of a driver, and the workers in place of its
-// executors.
+// Cluster is a start of a standalone cluster as its scheduler sees it: the master takes the place of a driver, and the workers
+// that of its executors.
 type Cluster struct {
 	Built spark.Standalone
 	// App identifies the cluster.
 	App scheduler.App
-	// Start counts the starts of the cluster, from 1, and QueuedAt is when this one began to wait.
+	// Start counts the starts of the cluster from 1; QueuedAt is when this one began to wait.
 	Start    int32
 	QueuedAt time.Time
-	// Now is when the scheduler is asked.
+	// Now is the time of the question.
 	Now time.Time
-	// Recorded is what was chosen for this start before; empty if nothing was.
+	// Recorded is the earlier choice for this start; empty for none.
 	Recorded  scheduler.Choice
 	Submitter lifecycle.Submitter
 }
 
-// clusterWords are what schedulers call a driver and its executors.
+// clusterWords replaces a scheduler's words for driver and executors.
 var clusterWords = strings.NewReplacer("driver", "master", "executor", "worker", "the application", "the cluster", "the whole application", "the whole cluster")
 
-// ClusterOf is the start of a cluster that was loaded from an object. What was chosen before holds for a spec that waits, or that runs.
+// ClusterOf returns the start of a loaded cluster. An earlier choice stays while the spec waits or runs.
 func ClusterOf(family lifecycle.Family, o metav1.Object, c standalone.Loaded, recorded lifecycle.Submitters, now time.Time) Cluster {
 	start := Cluster{
 		Built: c.Built, Start: c.Record.Scheduling.Start, QueuedAt: c.QueuedAt, Now: now,
@@ -49,7 +49,7 @@ func ClusterOf(family lifecycle.Family, o metav1.Object, c standalone.Loaded, re
 	return start
 }
 
-// CheckCluster returns what checks what is built of a standalone cluster in a namespace: what no cluster may have, and what is beyond limits.
+// CheckCluster returns the check of a namespace's standalone clusters: general rules and the policies' limits.
 func CheckCluster(operator resolve.Operator, namespace string) func(spark.Standalone) []*spark.ConfError {
 	policies := operator.Policies.For(namespace)
 	return func(built spark.Standalone) []*spark.ConfError {
@@ -57,7 +57,7 @@ func CheckCluster(operator resolve.Operator, namespace string) func(spark.Standa
 	}
 }
 
-// Attempt is the start as far as it is known without its sizes: for what is done when it is over.
+// Attempt returns the start without its sizes, for its release.
 func (c Cluster) Attempt() scheduler.Attempt {
 	start := max(1, c.Start)
 	return scheduler.Attempt{
@@ -66,14 +66,15 @@ func (c Cluster) Attempt() scheduler.Attempt {
 	}
 }
 
-// Candidate chooses the scheduler, as it is for applications. What it admits has no submission: Decoration says what the pods carry.
+// Candidate chooses the scheduler as for applications. An admitted cluster has no submission: Decoration returns the marks of
+// the pods.
 func (c Cluster) Candidate(operator resolve.Operator, annotations map[string]string) (*Candidate, Result) {
 	checked := c.checked(operator)
 	return c.candidate(checked).prepared(operator.Registry.Prepare(c.request(checked.App, annotations), c.attempt(), checked.made()))
 }
 
-// Running is the candidate that has been admitted: whether its scheduler or its queue may still be chosen does not matter any more. It is nil if
-// this operator does not have the plugin.
+// Running returns the candidate of an admitted cluster: its scheduler or queue need not be allowed any more. It is nil if this
+// operator does not have the plugin.
 func (c Cluster) Running(operator resolve.Operator) *Candidate {
 	plugin, known := operator.Registry.Compiled(c.Recorded.Scheduler)
 	if !known {
@@ -86,7 +87,7 @@ func (c Cluster) Running(operator resolve.Operator) *Candidate {
 	return candidate
 }
 
-// ForeignMark is what the pods of a cluster that runs name of others' since an edit.
+// ForeignMark finds a running cluster's pods that name another user or application after an edit.
 func (c *Candidate) ForeignMark(registry *scheduler.Registry) (scheduler.Admission, bool) {
 	wrong, found := registry.ForeignMark(c.plugin, c.attempt)
 	if !found {
@@ -102,7 +103,7 @@ func (c Cluster) candidate(checked Checked) *Candidate {
 	}
 }
 
-// DryRunCluster checks what the scheduler says of a cluster, as if it had capacity.
+// DryRunCluster checks a cluster as if its scheduler had capacity.
 func DryRunCluster(c Cluster, operator resolve.Operator) DryRunResult {
 	f := DryRunResult{checked: c.checked(operator)}
 	f.schedule(operator.Registry, c.request(f.checked.App, nil), c.attempt())
@@ -112,19 +113,19 @@ func DryRunCluster(c Cluster, operator resolve.Operator) DryRunResult {
 	return f
 }
 
-// Decoration is what the scheduler lays over the pods of a cluster; nothing if it is not available.
+// Decoration returns the scheduler's decoration of a cluster's pods; empty if the scheduler is unavailable.
 func (f DryRunResult) Decoration() scheduler.Decoration {
 	if f.candidate == nil {
 		return scheduler.Decoration{}
 	}
 	d, err := f.candidate.Decoration()
 	if err != nil {
-		return scheduler.Decoration{} // trouble for a reconcile
+		return scheduler.Decoration{} // the reconcile reports it
 	}
 	return d
 }
 
-// checked is the cluster as far as schedulers and policies know it as an application.
+// checked returns the cluster in the form of an application, for schedulers and policies.
 func (c Cluster) checked(operator resolve.Operator) Checked {
 	policies := operator.Policies.For(c.App.Namespace)
 	app := spark.Application{
@@ -135,7 +136,7 @@ func (c Cluster) checked(operator resolve.Operator) Checked {
 	return Checked{Application: resolve.Application{Loaded: loaded, Policies: policies}}
 }
 
-// request is the input for choosing a scheduler. What was chosen for this start before stays.
+// request returns the input for the choice of a scheduler. An earlier choice for this start stays.
 func (c Cluster) request(app spark.Application, annotations map[string]string) scheduler.SelectionRequest {
 	r := scheduler.SelectionRequest{Scheduling: app.Scheduling, Namespace: app.Namespace, NamespaceAnnotations: annotations, Fields: app.Fields}
 	if app.Scheduling.PodScheduler != "" {
@@ -150,14 +151,14 @@ func (c Cluster) request(app spark.Application, annotations map[string]string) s
 	return r
 }
 
-// attempt is the scheduler's view of the start, before a scheduler is chosen.
+// attempt returns the scheduler's view of the start, before a scheduler is chosen.
 func (c Cluster) attempt() scheduler.Attempt {
 	a := c.Attempt()
 	a.PodSets = c.Built.PodSets()
 	return a
 }
 
-// Decoration is what the scheduler lays over the pods of both roles.
+// Decoration returns the scheduler's decoration of the pods of both roles.
 func (c *Candidate) Decoration() (scheduler.Decoration, error) {
 	app, err := scheduler.Decorate(c.plugin, c.attempt, spark.Application{})
 	return scheduler.Decoration{Driver: app.Driver.Overlay, Executor: app.Executor.Overlay}, err

@@ -15,28 +15,27 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/validation"
 )
 
-// DryRunResult is what is certain about an application without reading the cluster: for admission, and for
-// manifests in files.
+// DryRunResult is the result of checks without the cluster, for the webhook and for manifests in files.
 type DryRunResult struct {
-	// Errors are what the operator would reject permanently.
+	// Errors are permanent rejections.
 	Errors field.ErrorList
-	// Warnings are about what is accepted: what has another effect than it seems, and what will wait until
-	// an administrator changes the operator's configuration. One that is about no field has none.
+	// Warnings are about accepted fields: a surprising effect, or a wait until an administrator changes the operator's
+	// configuration. A warning about no field has no path.
 	Warnings field.ErrorList
-	// Assumptions are about what the cluster must have for the application to start, and what else blocks it. Most are about no field.
+	// Assumptions are requirements on the cluster, and other obstacles to the start. Most concern no field.
 	Assumptions field.ErrorList
-	// Unavailable says why no scheduler would currently accept the application; "" if one would.
+	// Unavailable explains why no scheduler would accept the application now; "" if one would.
 	Unavailable string
 
 	checked   Checked
 	candidate *Candidate
 }
 
-// priorityClass is the one kind that an application itself names.
+// priorityClass is the only kind that an application itself names.
 const priorityClass = "PriorityClass"
 
-// DryRun checks an application as the operator would, as if its scheduler had capacity. What an annotation of the
-// namespace may still choose is not checked.
+// DryRun checks an application as the operator would, as if its scheduler had capacity. A choice by the namespace's annotation
+// is not checked.
 func DryRun(a resolve.Application, registry *scheduler.Registry) DryRunResult {
 	c := Validate(a)
 	f := DryRunResult{Errors: validation.ErrorList(c.App, c.Objections), checked: c}
@@ -52,7 +51,7 @@ func DryRun(a resolve.Application, registry *scheduler.Registry) DryRunResult {
 	return f
 }
 
-// schedule chooses the scheduler and adds what it says of an attempt.
+// schedule chooses the scheduler and adds its findings.
 func (f *DryRunResult) schedule(registry *scheduler.Registry, request scheduler.SelectionRequest, attempt scheduler.Attempt) {
 	asked := f.checked.App.Scheduling
 	resolution, answer := registry.Resolve(request)
@@ -63,7 +62,7 @@ func (f *DryRunResult) schedule(registry *scheduler.Registry, request scheduler.
 		}
 		return
 	}
-	if resolution.Plugin == nil { // it would be asked if the queue were another one
+	if resolution.Plugin == nil { // with another queue it would be asked
 		resolution.Plugin, _ = registry.Plugin(resolution.Scheduler)
 	}
 	f.candidate = &Candidate{checked: f.checked, plugin: resolution.Plugin, attempt: resolution.Complete(attempt)}
@@ -91,7 +90,7 @@ func (f *DryRunResult) schedule(registry *scheduler.Registry, request scheduler.
 	}
 }
 
-// marks adds that pods name another user, or another application.
+// marks adds an error if pods name another user or application.
 func (f *DryRunResult) marks(registry *scheduler.Registry) {
 	switch wrong, found := registry.ForeignMark(f.candidate.plugin, f.candidate.attempt); {
 	case !found:
@@ -102,7 +101,7 @@ func (f *DryRunResult) marks(registry *scheduler.Registry) {
 	}
 }
 
-// findings adds what the plugin itself says. What keeps it from answering is trouble for a reconcile.
+// findings adds the plugin's own errors. A failure of the plugin is reported by the reconcile.
 func (f *DryRunResult) findings(queueKnown bool) {
 	all, err := scheduler.Validate(f.candidate.plugin, f.candidate.attempt)
 	if err != nil {
@@ -115,13 +114,13 @@ func (f *DryRunResult) findings(queueKnown bool) {
 	}
 }
 
-// ask asks the plugin as if everything existed that the application names.
+// ask asks the plugin as if everything that the application names existed.
 func (f *DryRunResult) ask(queueKnown bool) {
 	snapshot := scheduler.Snapshot{}
-	reads, _ := scheduler.Reads(f.candidate.plugin, f.candidate.attempt) // what keeps it from naming them is trouble for a reconcile
+	reads, _ := scheduler.Reads(f.candidate.plugin, f.candidate.attempt) // the reconcile reports a failure
 	for _, read := range reads {
 		if read.Kind != priorityClass {
-			continue // the scheduler's own, which is assumed to let the application start
+			continue // the scheduler's own object, which is assumed to admit the application
 		}
 		snapshot[read] = &unstructured.Unstructured{}
 		f.assume("", "%s %s must exist", read.Kind, read.Name)
@@ -131,12 +130,12 @@ func (f *DryRunResult) ask(queueKnown bool) {
 	case err != nil || answer.Verdict == scheduler.Admit:
 	case answer.Verdict != scheduler.Reject:
 		f.assume("", "the scheduler %s must admit it; the objects that it needs are not shown", f.candidate.attempt.Scheduler)
-	case queueKnown: // marks on the pods may depend on the queue
+	case queueKnown: // the marks of pods may depend on the queue
 		f.Errors = append(f.Errors, contradiction(f.candidate.attempt.Field(scheduler.FieldScheduler), answer.Message))
 	}
 }
 
-// Objects returns what the operator would create, in its order. Without errors they are empty only if no scheduler is
+// Objects returns the objects that the operator would create, in order. Without errors there are none only if no scheduler is
 // available.
 func (f DryRunResult) Objects() ([]spark.Object, error) {
 	if len(f.Errors) > 0 {
@@ -165,12 +164,12 @@ func (f DryRunResult) Objects() ([]spark.Object, error) {
 	return objects, nil
 }
 
-// contradiction is what this operator's scheduler says of pods that Kubernetes would take.
+// contradiction is a scheduler's objection to pods that Kubernetes would accept.
 func contradiction(path, problem string) *field.Error {
 	return &field.Error{Type: field.ErrorTypeNotSupported, Field: path, BadValue: field.OmitValueType{}, Detail: problem}
 }
 
-// remark is about what is accepted; path is "" if it is about no field.
+// remark is a note about an accepted field; path is "" if it concerns none.
 func remark(path, text string) *field.Error {
 	return &field.Error{Field: path, BadValue: field.OmitValueType{}, Detail: text}
 }

@@ -13,19 +13,19 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// ScheduleResult is what is certain about a schedule without reading the cluster.
+// ScheduleResult is the result of checks of a schedule without the cluster.
 type ScheduleResult struct {
-	// DryRunResult is about the run of the next time, with the fields of the schedule, and about the schedule itself.
+	// DryRunResult covers the next run, with the fields of the schedule, and the schedule itself.
 	DryRunResult
-	// Next are the next runs; none if there is something wrong with the schedule.
+	// Next are the next runs; none if the schedule has an error.
 	Next []schedule.Start
 }
 
-// forecast is how many runs are foreseen.
+// forecast is the number of runs in Next.
 const forecast = 3
 
-// DryRunSchedule checks a schedule as the operator would, and the run of its next time as the application that it is, whose fields run names
-// as those of the template.
+// DryRunSchedule checks a schedule and its next run as the operator would. run returns that run as an application, whose
+// messages name the fields of the template.
 func DryRunSchedule(d schedule.Desired, run func(schedule.Start) resolve.Application, env schedule.Env, registry *scheduler.Registry) ScheduleResult {
 	r := ScheduleResult{Next: d.Forecast(env.Now, forecast, env)}
 	own := d.Validate(env.Local)
@@ -36,7 +36,7 @@ func DryRunSchedule(d schedule.Desired, run func(schedule.Start) resolve.Applica
 		r.Errors = own
 		return r
 	}
-	// What is wrong with the template is reported also if the schedule is wrong.
+	// Errors in the template are reported even if the schedule has errors.
 	first := schedule.Start{
 		Name: schedule.Name(d.Name, env.Now.Truncate(time.Second), env.Precision), Reason: schedule.ReasonSchedule, Tick: env.Now, From: env.Now, To: env.Now,
 	}
@@ -45,7 +45,7 @@ func DryRunSchedule(d schedule.Desired, run func(schedule.Start) resolve.Applica
 	}
 	r.DryRunResult = DryRun(run(first), registry)
 	named := slices.ContainsFunc(own, func(e *field.Error) bool { return e.Field == nameField })
-	if named { // the name of the run is wrong for the same reason
+	if named { // the name of the run has the same error
 		r.Errors = slices.DeleteFunc(r.Errors, func(e *field.Error) bool { return e.Field == nameField })
 	}
 	r.Errors = append(own, r.Errors...)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package attempt asks the scheduler of an attempt: it reads what the choice of the scheduler needs, chooses it, shows its plugin what that
-// wants to see, and asks whether the attempt may start, or where it stands. The controllers and the command line have this order from here, and
-// which pods to read for it. It knows no client and no kind: what is read and what is reserved for others are interfaces.
+// Package attempt asks the scheduler of an attempt. It reads the input for the choice of the scheduler, chooses it, reads the
+// objects that its plugin needs, and asks whether the attempt may start or what its state is. The controllers and the command
+// line share this order, and the selection of pods. It depends on no client and no kind: reads and reservations are interfaces.
 package attempt
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// Target says which pods are those of an application's attempt.
+// Target selects the pods of an application's attempt.
 func Target(s resolve.Application, now time.Time) observe.Target {
 	return observe.Target{
 		Namespace: s.App.Namespace, App: s.App.Name, UID: s.App.UID, Owner: s.Owner.Reference, DriverName: s.DriverName(), NextName: s.Desired.DriverName,
@@ -23,38 +23,39 @@ func Target(s resolve.Application, now time.Time) observe.Target {
 	}
 }
 
-// Reader reads what schedulers want to see.
+// Reader reads the objects that schedulers need.
 type Reader interface {
 	NamespaceAnnotations(ctx context.Context, namespace string) (map[string]string, error)
 	// Snapshot is not nil, unless there is an error.
 	Snapshot(ctx context.Context, reads []scheduler.Read) (scheduler.Snapshot, error)
 }
 
-// Kinds know which APIs are installed (informers.SchedulerKinds).
+// Kinds knows the installed APIs (informers.SchedulerKinds).
 type Kinds interface {
 	// Unavailable returns why a plugin cannot be asked now.
 	Unavailable(d scheduler.Descriptor) (scheduler.Admission, bool)
 }
 
-// Reservations are what is kept of all attempts together.
+// Reservations keeps the state of all attempts together.
 type Reservations interface {
-	// SetWaiting records what an application waits for, or that it does not wait.
+	// SetWaiting records the wait of an application, or its end.
 	SetWaiting(app scheduler.Key, c *admission.Candidate, a scheduler.Admission)
-	// Admit asks the scheduler of a candidate that meets quotas, and reserves what it admits.
+	// Admit asks the scheduler of a candidate under the quotas, and reserves the room of an admitted attempt.
 	Admit(ctx context.Context, c *admission.Candidate, seen scheduler.Snapshot) (admission.Result, error)
 }
 
-// Asking is what attempts are asked about with.
+// Asking has the dependencies of questions about attempts.
 type Asking struct {
 	Registry     *scheduler.Registry
 	Reader       Reader
 	Reservations Reservations
-	// Kinds are nil where every API counts as installed.
+	// Kinds is nil if every API counts as installed.
 	Kinds Kinds
 }
 
-// Candidate chooses the scheduler of an attempt in a namespace. Without a candidate the answer is final. choose builds the attempt, which is
-// the expensive part of a decision: the candidate is kept for all that is asked in it. The error is the cluster's, not the attempt's.
+// Candidate chooses the scheduler of an attempt in a namespace. Without a candidate the answer is final. choose builds the
+// attempt, the expensive part of a decision, so the candidate is kept for later questions. The error is the cluster's, not the
+// attempt's.
 func (a Asking) Candidate(ctx context.Context, namespace string,
 	choose func(annotations map[string]string) (*admission.Candidate, admission.Result)) (*admission.Candidate, admission.Result, error) {
 	var annotations map[string]string
@@ -68,11 +69,11 @@ func (a Asking) Candidate(ctx context.Context, namespace string,
 	return c, answer, nil
 }
 
-// Admit asks whether an attempt may start. seen is what its scheduler's plugin was shown; nil if it cannot be asked now. The error is the
+// Admit asks whether an attempt may start. seen is the plugin's snapshot; nil if the scheduler is unavailable. The error is the
 // cluster's, not the attempt's.
 func (a Asking) Admit(ctx context.Context, c *admission.Candidate) (r admission.Result, seen scheduler.Snapshot, err error) {
 	key := c.Attempt().App.Key()
-	// before it reads: what changes while it reads must enqueue it
+	// recorded before the read, so that a change during the read enqueues it
 	a.Reservations.SetWaiting(key, c, scheduler.Admission{Verdict: scheduler.Wait})
 	if missing, ok := a.Unavailable(c); ok {
 		a.Reservations.SetWaiting(key, c, missing)
@@ -98,17 +99,17 @@ func (a Asking) Unavailable(c *admission.Candidate) (scheduler.Admission, bool) 
 	return a.Kinds.Unavailable(c.Plugin().Describe())
 }
 
-// Observed is what a scheduler says of an attempt that was submitted.
+// Observed is a scheduler's answer about a submitted attempt.
 type Observed struct {
 	scheduler.Observation
-	// Seen is what its plugin was shown; nil if it was not asked.
+	// Seen is the plugin's snapshot; nil if it was not asked.
 	Seen scheduler.Snapshot
-	// Err is what kept the plugin from answering.
+	// Err is the plugin's error.
 	Err error
 }
 
-// Observe asks where a submitted attempt stands. A plugin that does not observe, or cannot be asked now, says nothing. by is the name of the
-// scheduler that the attempt was submitted with. The error is the cluster's, not the attempt's.
+// Observe asks for the state of a submitted attempt. A plugin that does not observe, or is unavailable, gives no answer. by
+// names the scheduler of the submission. The error is the cluster's, not the attempt's.
 func (a Asking) Observe(ctx context.Context, c *admission.Candidate, by string, facts scheduler.PodStatuses) (o Observed, err error) {
 	plugin, observes := a.Registry.Observer(by)
 	if !observes {

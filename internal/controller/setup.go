@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package controller wires the controllers: which kinds there are, and what they share.
+// Package controller wires the controllers: it lists the kinds and the objects that they share.
 package controller
 
 import (
@@ -55,8 +55,8 @@ import (
 // +kubebuilder:rbac:groups=scheduling.k8s.io,resources=priorityclasses,verbs=get
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// Scheme returns the types that the operator reads and writes: those of Kubernetes and of all kinds, whether they are turned on or not. More
-// kinds are beside the operator's own, here as in NewManager and Setup.
+// Scheme returns the types that the operator reads and writes: those of Kubernetes and of all kinds, enabled or not. more adds
+// kinds here, in NewManager and in Setup.
 func Scheme(more ...application.Kind) *runtime.Scheme {
 	s := runtime.NewScheme()
 	utilruntime.Must(clientgoscheme.AddToScheme(s))
@@ -66,13 +66,13 @@ func Scheme(more ...application.Kind) *runtime.Scheme {
 	return s
 }
 
-// NewManager returns a manager for the kinds, as Setup needs it.
+// NewManager returns a manager for the kinds, for Setup.
 func NewManager(cfg *rest.Config, c config.OperatorConfiguration, more ...application.Kind) (ctrl.Manager, error) {
 	all := kinds(c, operator.Periods{}, more)
 	return operator.NewManager(cfg, c, Scheme(more...), familiesOf(all), operator.Cached{Owned: ownedBy(all), Selected: selected(c, all)})
 }
 
-// kinds are the kinds of applications that the operator runs, and more.
+// kinds returns the operator's kinds of applications, and more.
 func kinds(c config.OperatorConfiguration, p operator.Periods, more []application.Kind) []application.Kind {
 	all := []application.Kind{
 		application.NewKind("sparkapplication", kubeflow.SparkApplications{}, &v1beta2.SparkApplicationList{}, v1beta2.AddToScheme),
@@ -87,7 +87,7 @@ func kinds(c config.OperatorConfiguration, p operator.Periods, more []applicatio
 	return append(all, more...)
 }
 
-// ownedBy are the kinds of objects that are cached for some kinds, each with the label by which they are told from others.
+// ownedBy returns the cached kinds of dependent objects, each with the label that selects them.
 func ownedBy(kinds []application.Kind) map[client.Object]string {
 	all := map[client.Object]string{}
 	for _, k := range kinds {
@@ -100,7 +100,7 @@ func ownedBy(kinds []application.Kind) map[client.Object]string {
 	return all
 }
 
-// selected are the kinds of which this operator works on some objects only.
+// selected returns the kinds of which this operator works on some objects only.
 func selected(c config.OperatorConfiguration, kinds []application.Kind) map[schema.GroupVersionKind]labels.Selector {
 	all := map[schema.GroupVersionKind]labels.Selector{}
 	for _, k := range kinds {
@@ -119,12 +119,12 @@ func familiesOf(kinds []application.Kind) []lifecycle.Family {
 	return all
 }
 
-// Setup adds the controllers of all kinds to a manager that NewManager has made for them.
+// Setup adds the controllers of all kinds to a manager of NewManager.
 func Setup(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfiguration, registry *scheduler.Registry, more ...application.Kind) error {
 	return SetupWith(ctx, mgr, c, registry, operator.Periods{}, more...)
 }
 
-// SetupWith does so with periods other than the usual ones.
+// SetupWith is Setup with other periods.
 func SetupWith(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfiguration, registry *scheduler.Registry,
 	p operator.Periods, more ...application.Kind) error {
 	all := kinds(c, p, more)
@@ -148,7 +148,7 @@ func SetupWith(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfigura
 	return schedule.Setup(ctx, s, kubeflow.Schedules{}, &v1beta2.ScheduledSparkApplicationList{}, &v1beta2.SparkApplicationList{})
 }
 
-// newProbe adds the probe of sentinels, and its health check, to the manager.
+// newProbe adds the sentinel probe and its health check to the manager.
 func newProbe(s *operator.Shared) (*sentinel.Probe, error) {
 	now := clock.RealClock{}
 	writer := operator.CountWrites(client.WithFieldOwner(s.Manager.GetClient(), actuate.FieldOwner), s.Metrics, now, s.Manager.GetScheme())
@@ -166,7 +166,7 @@ func newProbe(s *operator.Shared) (*sentinel.Probe, error) {
 	return p, nil
 }
 
-// setUpWith sets up a kind, and shows it to the probe if it has sentinels.
+// setUpWith sets up a kind, and adds it to the probe if it has sentinels.
 func setUpWith(s *operator.Shared, k application.Kind, probe *sentinel.Probe) error {
 	if err := k.Setup(s); err != nil {
 		return err
@@ -180,8 +180,9 @@ func setUpWith(s *operator.Shared, k application.Kind, probe *sentinel.Probe) er
 	return nil
 }
 
-// Fragments returns the rights for each API family that is off by default. What an application attaches to its driver goes with the
-// driver, so that it is neither watched nor deleted. What a cluster consists of is watched, repaired, and deleted when it is suspended.
+// Fragments returns the permissions of each API family that is off by default. Objects that an application attaches to its
+// driver are deleted with the driver, so they are neither watched nor deleted. The objects of a cluster are watched, repaired,
+// and deleted when it is suspended.
 func Fragments() []exposure.Fragment {
 	rule := func(group, resource string, verbs ...string) rbacv1.PolicyRule {
 		return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, Verbs: verbs}

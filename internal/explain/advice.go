@@ -11,9 +11,9 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// advice is what a user can do about a reason. NAME, NAMESPACE and POD stand for the application's, TYPED for the
-// name with the type, LABEL for the label that names it, and fields are named in braces (spark.Fields). A reason without
-// an entry needs no action, or its message already says what to do.
+// advice maps a reason to an action of the user. NAME, NAMESPACE and POD stand for the application's, TYPED for the name with
+// the type, LABEL for the label with the name; braces enclose fields (spark.Fields). A reason without an entry needs no action,
+// or its message already names it.
 var advice = map[lifecycle.Reason]string{
 	lifecycle.ReasonSchedulerObjects: "ask an administrator: the API server refuses the objects that the batch scheduler needs",
 	lifecycle.ReasonSuspended:        "resume it: kubectl spark resume TYPED -n NAMESPACE",
@@ -58,7 +58,7 @@ var advice = map[lifecycle.Reason]string{
 	lifecycle.ReasonExecutorsPending: "check what executors wait for: kubectl get pods -n NAMESPACE -l spark-role=executor,LABEL=NAME",
 }
 
-// queueing is what a user can do about a reason of the batch scheduler. QUEUE is the flag for the attempt's queue.
+// queueing maps a reason of the batch scheduler to an action of the user. QUEUE is the flag for the attempt's queue.
 var queueing = map[scheduler.Reason]string{
 	scheduler.ReasonWaitingForScheduler: "if this lasts, ask an administrator whether the scheduler runs",
 	scheduler.ReasonWaitingForQuota: "wait, request less in {driver} and {executor}, " +
@@ -87,20 +87,21 @@ var queueing = map[scheduler.Reason]string{
 	scheduler.ReasonCapturedByOther:    "find out what changes the scheduler's name on pods of this namespace: kubectl get pod POD -n NAMESPACE -o yaml",
 }
 
-// missingAccount is what the API server says of a pod whose service account does not exist. Kubernetes: admission plugin ServiceAccount.
+// missingAccount begins the API server's message about a pod with a missing service account. Kubernetes: admission plugin
+// ServiceAccount.
 const missingAccount = "error looking up service account"
 
-// whenBehind is about a status that is older than the spec.
+// whenBehind is the advice about a status older than the spec.
 func whenBehind(namespace string) string {
 	return "if the status does not follow within seconds, check that the operator is running and watches this namespace: kubectl spark check -n " + namespace
 }
 
-// finalizers is about an object that is being deleted and has some.
+// finalizers is the advice about an object whose deletion its finalizers block.
 func finalizers(o metav1.Object) string {
 	return "if it is not deleted, the owner of its finalizers must remove them: " + strings.Join(o.GetFinalizers(), ", ")
 }
 
-// advice lists what a user can do, the most urgent first.
+// advice lists the user's possible actions, the most urgent first.
 func (v view) advice() []string {
 	if by := v.Scope.Desired.ManagedBy; by != "" {
 		return []string{"ask who runs " + by}
@@ -148,7 +149,7 @@ func (v view) advice() []string {
 	return all
 }
 
-// again is how a user has a finished application run again.
+// again is the advice to run a finished application again.
 func again(annotation string) string {
 	if annotation == "" {
 		return "run it again: change the spec, or delete and create the application"
@@ -156,7 +157,7 @@ func again(annotation string) string {
 	return "run it again: kubectl spark rerun TYPED -n NAMESPACE; or change the spec"
 }
 
-// mainReason is the reason that a user may act on.
+// mainReason returns the reason that the user can act on.
 func (v view) mainReason() lifecycle.Reason {
 	e := v.executors()
 	switch c := v.cause(); {

@@ -6,13 +6,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Checked is what was read for the checks of an installation and of a namespace. Of each part Unread says why it could not be read.
+// Checked is the input of the checks of an installation and a namespace. Unread explains why a part could not be read.
 type Checked struct {
 	Namespace string
 	// Plugin is the version of this program.
 	Plugin string
-	// Unconfigured says why the operator's configuration is not known; "" if it is. Without it there are no Policies and no Schedulers, and
-	// it is not known where the operator works.
+	// Unconfigured explains why the operator's configuration is unknown; "" if it is known. Without it, Policies, Schedulers and
+	// the operator's namespaces are unknown.
 	Unconfigured string
 	Operator     CheckedOperator
 	Definitions  []CheckedDefinition
@@ -21,7 +21,7 @@ type Checked struct {
 	Accounts     CheckedAccounts
 	Schedulers   []CheckedScheduler
 	Quotas       CheckedQuotas
-	// Policies are the names of those that hold in the namespace.
+	// Policies names the policies of the namespace.
 	Policies []string
 	Webhooks CheckedWebhooks
 }
@@ -29,51 +29,52 @@ type Checked struct {
 // CheckedOperator is the operator's Deployment.
 type CheckedOperator struct {
 	Unread string
-	// Missing says that there is none, and why; Named says that the user has named one.
+	// Missing explains why there is none; Named is set if the user named one.
 	Missing string
 	Named   bool
 	// Namespace and Name are those of the Deployment; Version is "" if neither its image nor its labels have one.
 	Namespace, Name, Version string
 	Ready, Wanted            int32
-	// Working are the operators that work in the namespace, if there are several.
+	// Working lists the operators that work in the namespace, if there are several.
 	Working []string
 }
 
-// CheckedDefinition is a kind that the plugin knows.
+// CheckedDefinition is one kind of the plugin.
 type CheckedDefinition struct {
 	// Kind is the kind, and Version its group version.
 	Kind, Version string
-	// Unread says why the schema could not be read.
+	// Unread explains why the schema could not be read.
 	Unread    string
 	Installed bool
-	// Optional says that the operator needs it only if its configuration turns it on, and On that it does.
+	// Optional is set if only some configurations of the operator need the kind, and On if the present one does.
 	Optional, On bool
-	// Lacks are fields, shortened.
+	// Lacks lists missing fields, shortened.
 	Lacks string
 }
 
-// CheckedScope is where the operator works.
+// CheckedScope is the range of the operator's namespaces.
 type CheckedScope struct {
-	// Unread says why the labels of the namespace could not be read, if they matter.
+	// Unread explains why the namespace's labels could not be read, if they matter.
 	Unread string
-	// Absent says that the namespace does not exist.
+	// Absent is set if the namespace does not exist.
 	Absent bool
-	// Works says that the operator works in the namespace, by its Namespaces or by its Selector; both are empty for all namespaces.
+	// Works is set if the operator works in the namespace, by its Namespaces or by its Selector; both are empty for all
+	// namespaces.
 	Works      bool
 	Namespaces []string
 	Selector   string
 }
 
-// CheckedRights are the resources of which the user may create objects in the namespace, and those of which not.
+// CheckedRights lists the resources that the user may create in the namespace, and those that the user may not.
 type CheckedRights struct {
 	Unread      string
 	May, MayNot []string
 }
 
-// CheckedAccounts are the service accounts that drivers may run as.
+// CheckedAccounts are the possible service accounts of drivers.
 type CheckedAccounts struct {
 	Unread string
-	// Policy is the operator's policy that has a default, which is the only one of All then; "" for none.
+	// Policy names the operator policy whose default is the only account in All; "" for none.
 	Policy string
 	All    []CheckedAccount
 }
@@ -82,18 +83,18 @@ type CheckedAccounts struct {
 type CheckedAccount struct {
 	Name   string
 	Absent bool
-	// Creates says whether it may create pods, and Unread why that is not known.
+	// Creates is set if it may create pods; Unread explains why that is unknown.
 	Creates bool
 	Unread  string
-	// Meant says that the account was made for drivers.
+	// Meant is set if the account was created for drivers.
 	Meant bool
 }
 
-// CheckedScheduler is a scheduler plugin that is enabled.
+// CheckedScheduler is an enabled scheduler plugin.
 type CheckedScheduler struct {
 	Name    string
 	Default bool
-	// Problem says which of its APIs is not installed.
+	// Problem names an API of it that is not installed.
 	Problem string
 }
 
@@ -103,54 +104,54 @@ type CheckedQuotas struct {
 	All    []corev1.ResourceQuota
 }
 
-// CheckedWebhooks are the configurations for the kinds of the operator.
+// CheckedWebhooks are the webhook configurations for the operator's kinds.
 type CheckedWebhooks struct {
 	Unread string
 	All    []CheckedWebhook
 }
 
-// CheckedWebhook is a service that the API server asks about objects.
+// CheckedWebhook is a service that the API server calls about objects.
 type CheckedWebhook struct {
-	// Configurations are the names of the configurations that name the service.
+	// Configurations are the configurations that name the service.
 	Configurations []string
 	// Service is namespace/name.
 	Service string
-	// Unread says why its endpoints could not be read, and Ready whether one is ready.
+	// Unread explains why its endpoints could not be read; Ready is set if one is ready.
 	Unread string
 	Ready  bool
-	// Refuses says that nothing is admitted while it does not answer.
+	// Refuses is set if the API server refuses objects while the service does not respond.
 	Refuses bool
 }
 
 // CheckStatus is the outcome of a check.
 type CheckStatus string
 
-// The outcomes of a check. What could not be read is unknown, and not wrong.
+// The outcomes of a check. An unreadable object is unknown, not wrong.
 const (
 	CheckOK      CheckStatus = "ok"
 	CheckWrong   CheckStatus = "wrong"
 	CheckUnknown CheckStatus = "unknown"
 )
 
-// CheckLine is the outcome of one check. Of several things a check may have several.
+// CheckLine is one line of a check; a check of several objects has several.
 type CheckLine struct {
 	// Name is operator, plugin, definitions, namespace, rights, account, schedulers, quotas, policies or webhook.
 	Name    string      `json:"name"`
 	Status  CheckStatus `json:"status"`
 	Message string      `json:"message"`
-	// Action says of what is wrong what to do, and who can.
+	// Action names the correction of an error, and who can make it.
 	Action string `json:"action,omitempty"`
-	// Right says of what is unknown what would be right.
+	// Right describes the correct state if the state is unknown.
 	Right string `json:"right,omitempty"`
 }
 
-// CheckReport has the outcomes for a namespace.
+// CheckReport has the checks of a namespace.
 type CheckReport struct {
 	Namespace string      `json:"namespace"`
 	Checks    []CheckLine `json:"checks"`
 }
 
-// Check says what is right and what is wrong with an installation, for those who work in a namespace.
+// Check reports the state of an installation to the users of a namespace.
 func Check(c Checked) CheckReport {
 	r := CheckReport{Namespace: c.Namespace}
 	for _, lines := range []func(Checked) []CheckLine{
@@ -161,7 +162,7 @@ func Check(c Checked) CheckReport {
 	return r
 }
 
-// Wrong is how many things are wrong.
+// Wrong counts the errors.
 func (r CheckReport) Wrong() int {
 	n := 0
 	for _, line := range r.Checks {
@@ -172,7 +173,7 @@ func (r CheckReport) Wrong() int {
 	return n
 }
 
-// Text is the report for people.
+// Text returns the report for users.
 func (r CheckReport) Text() string {
 	p := printer{}
 	for _, line := range r.Checks {

@@ -14,12 +14,12 @@ const (
 	noExecutors  = ": drivers get no executors"
 )
 
-// accountAction says how a namespace gets an account for drivers.
+// accountAction tells how to create an account for drivers in a namespace.
 func accountAction(namespace string) string {
 	return fmt.Sprintf("an administrator of namespace %s gives it an account and its rights: config/rbac/spark-driver, docs/install.md", namespace)
 }
 
-// checkRights is about the user, who may not be one who runs applications.
+// checkRights is about the user, who may be an administrator without applications.
 func checkRights(c Checked) []CheckLine {
 	const name = "rights"
 	switch {

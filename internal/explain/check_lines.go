@@ -220,7 +220,7 @@ func checkSchedulers(c Checked) []CheckLine {
 	return lines
 }
 
-// needed are the resources without which there is no pod of Spark's.
+// needed are the resources that every pod of Spark uses.
 var needed = []string{"pods", "count/pods", "cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"}
 
 func checkQuotas(c Checked) []CheckLine {
@@ -252,7 +252,7 @@ func checkQuotas(c Checked) []CheckLine {
 	return lines
 }
 
-// left is what a quota has room for.
+// left returns the remainder of a quota.
 func left(q Quota) string {
 	hard, err := resource.ParseQuantity(q.Hard)
 	used, wrong := resource.ParseQuantity(q.Used)

@@ -15,27 +15,27 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/standalone"
 )
 
-// ClusterInput is what was read of one standalone cluster.
+// ClusterInput is the state of one standalone cluster, as read.
 type ClusterInput struct {
 	Object metav1.Object
 	Family lifecycle.Family
-	// Lines are those of quotas in which it waits.
+	// Lines are its lines of quotas.
 	Lines []Line
-	// State is the word that is stored, with its message and since when it is; all are empty for a new cluster.
+	// State is the stored state with its message and its time; all are empty for a new cluster.
 	State, StateMessage string
 	Since               time.Time
-	// Word is what the family calls a state; "" for one without a word.
+	// Word returns the family's name of a state; "" for none.
 	Word     func(standalone.State) string
 	Desired  standalone.Cluster
 	Record   standalone.Record
 	Observed standalone.Observation
-	// Pods are those of the cluster, by name.
+	// Pods are the cluster's pods, by name.
 	Pods       []lifecycle.Driver
 	Conditions []metav1.Condition
-	// QueuedAt is since when the cluster waits for its start.
+	// QueuedAt is when the cluster began to wait for its start.
 	QueuedAt  time.Time
 	Submitter lifecycle.Submitter
-	// Unreadable lists what could not be read.
+	// Unreadable lists the objects that could not be read.
 	Unreadable []string
 	Now        time.Time
 }
@@ -49,45 +49,45 @@ type ClusterReport struct {
 	Since              *metav1.Time `json:"since,omitempty"`
 	Generation         int64        `json:"generation"`
 	ObservedGeneration int64        `json:"observedGeneration"`
-	// Behind says how the status is older than the spec; empty if it is not.
+	// Behind explains why the status is older than the spec; empty if it is not.
 	Behind    string      `json:"behind,omitempty"`
 	Created   metav1.Time `json:"created"`
 	Submitter *Submitter  `json:"submitter,omitempty"`
-	// Summary is what the cluster is, in one sentence.
+	// Summary describes the cluster in one sentence.
 	Summary string `json:"summary"`
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
-	// Decision is what the operator does next, if the scheduler says the same as at the last reconcile.
+	// Decision is the operator's next step, if the scheduler's answer is that of the last reconcile.
 	Decision Decision `json:"decision"`
-	// Start counts the starts of the cluster; 0 if the status does not say.
+	// Start counts the starts of the cluster; 0 if unknown.
 	Start int32 `json:"start,omitempty"`
-	// Master and Workers are nil if there is no StatefulSet, or if it is not known.
+	// Master and Workers are nil if the StatefulSet does not exist or is unknown.
 	Master  *ClusterRole `json:"master,omitempty"`
 	Workers *ClusterRole `json:"workers,omitempty"`
-	// Pods are those that there are.
+	// Pods are the existing pods.
 	Pods       []Driver           `json:"pods,omitempty"`
 	Scheduling Scheduling         `json:"scheduling"`
 	Lines      []Line             `json:"lines,omitempty"`
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// Advice is what a user can do.
+	// Advice lists the user's possible actions.
 	Advice []string `json:"advice,omitempty"`
-	// Unreadable lists what could not be read.
+	// Unreadable lists the objects that could not be read.
 	Unreadable []string `json:"doubts,omitempty"`
 
-	// unknown says that the objects of the cluster could not be read.
+	// unknown is set if the objects of the cluster could not be read.
 	unknown bool
 	now     time.Time
 }
 
-// ClusterRole counts the pods of a role, as its StatefulSet does.
+// ClusterRole counts the pods of a role by its StatefulSet.
 type ClusterRole struct {
 	Wanted int32 `json:"wanted"`
 	Ready  int32 `json:"ready"`
-	// Updated is how many are as the spec has them.
+	// Updated counts the pods of the present spec.
 	Updated int32 `json:"updated"`
 }
 
-// Cluster decides as the operator would, and reports it.
+// Cluster decides as the operator would, and reports the decision.
 func Cluster(in ClusterInput) ClusterReport {
 	in.Observed.Admission = answered(in.Record)
 	v := clusterView{ClusterInput: in, plan: standalone.Decide(in.Desired, in.Record, in.Observed)}
@@ -108,7 +108,7 @@ func Cluster(in ClusterInput) ClusterReport {
 	return r
 }
 
-// roles count the pods of the StatefulSets that there are: the master's is the first that is made.
+// roles counts the pods of the existing StatefulSets; the master's is created first.
 func (v clusterView) roles() (master, workers *ClusterRole) {
 	all := []struct {
 		of standalone.Role
@@ -126,7 +126,7 @@ func (v clusterView) roles() (master, workers *ClusterRole) {
 	return master, workers
 }
 
-// answered is what the scheduler said last about a cluster that is to start: that it waits, or nothing against it.
+// answered returns the recorded answer of the scheduler of a starting cluster: a wait, or an admission.
 func answered(r standalone.Record) scheduler.Admission {
 	a := scheduler.Admission{Verdict: scheduler.Admit, Choice: r.Scheduling.Choice}
 	if waitsForScheduler(r) {
@@ -135,7 +135,7 @@ func answered(r standalone.Record) scheduler.Admission {
 	return a
 }
 
-// waitsForScheduler reports whether a cluster waits for its scheduler, and not for something else.
+// waitsForScheduler reports whether the cluster's wait is for its scheduler.
 func waitsForScheduler(r standalone.Record) bool {
 	switch r.Cause.Reason {
 	case "", lifecycle.ReasonQuotaExceeded, lifecycle.ReasonAdmissionRefused, lifecycle.ReasonNamespaceTerminating, lifecycle.ReasonOperatorForbidden,
@@ -145,7 +145,7 @@ func waitsForScheduler(r standalone.Record) bool {
 	return r.State == standalone.Submitted && !passed(r.Cause)
 }
 
-// passed reports whether a recorded cause is one that the decision finds again where it still holds.
+// passed reports whether the decision would repeat a recorded cause that still holds.
 func passed(c lifecycle.Cause) bool {
 	switch c.Reason {
 	case lifecycle.ReasonNameConflict, standalone.ReasonReplacing, lifecycle.ReasonResumed, standalone.ReasonEdited, lifecycle.ReasonSuspended:
@@ -160,7 +160,7 @@ type clusterView struct {
 	plan standalone.Plan
 }
 
-// cause is why the cluster is not as it is wanted: what is decided, else what its pods wait for, else what was recorded.
+// cause explains why the cluster is not in its desired state: the decision's cause, else its pods', else the recorded one.
 func (v clusterView) cause() lifecycle.Cause {
 	r := v.plan.Record
 	switch {
@@ -178,8 +178,8 @@ func (v clusterView) cause() lifecycle.Cause {
 	return cmp.Or(v.Record.Cause, lifecycle.Cause{Message: v.StateMessage})
 }
 
-// unready is why a cluster that runs is not ready; empty if it is, or if it is not known. The scheduler knows more about a pod without a node
-// than the pod itself.
+// unready explains why a running cluster is not ready; empty if it is or if that is unknown. For a pod without a node, the
+// scheduler's report has more detail than the pod.
 func (v clusterView) unready() lifecycle.Cause {
 	m, w := v.Observed.Master, v.Observed.Workers
 	if v.Observed.Unknown || m.Wanted > 0 && m.Ready >= m.Wanted && w.Ready >= w.Wanted {
@@ -199,7 +199,8 @@ func (v clusterView) unready() lifecycle.Cause {
 	return lifecycle.Cause{Reason: standalone.ReasonPodsNotReady, Message: "not all of its pods are ready"}
 }
 
-// behind says how the status is older than the spec. A cluster that is suspended, or whose edit cannot be built, keeps the generation before.
+// behind explains why the status is older than the spec. A suspended cluster, or one with an invalid edit, keeps the earlier
+// generation.
 func (v clusterView) behind() string {
 	r := v.Record
 	switch {
@@ -228,7 +229,8 @@ func (v clusterView) scheduling() Scheduling {
 	return s
 }
 
-// ClusterCause is why a standalone cluster is not as it is wanted, from its status alone; empty if it is, or if the status does not say.
+// ClusterCause explains by the status alone why a standalone cluster is not in its desired state; empty if it is or if the
+// status does not tell.
 func ClusterCause(conditions []metav1.Condition) lifecycle.Cause {
 	for _, aspect := range []string{standalone.ConditionApplied, standalone.ConditionReady} {
 		if c := meta.FindStatusCondition(conditions, aspect); c != nil && c.Status != metav1.ConditionTrue {

@@ -11,7 +11,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/standalone"
 )
 
-// summary is what the cluster is, after its name.
+// summary describes the cluster after its name.
 func (v clusterView) summary() string {
 	c := v.cause()
 	switch {
@@ -40,7 +40,7 @@ func (v clusterView) summary() string {
 	return ""
 }
 
-// running is of a cluster whose objects were made.
+// running describes a cluster whose objects exist.
 func (v clusterView) running(c lifecycle.Cause) string {
 	m, w := v.Observed.Master, v.Observed.Workers
 	if v.Observed.Unknown {
@@ -50,13 +50,13 @@ func (v clusterView) running(c lifecycle.Cause) string {
 	if m.Ready < max(1, m.Wanted) {
 		text = fmt.Sprintf("has no master that is ready, and %d of %d workers", w.Ready, w.Wanted)
 	}
-	if c.Reason == standalone.ReasonPodsNotReady { // as these numbers say
+	if c.Reason == standalone.ReasonPodsNotReady { // the numbers already show it
 		return text
 	}
 	return withCause(text, c.Message)
 }
 
-// decision is what the operator would do now.
+// decision returns the operator's next step.
 func (v clusterView) decision() Decision {
 	d := Decision{Sentence: v.sentence(), State: v.Word(v.plan.Record.State)}
 	if d.State == "" {
@@ -91,7 +91,7 @@ func (v clusterView) exists(ref standalone.Ref) bool {
 	return v.Observed.Found[ref].Presence == lifecycle.Present
 }
 
-// sentence is the decision in words.
+// sentence describes the decision.
 func (v clusterView) sentence() string {
 	c := v.Desired
 	switch {
@@ -120,7 +120,7 @@ func (v clusterView) sentence() string {
 	return ""
 }
 
-// starting is of a cluster that has yet to start.
+// starting describes a cluster before its start.
 func (v clusterView) starting() string {
 	next := v.plan.Record
 	switch {
@@ -140,7 +140,7 @@ func (v clusterView) starting() string {
 	return withCause("wait", next.Cause.Message)
 }
 
-// keeping is of a cluster that runs. Which of its objects an edit changes is not known here.
+// keeping describes a running cluster. The objects that an edit would change are unknown here.
 func (v clusterView) keeping() string {
 	var others []string
 	edited := false
@@ -167,7 +167,7 @@ func (v clusterView) keeping() string {
 	return "keep it running"
 }
 
-// resting is of a cluster that is suspended.
+// resting describes a suspended cluster.
 func (v clusterView) resting() string {
 	switch next := v.plan.Record; {
 	case next.State == standalone.Submitted:
@@ -189,7 +189,7 @@ func (v clusterView) decided() string {
 	return strings.Join(all, ", ")
 }
 
-// Text is the report for people.
+// Text returns the report for users.
 func (r ClusterReport) Text() string {
 	p := printer{now: r.now}
 	p.line("%s %s/%s %s", r.Kind, r.Namespace, r.Name, r.Summary)
@@ -236,7 +236,7 @@ func (r ClusterReport) evidence(p *printer) {
 	}
 }
 
-// ofCluster are the lines about a cluster's scheduler. The phase of its group is not read.
+// ofCluster prints the lines about a cluster's scheduler. The phase of its group is not read.
 func (s Scheduling) ofCluster(p *printer, printed bool) {
 	group := s.Group
 	if s.Group = ""; s.Source == string(scheduler.SourceApplication) {
@@ -248,7 +248,7 @@ func (s Scheduling) ofCluster(p *printer, printed bool) {
 	}
 }
 
-// shownPods is how many pods are listed as text.
+// shownPods bounds the listed pods.
 const shownPods = 20
 
 func (r *ClusterRole) text() string {
@@ -262,8 +262,7 @@ func (r *ClusterRole) text() string {
 	return text
 }
 
-// clusterAdvice is what a user can do about a reason of a cluster, where it is not what advice and queueing say. The words in capitals stand for the
-// same as there.
+// clusterAdvice overrides advice and queueing for clusters, with the same placeholders.
 var clusterAdvice = map[lifecycle.Reason]string{
 	lifecycle.ReasonSuspended:     "resume it: kubectl spark resume sparkcluster/NAME -n NAMESPACE",
 	lifecycle.ReasonNameConflict:  "check the owner of the object, and delete or rename it, or give the cluster another name",
@@ -275,7 +274,7 @@ var clusterAdvice = map[lifecycle.Reason]string{
 	lifecycle.ReasonContainerStart: "check the container's events and its log: kubectl describe pod POD -n NAMESPACE; kubectl logs POD -n NAMESPACE --previous",
 }
 
-// clusterWords are what the shared texts say of applications, and the same of clusters.
+// clusterWords replaces the words for applications in shared texts.
 var clusterWords = strings.NewReplacer(
 	"the driver and the executors", "the master and the workers", "{driver} and {executor}", "{master.memory} and {worker.memory}",
 	"take another one in {batchScheduler.queue}", "name another one", "correct {batchScheduler.queue}", "correct the queue that the pods name",
@@ -283,7 +282,7 @@ var clusterWords = strings.NewReplacer(
 	"another queue in {batchScheduler.queue}", "another queue", "the application", "the cluster",
 )
 
-// advice lists what a user can do, the most urgent first.
+// advice lists the user's possible actions, the most urgent first.
 func (v clusterView) advice() []string {
 	var all []string
 	if v.behind() != "" {
@@ -318,7 +317,7 @@ func (v clusterView) advice() []string {
 	return all
 }
 
-// pod is the first one that is not ready; "" if there is none.
+// pod returns the first pod that is not ready; "" for none.
 func (v clusterView) pod() string {
 	for _, pod := range v.Pods {
 		if !pod.Ready {

@@ -14,12 +14,12 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
-// decision puts the plan into words: what is written to the cluster, else what is recorded, else what is waited for.
+// decision describes the plan: its writes, else its changes of the record, else its wait.
 func (v view) decision() Decision {
 	d := Decision{State: v.name(v.plan.Record.State)}
 	for _, a := range v.plan.Actions {
 		if a.Kind == lifecycle.Schedule && v.Reserved.Made {
-			continue // what it would make is there
+			continue // its objects already exist
 		}
 		d.Actions = append(d.Actions, v.action(a))
 	}
@@ -74,7 +74,7 @@ func (v view) action(a lifecycle.Action) string {
 	return string(a.Kind)
 }
 
-// why says what a plan's writes are for, where they do not say it themselves.
+// why explains the purpose of a plan's writes if they do not show it.
 func (v view) why() string {
 	switch kind := v.plan.Actions[0].Kind; {
 	case v.Scope.Desired.Deleting:
@@ -89,13 +89,13 @@ func (v view) why() string {
 	return v.plan.Record.Cause.Message
 }
 
-// refusals are the reasons for which a driver pod could not be created, and is tried again.
+// refusals are the reasons of a driver pod that could not be created and is tried again.
 var refusals = map[lifecycle.Reason]bool{
 	lifecycle.ReasonQuotaExceeded: true, lifecycle.ReasonAdmissionRefused: true, lifecycle.ReasonNamespaceTerminating: true,
 	lifecycle.ReasonOperatorForbidden: true, lifecycle.ReasonNameConflict: true, lifecycle.ReasonSubmissionRefused: true,
 }
 
-// waiting is what the application waits for when nothing is to be done.
+// waiting describes the wait of an application without an action.
 func (v view) waiting() string {
 	r, d := v.plan.Record, v.plan.Driver
 	switch {
@@ -151,13 +151,13 @@ func (v view) waitingToStart() string {
 	return "wait"
 }
 
-// stopping reports whether a driver that is to stop still runs.
+// stopping reports whether a driver that must stop still runs.
 func (v view) stopping() bool {
 	d := v.plan.Driver
 	return d.Presence == lifecycle.Present && d.Ownership != lifecycle.NotOwned && (d.Phase == lifecycle.DriverPending || d.Phase == lifecycle.DriverRunning)
 }
 
-// next lists what is to come, the soonest first.
+// next lists the coming events, the earliest first.
 func (v view) next() []Event {
 	var all []Event
 	add := func(at time.Time, what string) { all = append(all, Event{At: metav1.Time{Time: at}, What: what}) }
@@ -190,7 +190,7 @@ func (v view) next() []Event {
 	return all
 }
 
-// retry says how far a class has used up its retries.
+// retry describes the used part of a class's retries.
 func (v view) retry(class lifecycle.FailureClass) string {
 	for _, b := range v.Scope.Desired.Policies.Restart.Budgets(v.before.Retries.Used) {
 		if slices.Contains(b.Classes, class) && !b.Unlimited {
@@ -200,7 +200,7 @@ func (v view) retry(class lifecycle.FailureClass) string {
 	return ""
 }
 
-// raise says that the next attempt gets more memory.
+// raise announces more memory for the next attempt.
 func (v view) raise() string {
 	if a := v.before.Current(); a != nil && a.Class == lifecycle.OutOfMemory && v.Scope.Desired.RaisesMemory {
 		return ", with more memory for the driver"
@@ -208,14 +208,14 @@ func (v view) raise() string {
 	return ""
 }
 
-// kept says what becomes of what a finished application leaves behind.
+// kept describes the deletion of a finished application's objects.
 var kept = map[lifecycle.ActionKind]string{
 	lifecycle.DeleteDriver:      "the driver pod is deleted, and its log with it",
 	lifecycle.DeleteResources:   "the ConfigMaps, Services and other objects of the last attempt are deleted",
 	lifecycle.DeleteApplication: "the application is deleted",
 }
 
-// summary is what the application is, after its name.
+// summary describes the application after its name.
 func (v view) summary() string {
 	r, c := v.before, v.cause()
 	if v.Scope.Desired.Deleting {
@@ -259,7 +259,7 @@ func (v view) summary() string {
 	return ""
 }
 
-// firstWait is what blocks an application that the operator has not reconciled.
+// firstWait explains why the operator has not reconciled an application.
 func (v view) firstWait() string {
 	if v.plan.Record.State == lifecycle.New {
 		return ""
@@ -281,7 +281,7 @@ func withCause(text, cause string) string {
 	return text + ": " + cause
 }
 
-// progress is of a driver that runs.
+// progress describes a running driver.
 func (v view) progress() string {
 	if v.plan.Record.State != lifecycle.Running {
 		return "was running at the last reconcile"

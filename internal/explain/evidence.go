@@ -48,7 +48,7 @@ func sentence(c lifecycle.Cause) string {
 	return string(c.Reason) + ": " + c.Message
 }
 
-// executors counts what the decision would record: it is what was observed, laid over what was known.
+// executors returns the counts that the decision would record: the observed executors merged into the recorded ones.
 func (v view) executors() Executors {
 	c := v.plan.Record.Counts
 	out := Executors{
@@ -82,7 +82,7 @@ func (v view) budgets() []Budget {
 	return out
 }
 
-// fields are those of the spec that set the deadlines.
+// fields maps the reasons of deadlines to their fields.
 var fields = map[lifecycle.Reason]string{
 	lifecycle.ReasonQueueTimeout:      "deadlines.queued",
 	lifecycle.ReasonSchedulingTimeout: "deadlines.driverScheduled",
@@ -102,7 +102,7 @@ func (v view) deadlines() []Deadline {
 	return out
 }
 
-// unbounded is the field that would bound the present wait.
+// unbounded returns the field that would bound the present wait.
 func (v view) unbounded() string {
 	reason := lifecycle.WaitsUnbounded(v.Scope.Desired, v.plan.Record, v.Observed.Driver)
 	if reason == "" || v.Scope.Desired.ManagedBy != "" {
@@ -111,7 +111,7 @@ func (v view) unbounded() string {
 	return v.field(fields[reason])
 }
 
-// attempts are those on record, and the end of the log of one whose end is about to be recorded.
+// attempts returns the recorded attempts, with the log of one whose end is not recorded yet.
 func (v view) attempts() []Attempt {
 	var out []Attempt
 	ended := v.plan.Record.Current()
@@ -127,7 +127,7 @@ func (v view) attempts() []Attempt {
 	return out
 }
 
-// Usage lists what ResourceQuotas limit, the exhausted first.
+// Usage lists the limits of ResourceQuotas, the exhausted first.
 func Usage(quotas []corev1.ResourceQuota) []Quota {
 	var out []Quota
 	for _, q := range quotas {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package explain reports the state of an application, what the operator would do next and why, and what a user can do.
-// The decision is the operator's own: lifecycle.Decide over what was read, without acting. It is pure.
+// Package explain reports the state of an application, the operator's next step with its reason, and the user's possible
+// actions. The decision is the operator's own: lifecycle.Decide over the observed state, without acting. It is pure.
 package explain
 
 import (
@@ -16,23 +16,23 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// Input is what was read of one application.
+// Input is the state of one application, as read.
 type Input struct {
 	Object metav1.Object
-	// Typed is its name with its type, as kubectl spark takes it.
+	// Typed is its name with its type, as an argument of kubectl spark.
 	Typed      string
 	Conditions []metav1.Condition
 	Scope      resolve.Application
 	Observed   lifecycle.Observation
 	Admission  scheduler.Admission
-	// Reserved is what was read of the batch scheduler's side of the attempt.
+	// Reserved is the state of the attempt in the batch scheduler.
 	Reserved Reserved
 	Quotas   []Quota
-	// Lines are those of quotas in which it waits.
+	// Lines are its lines of quotas.
 	Lines []Line
-	// Unreadable lists what could not be read.
+	// Unreadable lists the objects that could not be read.
 	Unreadable []string
-	// State is the one that is stored, if the family has no word of its own for each state of the record.
+	// State is the stored state, if the family's states differ from the record's.
 	State string
 	Now   time.Time
 }
@@ -45,45 +45,45 @@ type Report struct {
 	State              string `json:"state"`
 	Generation         int64  `json:"generation"`
 	ObservedGeneration int64  `json:"observedGeneration"`
-	// Behind says how the status is older than the spec; empty if it is not.
+	// Behind explains why the status is older than the spec; empty if it is not.
 	Behind  string      `json:"behind,omitempty"`
 	Attempt int32       `json:"attempt"`
 	Created metav1.Time `json:"created"`
-	// Submitter is who created the application, if that is certain.
+	// Submitter is the user who created the application, if known for certain.
 	Submitter *Submitter `json:"submitter,omitempty"`
-	// Summary is what the application is, in one sentence.
+	// Summary describes the application in one sentence.
 	Summary string `json:"summary"`
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
-	// Decision is what the operator does next.
+	// Decision is the operator's next step.
 	Decision Decision `json:"decision"`
-	// Next is what happens after that, the soonest first.
+	// Next lists the later events, the earliest first.
 	Next       []Event    `json:"next,omitempty"`
 	Scheduling Scheduling `json:"scheduling"`
 	Driver     Driver     `json:"driver"`
 	Executors  Executors  `json:"executors"`
-	// Server is set if the driver takes clients.
+	// Server is set if the driver serves clients.
 	Server *Server `json:"server,omitempty"`
 	Quotas []Quota `json:"quotas,omitempty"`
-	// Lines are those of quotas in which it waits, if the operator enforces quotas.
+	// Lines are its lines of quotas, if the operator enforces quotas.
 	Lines []Line `json:"lines,omitempty"`
 	// RestartPolicy is Never, OnFailure or Always; Retries are its budgets.
 	RestartPolicy string     `json:"restartPolicy"`
 	Retries       []Budget   `json:"retries,omitempty"`
 	Deadlines     []Deadline `json:"deadlines,omitempty"`
-	// Unbounded is the field of the deadline that is not set for what the application waits for; empty if it does not wait.
+	// Unbounded is the unset deadline that would bound the present wait; empty if there is no wait.
 	Unbounded  string             `json:"unbounded,omitempty"`
 	Attempts   []Attempt          `json:"attempts,omitempty"`
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// Advice is what a user can do.
+	// Advice lists the user's possible actions.
 	Advice []string `json:"advice,omitempty"`
-	// Unreadable lists what could not be read.
+	// Unreadable lists the objects that could not be read.
 	Unreadable []string `json:"doubts,omitempty"`
 
 	now time.Time
 }
 
-// Submitter is the user who created an object, and what recorded that: AdmissionPolicy or Webhook.
+// Submitter is the user who created an object, and the recorder of that: AdmissionPolicy or Webhook.
 type Submitter struct {
 	User   string   `json:"user"`
 	Groups []string `json:"groups,omitempty"`
@@ -97,22 +97,22 @@ func submitterOf(s lifecycle.Submitter) *Submitter {
 	return &Submitter{User: s.User, Groups: s.Groups, Source: string(s.Source)}
 }
 
-// Decision is what the operator would do now.
+// Decision is the operator's next step.
 type Decision struct {
 	Sentence string `json:"sentence"`
 	// Actions are the writes, in order.
 	Actions []string `json:"actions,omitempty"`
-	// State is the one that the application would be in then.
+	// State is the state after the step.
 	State string `json:"state"`
 }
 
-// Event is something to come. It happens sooner if the cluster changes before.
+// Event is a coming event. A change in the cluster may bring it earlier.
 type Event struct {
 	At   metav1.Time `json:"at"`
 	What string      `json:"what"`
 }
 
-// Driver is the pod that has the driver's name.
+// Driver is the pod with the driver's name.
 type Driver struct {
 	Name string `json:"name"`
 	// Presence is Present, Absent or Unknown, Ownership Current, Previous or NotOwned.
@@ -122,16 +122,16 @@ type Driver struct {
 	Created   *metav1.Time `json:"created,omitempty"`
 	Scheduled *metav1.Time `json:"scheduled,omitempty"`
 	Started   *metav1.Time `json:"started,omitempty"`
-	// DeletionDue is when a pod that is being deleted must be gone.
+	// DeletionDue is when a deleted pod must be gone.
 	DeletionDue *metav1.Time `json:"goneBy,omitempty"`
 	Waiting     string       `json:"waiting,omitempty"`
 	Exit        string       `json:"exit,omitempty"`
 	Disruption  string       `json:"disruption,omitempty"`
 }
 
-// Executors are those of the current attempt.
+// Executors counts those of the current attempt.
 type Executors struct {
-	// Wanted is how many the application starts with.
+	// Wanted is the initial number of executors.
 	Wanted    int32    `json:"wanted"`
 	Pending   int32    `json:"pending"`
 	Running   int32    `json:"running"`
@@ -151,7 +151,7 @@ type Quota struct {
 	Exhausted bool `json:"exhausted,omitempty"`
 }
 
-// Budget is what is left of the retries of some classes of failures.
+// Budget is the retry budget of some classes of failures.
 type Budget struct {
 	Classes   []string `json:"classes"`
 	Retries   int32    `json:"retries"`
@@ -160,7 +160,7 @@ type Budget struct {
 	Unlimited bool     `json:"unlimited,omitempty"`
 }
 
-// Deadline is one that runs.
+// Deadline is a running deadline.
 type Deadline struct {
 	Field string      `json:"field"`
 	Limit string      `json:"limit"`
@@ -179,7 +179,7 @@ type Attempt struct {
 	LogTail  string       `json:"logTail,omitempty"`
 }
 
-// Explain decides as the operator would, and reports it.
+// Explain decides as the operator would, and reports the decision.
 func Explain(in Input) Report {
 	s, env := in.Scope, lifecycle.Env{Now: in.Now}
 	v := view{Input: in, before: s.Record, plan: lifecycle.Decide(s.Desired, s.Record, in.Observed, in.Admission, env)}
@@ -205,7 +205,7 @@ type view struct {
 	Input
 	before lifecycle.Record
 	plan   lifecycle.Plan
-	// at is when the application runs again after a failure, if again is set.
+	// at is the start of the next attempt, if again is set.
 	at    time.Time
 	again bool
 }
@@ -217,16 +217,16 @@ func (v view) name(s lifecycle.State) string {
 	return "NEW"
 }
 
-// field is a field of the user's.
+// field returns the user's name of a field.
 func (v view) field(name string) string { return v.Scope.Family.Field(name) }
 
-// cause is why the application is where it is: what keeps its driver from running, else what the decision records.
+// cause explains the application's state: why its driver does not run, else the decision's cause.
 func (v view) cause() lifecycle.Cause {
 	if v.plan.Record.State != lifecycle.Submitted {
 		return cmp.Or(v.serving(), v.plan.Record.Cause)
 	}
 	if w := v.plan.Scheduler; w.Waits() && v.plan.Driver.ScheduledAt.IsZero() {
-		return lifecycle.Cause{Reason: w.Reason, Message: w.Message} // the batch scheduler knows more about an unscheduled pod than the pod itself
+		return lifecycle.Cause{Reason: w.Reason, Message: w.Message} // for an unscheduled pod, the batch scheduler's report has more detail than the pod
 	}
 	if w := v.plan.Driver.Waiting; w.Reason != "" {
 		return w.Detailed()
@@ -250,8 +250,7 @@ func (v view) behind() string {
 	return ""
 }
 
-// Cause is why an application is in its state, from its status alone: what it waits for, or how it failed. It is empty
-// if there is nothing to say.
+// Cause explains an application's state by its status alone: its wait or its failure. It is empty if there is neither.
 func Cause(rec lifecycle.Record, conditions []metav1.Condition) lifecycle.Cause {
 	var aspects []lifecycle.ConditionType
 	switch rec.State {

@@ -11,31 +11,31 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// Line is a line of a quota in which an object waits: who is ahead of it, and who has what it waits for.
+// Line is a line of a quota with the objects ahead and those that hold the resource.
 type Line struct {
-	// Namespace is that of the quota; "*" for what the quotas of all namespaces have in common.
+	// Namespace is that of the quota; "*" for a total of the quotas of all namespaces.
 	Namespace string `json:"namespace"`
 	Quota     string `json:"quota"`
 	Resource  string `json:"resource"`
-	// Position counts from 1, of so many that wait.
+	// Position counts from 1, out of Waiting.
 	Position int               `json:"position"`
 	Waiting  int               `json:"waiting"`
 	Asked    resource.Quantity `json:"asked"`
 	Used     resource.Quantity `json:"used"`
 	Limit    resource.Quantity `json:"limit"`
-	// Ahead are the next to start, MostNamed at most.
+	// Ahead names at most MostNamed objects that start next.
 	Ahead []string `json:"ahead,omitempty"`
-	// Holders are those that use most of it, MostNamed at most; none where the line is that of all namespaces.
+	// Holders names at most MostNamed objects with the largest usage; none for a line of all namespaces.
 	Holders []Holder `json:"holders,omitempty"`
 }
 
-// Holder is an object whose pods use what others wait for.
+// Holder is an object whose pods use the resource.
 type Holder struct {
 	Name string            `json:"name"`
 	Uses resource.Quantity `json:"uses"`
 }
 
-// MostNamed is how many of those ahead, and of those that hold room, a report names at most.
+// MostNamed bounds the named objects ahead, and the named holders.
 const MostNamed = 5
 
 // printLines prints the lines.

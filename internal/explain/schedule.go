@@ -14,18 +14,18 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/schedule"
 )
 
-// ScheduleInput is what was read of one schedule.
+// ScheduleInput is the state of one schedule, as read.
 type ScheduleInput struct {
 	Object   metav1.Object
 	Kind     string
 	Desired  schedule.Desired
 	Record   schedule.Record
 	Observed schedule.Observation
-	// States are what the runs' family calls their states, by name.
+	// States are the family's names of the runs' states.
 	States map[string]string
 	// Conditions are those of the status.
 	Conditions []metav1.Condition
-	// Template is what is wrong with the runs, in sentences; they would fail.
+	// Template lists the errors of the runs, in sentences; the runs would fail.
 	Template   []string
 	Unreadable []string
 	Env        schedule.Env
@@ -46,14 +46,14 @@ type ScheduleReport struct {
 	Suspended          bool        `json:"suspended,omitempty"`
 	ConcurrencyPolicy  string      `json:"concurrencyPolicy"`
 	MissedRunPolicy    string      `json:"missedRunPolicy"`
-	// Summary is where the schedule stands, in one sentence.
+	// Summary describes the schedule in one sentence.
 	Summary  string           `json:"summary"`
 	Reason   string           `json:"reason,omitempty"`
 	Message  string           `json:"message,omitempty"`
 	Decision ScheduleDecision `json:"decision"`
-	// Next are the next runs, as far as the schedule goes.
+	// Next are the next runs, up to the end of the schedule.
 	Next []NextRun `json:"next,omitempty"`
-	// Last is the most recent run, Runs those that exist, the newest first.
+	// Last is the most recent run, Runs the existing ones, the newest first.
 	Last       *Run               `json:"last,omitempty"`
 	Runs       []Run              `json:"runs,omitempty"`
 	Skipped    *Skipped           `json:"skipped,omitempty"`
@@ -66,21 +66,21 @@ type ScheduleReport struct {
 	zone *time.Location
 }
 
-// ScheduleDecision is what the operator would do about a schedule now.
+// ScheduleDecision is the operator's next step for a schedule.
 type ScheduleDecision struct {
 	Sentence string   `json:"sentence"`
 	Actions  []string `json:"actions,omitempty"`
 }
 
-// NextRun is a run to come: what it is for, and when it starts, which is later with a jitter.
+// NextRun is a coming run: its scheduled time, and its start, which jitter may delay.
 type NextRun struct {
 	Scheduled metav1.Time `json:"scheduled"`
 	At        metav1.Time `json:"at"`
-	// Name is empty if the operator's configuration is not known.
+	// Name is empty if the operator's configuration is unknown.
 	Name string `json:"name,omitempty"`
 }
 
-// Run is a run that exists, or did.
+// Run is a run, existing or deleted.
 type Run struct {
 	Name      string       `json:"name"`
 	State     string       `json:"state,omitempty"`
@@ -91,7 +91,7 @@ type Run struct {
 	Failed    bool         `json:"failed,omitempty"`
 }
 
-// Skipped are the runs that were due and not started.
+// Skipped are runs that were due and were not started.
 type Skipped struct {
 	Runs   int64       `json:"runs"`
 	Last   metav1.Time `json:"last"`
@@ -99,7 +99,7 @@ type Skipped struct {
 	Why    string      `json:"why"`
 }
 
-// Backfill is where a backfill stands.
+// Backfill is the progress of a backfill.
 type Backfill struct {
 	From      metav1.Time  `json:"from"`
 	To        metav1.Time  `json:"to"`
@@ -108,16 +108,16 @@ type Backfill struct {
 	MaxActive int32        `json:"maxActive"`
 	Next      *metav1.Time `json:"next,omitempty"`
 	Finished  bool         `json:"finished,omitempty"`
-	// Failed are the runs that have failed, also those that are not kept.
+	// Failed are the failed runs, including deleted ones.
 	Failed []string `json:"failed,omitempty"`
 }
 
-// Schedule decides as the operator would, and reports it.
+// Schedule decides as the operator would, and reports the decision.
 func Schedule(in ScheduleInput) ScheduleReport {
 	d, env := in.Desired, in.Env
 	v := scheduleView{ScheduleInput: in, plan: schedule.Decide(d, in.Record, in.Observed, env), zone: env.Local}
 	v.outcome = schedule.Settle(v.plan, schedule.Result{}, env)
-	v.times, _ = d.Timetable(env.Local) // what is wrong is in the plan's errors
+	v.times, _ = d.Timetable(env.Local) // the plan's errors have it
 	if v.times != nil {
 		v.zone = v.times.Location
 	}
@@ -140,7 +140,7 @@ type scheduleView struct {
 	ScheduleInput
 	plan    schedule.Plan
 	outcome schedule.Outcome
-	// times is nil if the schedule cannot be read.
+	// times is nil if the schedule is invalid.
 	times *schedule.Timetable
 	zone  *time.Location
 }
@@ -157,7 +157,7 @@ func (v scheduleView) behind() string {
 	return ""
 }
 
-// condition is what the operator would write about an aspect.
+// condition returns the condition that the operator would write.
 func (v scheduleView) condition(kind string) schedule.Condition {
 	i := slices.IndexFunc(v.outcome.Conditions, func(c schedule.Condition) bool { return c.Type == kind })
 	if i < 0 {
@@ -166,7 +166,7 @@ func (v scheduleView) condition(kind string) schedule.Condition {
 	return v.outcome.Conditions[i]
 }
 
-// waits is why a run that is due is not started.
+// waits explains why a due run is not started.
 func (v scheduleView) waits() schedule.Reason {
 	c := v.condition(schedule.ConditionRunActive)
 	if c.Reason == schedule.ReasonWaitingForActive || c.Reason == schedule.ReasonReplacing {
@@ -175,7 +175,7 @@ func (v scheduleView) waits() schedule.Reason {
 	return ""
 }
 
-// trouble is what prevents a run, as it is recorded: whether it is over is only known when it is tried again.
+// trouble returns the recorded obstacle of a run; only the next try shows whether it still holds.
 func (v scheduleView) trouble() schedule.Trouble {
 	if v.plan.Start != nil || v.Env.Hold.After(v.Env.Now) {
 		return v.Record.Trouble
@@ -183,7 +183,7 @@ func (v scheduleView) trouble() schedule.Trouble {
 	return schedule.Trouble{}
 }
 
-// cause is why no run starts that should, or will not; empty if all is well.
+// cause explains why an expected run does not or will not start; empty if all runs do.
 func (v scheduleView) cause() (schedule.Reason, string) {
 	stalled, scheduled := v.condition(schedule.ConditionStalled), v.condition(schedule.ConditionScheduled)
 	switch {
@@ -248,7 +248,7 @@ func (v scheduleView) last(runs []Run) *Run {
 	return &Run{Name: name, State: "deleted", Started: &metav1.Time{Time: v.Record.LastRun}}
 }
 
-// whySkipped are the reasons in sentences.
+// whySkipped maps the reasons to sentences.
 var whySkipped = map[schedule.SkipReason]string{
 	schedule.SkipMissed:   "a later run was due when one could be started (spec.missedRunPolicy)",
 	schedule.SkipActive:   "the previous run was still active when this one was due (spec.concurrencyPolicy is Forbid)",

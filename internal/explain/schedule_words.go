@@ -12,10 +12,10 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/schedule"
 )
 
-// at is a time in the zone of the schedule.
+// at formats a time in the zone of the schedule.
 func (r ScheduleReport) at(t time.Time) string { return t.In(r.zone).Format(time.RFC3339) }
 
-// active names the runs that have not finished.
+// active names the unfinished runs.
 func (r ScheduleReport) active() []string {
 	var names []string
 	for _, run := range r.Runs {
@@ -60,7 +60,7 @@ func unfinished(names []string) string {
 	return some(names, nil) + " have not finished"
 }
 
-// some are the first of two lists of names.
+// some joins the first names of two lists.
 func some(names, more []string) string {
 	const shown = 3
 	all := append(names[:len(names):len(names)], more...)
@@ -73,7 +73,7 @@ func some(names, more []string) string {
 	return strings.Join(all, ", ")
 }
 
-// words name a run that would be started.
+// words names a run that would be started.
 func (v scheduleView) words(r ScheduleReport, s *schedule.Start) string {
 	name := s.Name
 	if v.Env.Precision == "" {
@@ -141,7 +141,7 @@ func (v scheduleView) advice(r ScheduleReport) []string {
 	return all
 }
 
-// Text is the report for people.
+// Text returns the report for users.
 func (r ScheduleReport) Text() string {
 	p := printer{now: r.now}
 	p.line("%s %s/%s %s", r.Kind, r.Namespace, r.Name, r.Summary)

@@ -17,55 +17,55 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// Reserved is the batch scheduler's state of an attempt, in addition to its verdict.
+// Reserved is the state of an attempt in its batch scheduler, besides the verdict.
 type Reserved struct {
-	// Choice is the scheduler and the queue that an attempt without a record would get.
+	// Choice is the scheduler and the queue of an attempt without a record.
 	Choice scheduler.Choice
-	// Requested is what driver and initial executors ask for together.
+	// Requested is the request of the driver and the initial executors together.
 	Requested corev1.ResourceList
-	// Group is the object that represents the attempt: kind and name; Phase is its own phase.
+	// Group is the kind and name of the attempt's object in the scheduler; Phase is its phase.
 	Group, Phase string
-	// Made says that all scheduler objects of the attempt exist.
+	// Made is set if all scheduler objects of the attempt exist.
 	Made bool
 }
 
-// Scheduling is the batch scheduler's state of the application.
+// Scheduling is the state of the application in the batch scheduler.
 type Scheduling struct {
-	// Scheduler and Queue are those that were chosen; Source is who chose them.
+	// Scheduler and Queue are the choice, and Source its origin.
 	Scheduler string `json:"scheduler,omitempty"`
 	Source    string `json:"source,omitempty"`
 	Queue     string `json:"queue,omitempty"`
-	// PodScheduler is the schedulerName that the application gives its pods, if no plugin serves it.
+	// PodScheduler is the schedulerName of the pods, if no plugin serves it.
 	PodScheduler string `json:"podScheduler,omitempty"`
-	// Verdict is Admit, Wait, Reject or Unavailable, and of a submitted driver Wait, Refused, Evicted or Withdrew. It
-	// is empty if no scheduler was asked, or had anything to say.
+	// Verdict is Admit, Wait, Reject or Unavailable; for a submitted driver it is Wait, Refused, Evicted or Withdrew. It is
+	// empty without a question or an answer.
 	Verdict string `json:"verdict,omitempty"`
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
-	// Warning is what the scheduler reported when it admitted the attempt, or would report now.
+	// Warning is the scheduler's warning at admission, or that of an admission now.
 	Warning string `json:"warning,omitempty"`
-	// Group is the scheduler's object for the attempt; GroupPhase is empty if it was not seen.
+	// Group is the attempt's object in the scheduler; GroupPhase is empty if it was not read.
 	Group      string `json:"group,omitempty"`
 	GroupPhase string `json:"groupPhase,omitempty"`
-	// Requested is what driver and initial executors ask for together.
+	// Requested is the request of the driver and the initial executors together.
 	Requested corev1.ResourceList `json:"asked,omitempty"`
-	// QueuedAt is since when the attempt waits, or waited, for its driver, and AdmittedAt when it could be created.
+	// QueuedAt is when the attempt began to wait for its driver, and AdmittedAt when it was admitted.
 	QueuedAt   *metav1.Time `json:"queuedAt,omitempty"`
 	AdmittedAt *metav1.Time `json:"admittedAt,omitempty"`
-	// Evictions counts the drivers that the scheduler took down since the application last succeeded or was changed.
+	// Evictions counts the scheduler's evictions of drivers since the last success or edit of the application.
 	Evictions int32 `json:"evictions,omitempty"`
 }
 
-// operatorOnly are the reasons that rest on what only the operator knows: its configuration and rights, and what it
-// has reserved for other applications.
+// operatorOnly are the reasons that depend on knowledge of the operator: its configuration, its permissions, and its
+// reservations for other applications.
 var operatorOnly = map[lifecycle.Reason]bool{
 	scheduler.ReasonWaitingForQuota: true, scheduler.ReasonBehindOthers: true,
 	scheduler.ReasonSchedulerUnknown: true, scheduler.ReasonSchedulerDisabled: true,
 	scheduler.ReasonSchedulerForbidden: true, scheduler.ReasonSchedulerFailed: true,
 }
 
-// Combine merges two answers: here is the one found without the operator, and record has the operator's last one for
-// the same spec. The record wins where the operator knows more, and its message is used where both mean the same.
+// Combine merges two answers: here is computed without the operator, and record has the operator's last answer for the same
+// spec. The record wins if the operator knows more, and its message is used if both agree.
 func Combine(here scheduler.Admission, record lifecycle.Record, specHash string) scheduler.Admission {
 	said := record.Cause
 	if !record.State.Starting() || record.SpecHash != specHash {
@@ -100,7 +100,7 @@ func (v view) scheduling() Scheduling {
 	return s
 }
 
-// verdictOf is a scheduler's verdict about a submitted driver, in one word.
+// verdictOf returns a scheduler's verdict about a submitted driver, in one word.
 func verdictOf(o scheduler.Observation) string {
 	switch {
 	case o.Stage == scheduler.StageRefused:
@@ -113,10 +113,10 @@ func verdictOf(o scheduler.Observation) string {
 	return string(scheduler.Wait)
 }
 
-// ownCluster stands for a scheduler that a cluster has chosen itself.
+// ownCluster is the source of a scheduler that a cluster itself chose.
 const ownCluster = "SparkCluster"
 
-// sources name who chose a scheduler.
+// sources describes the origins of a choice.
 var sources = map[string]string{
 	string(scheduler.SourceApplication): "the application's own choice",
 	string(scheduler.SourcePolicy):      "the default of an operator's policy",
@@ -125,7 +125,7 @@ var sources = map[string]string{
 	ownCluster:                          "the cluster's own choice",
 }
 
-// text writes what is known; printed is whether the message was printed already.
+// text prints the known fields; printed is set if the message was printed already.
 func (s Scheduling) text(p *printer, printed bool) {
 	if s.Scheduler != "" {
 		text := s.Scheduler
@@ -168,7 +168,7 @@ func (s Scheduling) text(p *printer, printed bool) {
 	}
 }
 
-// amounts lists resources by name: "cpu 4, memory 8Gi".
+// amounts formats resources by name: "cpu 4, memory 8Gi".
 func amounts(list corev1.ResourceList) string {
 	parts := make([]string, 0, len(list))
 	for _, name := range slices.Sorted(maps.Keys(list)) {

@@ -11,32 +11,32 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
-// Server describes a driver that takes clients.
+// Server describes a driver that serves clients.
 type Server struct {
-	// Ready is whether it takes clients now.
+	// Ready is set if it accepts clients.
 	Ready bool `json:"ready"`
-	// Sessions is empty if it was not asked for them.
+	// Sessions is empty if they were not asked for.
 	Sessions *Sessions `json:"sessions,omitempty"`
-	// DrainUntil is when it is replaced at the latest, because the spec was changed.
+	// DrainUntil is the latest replacement after an edit of the spec.
 	DrainUntil *metav1.Time `json:"drainUntil,omitempty"`
-	// IdleSince is since when it executes nothing, as far as that is known, and IdleStop when it is stopped for that.
+	// IdleSince is when it last executed something, if known; IdleStop is when it will be stopped as idle.
 	IdleSince *metav1.Time `json:"idleSince,omitempty"`
 	IdleStop  *metav1.Time `json:"idleStop,omitempty"`
-	// StoppedAt is when it was stopped because it was idle.
+	// StoppedAt is when it was stopped as idle.
 	StoppedAt *metav1.Time `json:"stoppedAt,omitempty"`
 }
 
-// Sessions are what a server says of its clients.
+// Sessions are a server's report about its clients.
 type Sessions struct {
 	Open          int32        `json:"open"`
 	Executing     int32        `json:"executing"`
 	Streams       int32        `json:"streams,omitempty"`
 	LastExecution *metav1.Time `json:"lastExecution,omitempty"`
-	// Problem says why they are unknown.
+	// Problem explains why they are unknown.
 	Problem string `json:"problem,omitempty"`
 }
 
-// server is nil for an application that runs to its end.
+// server returns nil for an application that runs to its end.
 func (v view) server() *Server {
 	if !v.Scope.Desired.Endures {
 		return nil
@@ -55,7 +55,7 @@ func (v view) server() *Server {
 	return s
 }
 
-// drainUntil is when a server that drains is replaced at the latest; zero if it does not drain.
+// drainUntil returns the latest replacement of a draining server; zero for others.
 func (v view) drainUntil() time.Time {
 	if v.plan.Record.DrainSince.IsZero() {
 		return time.Time{}
@@ -63,7 +63,7 @@ func (v view) drainUntil() time.Time {
 	return v.plan.Record.DrainSince.Truncate(time.Second).Add(v.Scope.Desired.Drain)
 }
 
-// idleStop is when a server is stopped if it executes nothing until then; zero if that is not known or will not be.
+// idleStop returns when an idle server will be stopped; zero if that is unknown or will not happen.
 func (v view) idleStop() time.Time {
 	r, timeout := v.plan.Record, v.Scope.Desired.IdleTimeout
 	if r.State != lifecycle.Running || timeout <= 0 || r.Idle.Since.IsZero() || !r.DrainSince.IsZero() ||
@@ -73,10 +73,10 @@ func (v view) idleStop() time.Time {
 	return r.Idle.Since.Add(timeout)
 }
 
-// idle reports whether the record is of a server that was stopped because it was idle.
+// idle reports whether a server was stopped as idle.
 func idle(r lifecycle.Record) bool { return !r.Idle.StoppedAt.IsZero() }
 
-// serving is why a server that runs takes no clients, or will not for long; empty if all is well.
+// serving explains why a running server is not ready, or will not stay so; empty if it will.
 func (v view) serving() lifecycle.Cause {
 	switch until := v.drainUntil(); {
 	case !v.Scope.Desired.Endures || v.plan.Record.State != lifecycle.Running:
@@ -89,7 +89,7 @@ func (v view) serving() lifecycle.Cause {
 	return lifecycle.Cause{}
 }
 
-// keeping is what is done about a server that runs.
+// keeping describes the operator's work on a running server.
 func (v view) keeping() string {
 	switch v.serving().Reason {
 	case lifecycle.ReasonDraining:
@@ -100,7 +100,7 @@ func (v view) keeping() string {
 	return "keep it running"
 }
 
-// text are the lines of the report.
+// text prints the lines of the report.
 func (s *Server) text(p *printer) {
 	if s == nil {
 		return

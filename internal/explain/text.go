@@ -13,7 +13,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/text"
 )
 
-// Text is the report for people.
+// Text returns the report for users.
 func (r Report) Text() string {
 	p := printer{now: r.now}
 	p.line("%s %s/%s %s", r.Kind, r.Namespace, r.Name, r.Summary)
@@ -42,7 +42,7 @@ func (r Report) Text() string {
 	return p.String()
 }
 
-// reason is the reason, with its message unless that was printed already.
+// reason returns the reason, with its message unless that was printed already.
 func (r Report) reason() string {
 	if strings.Contains(r.Summary, r.Message) || strings.Contains(r.Decision.Sentence, r.Message) {
 		return r.Reason
@@ -173,7 +173,7 @@ func (a Attempt) text(p *printer) string {
 	return strings.Join(parts, ", ")
 }
 
-// printer collects lines. Times are relative to now.
+// printer collects lines, with times relative to now.
 type printer struct {
 	strings.Builder
 	now  time.Time
@@ -192,7 +192,7 @@ func (p *printer) section(title string) {
 	p.last = ""
 }
 
-// field writes a labeled line; a label that repeats is not written again.
+// field writes a labeled line; a repeated label is left blank.
 func (p *printer) field(label, format string, args ...any) {
 	shown := label
 	if label == p.last {
@@ -223,5 +223,5 @@ func (p *printer) in(t time.Time) string {
 	return "in " + p.left(t)
 }
 
-// oneLine keeps a message of several lines from breaking the page.
+// oneLine joins the lines of a message, which would break the page.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -17,7 +17,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// blockers are the lines of quotas in which an object waits, with who is ahead of it and who has the room. unread is what could not be found out.
+// blockers returns the lines of quotas of an object, with the objects ahead and the holders of the resource. unread lists what
+// could not be read.
 func (c *Cluster) blockers(ctx context.Context, operators Installation, o Object, reason scheduler.Reason,
 	now time.Time) (lines []explain.Line, unread []string) {
 	if !slices.Contains(quotaReasons, reason) {
@@ -53,7 +54,7 @@ func (c *Cluster) blockers(ctx context.Context, operators Installation, o Object
 	return lines, unread
 }
 
-// ahead names the next to start of those that are ahead of a position.
+// ahead names the objects before a position that start next.
 func (q *quotaLines) ahead(mine scheduler.Position, namespace string) []string {
 	type other struct {
 		name     string
@@ -77,7 +78,7 @@ func (q *quotaLines) ahead(mine scheduler.Position, namespace string) []string {
 	return names
 }
 
-// nameOf is what a command takes an object by, with its namespace if that is another one.
+// nameOf returns an object's name as an argument of commands, with its namespace if that differs.
 func nameOf(app scheduler.App, namespace string) string {
 	name := app.Name
 	for _, k := range []Type{Servers, Clusters} {
@@ -91,7 +92,7 @@ func nameOf(app scheduler.App, namespace string) string {
 	return name
 }
 
-// holders are the objects whose pods use most of a resource.
+// holders returns the objects with the largest usage of a resource.
 func holders(items []Object, pods []corev1.Pod, of corev1.ResourceName) []explain.Holder {
 	var all []explain.Holder
 	for _, o := range items {
@@ -109,7 +110,7 @@ func holders(items []Object, pods []corev1.Pod, of corev1.ResourceName) []explai
 	return all[:min(len(all), explain.MostNamed)]
 }
 
-// usedBy is what a quota counts of a pod for a resource: by the name that the quota has for it.
+// usedBy returns a pod's usage of a resource as a quota counts it, by the quota's name of the resource.
 func usedBy(pod *corev1.Pod, of corev1.ResourceName) resource.Quantity {
 	if of == corev1.ResourcePods || of == "count/pods" {
 		return *resource.NewQuantity(1, resource.DecimalSI)

@@ -21,11 +21,11 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/explain"
 )
 
-// Check reads what is known of an installation from the namespace, and says what is right and what is wrong. plugin is the version of this
-// program. What cannot be read is no error, unless nothing can.
+// Check reads an installation from the namespace, and reports its state. plugin is the version of this program. Unreadable
+// objects are no error, unless all are.
 func (c *Cluster) Check(ctx context.Context, operators Installation, plugin string) (explain.CheckReport, error) {
 	in := explain.Checked{Namespace: c.Namespace, Plugin: plugin}
-	if _, _, err := operators.Operator(); err != nil { // a file that is named must be there
+	if _, _, err := operators.Operator(); err != nil { // a named file must exist
 		return explain.CheckReport{}, err
 	}
 	if err := c.checkNamespace(ctx, &in); err != nil {
@@ -53,7 +53,7 @@ func (c *Cluster) Check(ctx context.Context, operators Installation, plugin stri
 	return explain.Check(in), nil
 }
 
-// unread says why something could not be read; "" for no error.
+// unread explains a failed read; "" for no error.
 func unread(err error) string {
 	if err == nil {
 		return ""
@@ -61,7 +61,7 @@ func unread(err error) string {
 	return ForPeople(err).Error()
 }
 
-// checkNamespace reads the namespace. Only here an error that is about the connection ends the command.
+// checkNamespace reads the namespace. Only here a connection error ends the command.
 func (c *Cluster) checkNamespace(ctx context.Context, in *explain.Checked) error {
 	err := c.Get(ctx, client.ObjectKey{Name: c.Namespace}, &corev1.Namespace{})
 	switch {
@@ -73,7 +73,7 @@ func (c *Cluster) checkNamespace(ctx context.Context, in *explain.Checked) error
 	return nil
 }
 
-// checkOperator finds the operator. The error says why its configuration is not known.
+// checkOperator finds the operator. The error explains why its configuration is unknown.
 func (c *Cluster) checkOperator(ctx context.Context, operators Installation, in *explain.Checked) (installed, error) {
 	all, err := operators.operators(ctx, c)
 	switch {
@@ -106,10 +106,10 @@ func (c *Cluster) checkOperator(ctx context.Context, operators Installation, in 
 	return one, one.problem
 }
 
-// operatorContainer is the name of the operator's container, in the chart and in the kustomize tree.
+// operatorContainer is the name of the operator's container in the chart and in the kustomize tree.
 const operatorContainer = "spark-operator-controller"
 
-// versionOf is the tag of the operator's image, or else the label that the chart writes.
+// versionOf returns the tag of the operator's image, or else the chart's label.
 func versionOf(d *appsv1.Deployment) string {
 	for _, container := range d.Spec.Template.Spec.Containers {
 		if container.Name != operatorContainer {
@@ -123,8 +123,7 @@ func versionOf(d *appsv1.Deployment) string {
 	return d.Labels["app.kubernetes.io/version"]
 }
 
-// checkDefinitions asks for the kinds that this program knows, and for their schemas, each group version once. Who may do nothing else may
-// do that.
+// checkDefinitions reads the kinds of this program and their schemas, each group version once. Every user may do that.
 func (c *Cluster) checkDefinitions(ctx context.Context, o config.OperatorConfiguration) []explain.CheckedDefinition {
 	read := map[schema.GroupVersion]schemas{}
 	var all []explain.CheckedDefinition
@@ -142,7 +141,7 @@ func (c *Cluster) checkDefinitions(ctx context.Context, o config.OperatorConfigu
 	return all
 }
 
-// checkRights asks whether the user may create objects of the kinds that are installed, and served.
+// checkRights asks whether the user may create objects of the installed and served kinds.
 func (c *Cluster) checkRights(ctx context.Context, o config.OperatorConfiguration) explain.CheckedRights {
 	var rights explain.CheckedRights
 	for _, k := range Types() {
@@ -172,7 +171,7 @@ type schemas struct {
 func (c *Cluster) schemas(ctx context.Context, version schema.GroupVersion) (s schemas) {
 	text, err := c.Schema(ctx, version)
 	switch {
-	case apierrors.IsNotFound(err): // none is published
+	case apierrors.IsNotFound(err): // no schema is published
 		return schemas{}
 	case err != nil:
 		return schemas{err: err}
@@ -181,7 +180,7 @@ func (c *Cluster) schemas(ctx context.Context, version schema.GroupVersion) (s s
 	return s
 }
 
-// compare says which fields of a kind are lacking, or why that is not known.
+// compare returns the missing fields of a kind, or why they are unknown.
 func (s schemas) compare(k Type) (lacks, why string) {
 	served, known := s.kinds[k.GroupVersionKind]
 	switch {
@@ -193,14 +192,14 @@ func (s schemas) compare(k Type) (lacks, why string) {
 	return definitions.Some(k.Lacking(served)), ""
 }
 
-// checkScope says where the operator works.
+// checkScope returns the operator's namespaces.
 func (c *Cluster) checkScope(ctx context.Context, o config.OperatorConfiguration, in *explain.Checked) {
 	in.Scope.Namespaces, in.Scope.Selector = o.Namespaces, o.NamespaceSelector
 	works, err := c.isIn(ctx, o)
 	in.Scope.Works, in.Scope.Unread = works, unread(err)
 }
 
-// checkConfiguration takes schedulers and policies from the operator's configuration.
+// checkConfiguration reads schedulers and policies from the operator's configuration.
 func (c *Cluster) checkConfiguration(plugins Plugins, o config.OperatorConfiguration, in *explain.Checked) {
 	operator, err := plugins.operatorOf(o)
 	if err != nil {
@@ -220,10 +219,10 @@ func (c *Cluster) checkConfiguration(plugins Plugins, o config.OperatorConfigura
 	}
 }
 
-// mostAccounts bounds how many service accounts are asked about.
+// mostAccounts bounds the service accounts that are checked.
 const mostAccounts = 10
 
-// checkAccounts finds the account that a policy gives to drivers, or else those of the namespace, first those that the chart makes.
+// checkAccounts returns the policy's account for drivers, or else those of the namespace, the chart's first.
 func (c *Cluster) checkAccounts(ctx context.Context, operator installed) explain.CheckedAccounts {
 	for _, p := range operator.config.Policies.For(c.Namespace) {
 		if name := p.Defaults.ServiceAccount; name != "" {
@@ -246,7 +245,7 @@ func (c *Cluster) checkAccounts(ctx context.Context, operator installed) explain
 	all = all[:min(len(all), mostAccounts)]
 	why := ""
 	for i := range all {
-		if why == "" { // one right that is missing is missing for all
+		if why == "" { // a missing permission applies to all
 			all[i].Creates, why = c.createsPods(ctx, all[i].Name)
 		}
 		all[i].Unread = why
@@ -254,7 +253,7 @@ func (c *Cluster) checkAccounts(ctx context.Context, operator installed) explain
 	return explain.CheckedAccounts{All: all}
 }
 
-// defaultAccount reads the account that a policy gives to drivers.
+// defaultAccount reads the policy's account for drivers.
 func (c *Cluster) defaultAccount(ctx context.Context, name string) explain.CheckedAccount {
 	account := explain.CheckedAccount{Name: name}
 	err := c.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, &corev1.ServiceAccount{})
@@ -264,7 +263,7 @@ func (c *Cluster) defaultAccount(ctx context.Context, name string) explain.Check
 	return account
 }
 
-// rank orders accounts: first those that were made for drivers.
+// rank sorts accounts: those created for drivers first.
 func rank(a explain.CheckedAccount) int {
 	if a.Meant {
 		return 0
@@ -272,7 +271,7 @@ func rank(a explain.CheckedAccount) int {
 	return 1
 }
 
-// createsPods asks about one account.
+// createsPods checks one account.
 func (c *Cluster) createsPods(ctx context.Context, account string) (creates bool, why string) {
 	creates, err := c.CreatesPods(ctx, c.Namespace, account)
 	return creates, unread(err)

@@ -15,8 +15,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/kinds"
 )
 
-// checkWebhooks finds the services that the API server asks about objects of the kinds that this program knows, whoever configured them, and
-// whether they have endpoints. What a previous operator has left behind is among them.
+// checkWebhooks finds the webhook services for this program's kinds, configured by any client, and their endpoints. They
+// include leftovers of another operator.
 func (c *Cluster) checkWebhooks(ctx context.Context) (found explain.CheckedWebhooks) {
 	var mutating admissionregistrationv1.MutatingWebhookConfigurationList
 	var validating admissionregistrationv1.ValidatingWebhookConfigurationList
@@ -60,12 +60,12 @@ func (c *Cluster) checkWebhooks(ctx context.Context) (found explain.CheckedWebho
 	return found
 }
 
-// isOwn reports whether a rule names a group of the kinds that this program knows.
+// isOwn reports whether a rule names a group of this program's kinds.
 func isOwn(r admissionregistrationv1.RuleWithOperations) bool {
 	return slices.ContainsFunc(kinds.All(), func(k *kinds.Row) bool { return slices.Contains(r.APIGroups, k.Group) })
 }
 
-// hasEndpoints reports whether a service has an endpoint that is ready.
+// hasEndpoints reports whether a service has a ready endpoint.
 func (c *Cluster) hasEndpoints(ctx context.Context, namespace, name string) (ready bool, why string) {
 	var list discoveryv1.EndpointSliceList
 	of := client.MatchingLabels{discoveryv1.LabelServiceName: name}

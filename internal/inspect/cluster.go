@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package inspect is the read path of people: it finds the objects that they name, loads them, reads what the operator would read of them,
-// asks their schedulers, decides as the operator would, and finds the positions of those that wait. It writes nothing to a cluster and prints
-// nothing; its errors name the commands and flags of kubectl spark.
+// Package inspect is the read path of users. It finds and loads the objects that they name, reads what the operator would read,
+// asks their schedulers, decides as the operator would, and computes queue positions. It neither writes to a cluster nor
+// prints; its errors name the commands and flags of kubectl spark.
 package inspect
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/observe"
 )
 
-// Reader is what may be done to a cluster here: look.
+// Reader has the read methods of a client.
 type Reader interface {
 	client.Reader
 	Watch(ctx context.Context, list client.ObjectList, opts ...client.ListOption) (watch.Interface, error)
@@ -29,15 +29,16 @@ type Reader interface {
 // Cluster is a cluster as a user may read it, in one namespace or in all.
 type Cluster struct {
 	Reader
-	// Pods reads logs, and Forward makes a tunnel to a port of a pod: it calls opened with the local address, and returns when the tunnel ends.
+	// Pods reads logs. Forward opens a tunnel to a port of a pod: it calls opened with the local address, and returns when the
+	// tunnel ends.
 	Pods    typedcorev1.PodsGetter
 	Forward func(ctx context.Context, pod string, port int32, opened func(address string)) error
-	// Schema reads what the API server publishes of a group version, in OpenAPI v3. CreatesPods asks it whether a service account may create pods
-	// in its namespace, and MayCreate whether the user may create objects of a resource.
+	// Schema reads the OpenAPI v3 schema of a group version. CreatesPods asks the API server whether a service account may
+	// create pods in its namespace, MayCreate whether the user may create objects of a resource.
 	Schema      func(ctx context.Context, version schema.GroupVersion) ([]byte, error)
 	CreatesPods func(ctx context.Context, namespace, account string) (bool, error)
 	MayCreate   func(ctx context.Context, namespace string, of schema.GroupResource) (bool, error)
-	// Namespace is that of objects that are named without one.
+	// Namespace is the default namespace of names.
 	Namespace string
 }
 

@@ -18,7 +18,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// Explanation is printed as values or as text.
+// Explanation is printed as data or as text.
 type Explanation interface{ Text() string }
 
 // Explain reads what the operator would read, and decides as it would.
@@ -46,18 +46,18 @@ func (c *Cluster) Explain(ctx context.Context, name string, operators Installati
 		return nil, err
 	}
 	in.Conditions, in.Scope = application.Conditions, application.Application
-	if o.Type != Applications { // their states have more words than those of the state machine
+	if o.Type != Applications { // they have more states than the state machine
 		in.State = StateName(application.State)
 	}
 	c.observe(ctx, &in, operator)
-	if application.Record.State.Starting() && unread == "" { // without its configuration there are no lines
+	if application.Record.State.Starting() && unread == "" { // without the operator's configuration there are no lines
 		lines, missed := c.blockers(ctx, operators, o, application.Record.Cause.Reason, now)
 		in.Lines, in.Unreadable = lines, append(in.Unreadable, missed...)
 	}
 	return explain.Explain(in), nil
 }
 
-// observe reads what the operator would read of an application. What cannot be read is reported.
+// observe reads an application's objects as the operator does. It reports objects that it cannot read.
 func (c *Cluster) observe(ctx context.Context, in *explain.Input, operator resolve.Operator) {
 	s := in.Scope
 	var err error
@@ -83,7 +83,7 @@ func (c *Cluster) observe(ctx context.Context, in *explain.Input, operator resol
 	}
 }
 
-// sessions asks a server for its sessions as the operator does, but through a tunnel: pods have no addresses here.
+// sessions asks a server for its sessions as the operator does, but through a tunnel: pod addresses are not reachable here.
 func (c *Cluster) sessions(ctx context.Context, pods observe.Reader, s resolve.Application, d lifecycle.Driver) lifecycle.Sessions {
 	port := spark.UIPort(s.App)
 	if port == 0 {

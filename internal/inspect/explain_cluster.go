@@ -21,7 +21,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/standalone"
 )
 
-// explainCluster reads what the operator would read of a cluster, and decides as it would.
+// explainCluster reads a cluster as the operator does, and decides as it would.
 func (c *Cluster) explainCluster(ctx context.Context, o Object, operators Installation, now time.Time) (Explanation, error) {
 	operator, unread, err := operators.operator(ctx, c)
 	if err != nil {
@@ -34,26 +34,26 @@ func (c *Cluster) explainCluster(ctx context.Context, o Object, operators Instal
 	in := explain.ClusterInput{
 		Object: o, Family: o.Family, Word: cluster.Word, Record: cluster.Record, Conditions: cluster.Conditions,
 		State: cluster.State, StateMessage: cluster.Message, Since: cluster.Since, QueuedAt: cluster.Start.QueuedAt, Submitter: cluster.Start.Submitter, Now: now,
-		Desired: cluster.Desired, // what its scheduler lays over the pods is not compared
+		Desired: cluster.Desired, // the scheduler's decoration of its pods is not compared
 	}
 	if unread != "" {
 		in.Unreadable = append(in.Unreadable, unread)
 	}
 	c.observeCluster(ctx, o, cluster, &in)
-	if in.Record.State.Starts() && unread == "" { // without its configuration there are no lines
+	if in.Record.State.Starts() && unread == "" { // without the operator's configuration there are no lines
 		lines, missed := c.blockers(ctx, operators, o, explain.ClusterCause(cluster.Conditions).Reason, now)
 		in.Lines, in.Unreadable = lines, append(in.Unreadable, missed...)
 	}
 	return explain.Cluster(in), nil
 }
 
-// partKinds are the kinds that a cluster consists of.
+// partKinds are the kinds of a cluster's objects.
 var partKinds = map[string]schema.GroupVersion{
 	"Service": corev1.SchemeGroupVersion, "StatefulSet": appsv1.SchemeGroupVersion, "NetworkPolicy": networkingv1.SchemeGroupVersion,
 	"HorizontalPodAutoscaler": autoscalingv2.SchemeGroupVersion, "PodDisruptionBudget": policyv1.SchemeGroupVersion,
 }
 
-// observeCluster reads the objects and the pods of a cluster. What cannot be read is reported.
+// observeCluster reads the objects and the pods of a cluster. It reports objects that it cannot read.
 func (c *Cluster) observeCluster(ctx context.Context, o Object, cluster kinds.ClusterReading, in *explain.ClusterInput) {
 	unreadable := func(what string, err error) { in.Unreadable = append(in.Unreadable, what+": "+ForPeople(err).Error()) }
 	target := observe.ClusterTarget{
@@ -74,7 +74,7 @@ func (c *Cluster) observeCluster(ctx context.Context, o Object, cluster kinds.Cl
 		in.Observed = standalone.Observation{Unknown: true}
 		unreadable("objects of the cluster", err)
 	}
-	// what they say is not compared here: the operator has made them from the spec that it recorded
+	// their content is not compared here: the operator derived it from the recorded spec
 	for ref, seen := range in.Observed.Found {
 		seen.Same = seen.Marked && in.Record.Generation == o.GetGeneration()
 		in.Observed.Found[ref] = seen

@@ -19,7 +19,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/validation"
 )
 
-// explainSchedule reads what the operator would read of a schedule, and decides as it would.
+// explainSchedule reads a schedule as the operator does, and decides as it would.
 func (c *Cluster) explainSchedule(ctx context.Context, o Object, operators Installation, now time.Time) (Explanation, error) {
 	operator, unread, err := operators.operator(ctx, c)
 	if err != nil {
@@ -32,7 +32,7 @@ func (c *Cluster) explainSchedule(ctx context.Context, o Object, operators Insta
 	in := explain.ScheduleInput{
 		Object: o, Kind: o.Kind, Desired: s.Desired, Record: s.Record, Conditions: s.Conditions,
 		States: map[string]string{}, Observed: schedule.Observation{Live: true},
-		// the operator's own zone cannot be read; in its image it is UTC
+		// the operator's time zone is unknown; in its image it is UTC
 		Env: schedule.Env{Now: now, Local: time.UTC, Precision: operators.precision(ctx, c)},
 	}
 	if unread != "" {
@@ -46,7 +46,7 @@ func (c *Cluster) explainSchedule(ctx context.Context, o Object, operators Insta
 	return explain.Schedule(in), nil
 }
 
-// observeRuns reads the runs of a schedule, and which of those that are gone still have a driver.
+// observeRuns reads the runs of a schedule, and the drivers of deleted runs.
 func (c *Cluster) observeRuns(ctx context.Context, o Object, s kinds.ScheduleReading, in *explain.ScheduleInput) error {
 	runs, err := c.Runs(ctx, o, s)
 	if err != nil {
@@ -72,7 +72,7 @@ func (c *Cluster) observeRuns(ctx context.Context, o Object, s kinds.ScheduleRea
 	return nil
 }
 
-// Runs lists the runs of a schedule that exist.
+// Runs lists the existing runs of a schedule.
 func (c *Cluster) Runs(ctx context.Context, o Object, s kinds.ScheduleReading) ([]Application, error) {
 	all, err := c.Select(ctx, Type{kinds.Of(o.Family.GroupVersionKind())}, labels.SelectorFromSet(s.RunLabels))
 	if err != nil {
@@ -92,7 +92,7 @@ func (c *Cluster) Runs(ctx context.Context, o Object, s kinds.ScheduleReading) (
 	return runs, nil
 }
 
-// templateErrors are what is wrong with the runs, beside what is wrong with the schedule itself.
+// templateErrors returns the errors of the runs, without those of the schedule itself.
 func templateErrors(s kinds.ScheduleReading, in explain.ScheduleInput, operator resolve.Operator) []string {
 	own := s.Desired.Validate(in.Env.Local)
 	if wrong := s.Desired.ValidateTrigger(); wrong != nil {
@@ -103,7 +103,8 @@ func templateErrors(s kinds.ScheduleReading, in explain.ScheduleInput, operator 
 	return slices.DeleteFunc(all, func(s string) bool { return slices.Contains(known, s) })
 }
 
-// precision is the unit in the names of runs, empty if the operator's configuration cannot be read, which has been said already.
+// precision returns the time unit in the names of runs; empty if the operator's configuration is unreadable, which was reported
+// already.
 func (i Installation) precision(ctx context.Context, c *Cluster) schedule.Precision {
 	found, err := i.configuration(ctx, c)
 	if err != nil {

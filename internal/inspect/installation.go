@@ -18,28 +18,29 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/config"
 )
 
-// Installation is where the operator runs in a cluster.
+// Installation identifies the operator in a cluster.
 type Installation struct {
 	Configuration
-	// Deployment is namespace/name of its Deployment. If it is empty, the Deployment is found by its labels.
+	// Deployment is the namespace/name of its Deployment; if empty, the Deployment is found by its labels.
 	Deployment string
-	// everywhere says that the question is about all namespaces.
+	// everywhere is set for a question about all namespaces.
 	everywhere bool
 }
 
-// operatorLabels are those of the operator's Deployment, in the chart and in the kustomize tree. Kubeflow's chart has them, too.
+// operatorLabels are the labels of the operator's Deployment in the chart and in the kustomize tree. Kubeflow's chart has them,
+// too.
 var operatorLabels = client.MatchingLabels{"app.kubernetes.io/name": "spark-operator", "app.kubernetes.io/component": "controller"}
 
-// usualDeployment is the operator's Deployment where the pages install it.
+// usualDeployment is the operator's Deployment as installed by the documentation.
 var usualDeployment = client.ObjectKey{Namespace: "spark-operator", Name: "spark-operator-controller"}
 
 const (
 	nameOne = "name the operator's Deployment with --operator NAMESPACE/NAME"
-	// mostOperators bounds how many Deployments are read.
+	// mostOperators bounds the Deployments that are read.
 	mostOperators = 20
 )
 
-// installed is an operator, and what it is configured to do. problem says why the configuration is not known.
+// installed is an operator with its configuration. problem explains why the configuration is unknown.
 type installed struct {
 	appsv1.Deployment
 	config  config.OperatorConfiguration
@@ -48,10 +49,10 @@ type installed struct {
 
 func (i installed) String() string { return i.Namespace + "/" + i.Name }
 
-// errNoOperator says that there is none, and not that it cannot be seen.
+// errNoOperator reports the absence of an operator; a missing permission is another error.
 var errNoOperator = errors.New("no operator is installed")
 
-// deployments are those of operators that may be meant. What can be asked with one request takes one.
+// deployments returns the possible operators, with as few requests as possible.
 func (i Installation) deployments(ctx context.Context, c *Cluster) ([]appsv1.Deployment, error) {
 	if i.Deployment != "" {
 		namespace, name, ok := strings.Cut(i.Deployment, "/")
@@ -87,7 +88,8 @@ func (c *Cluster) deployment(ctx context.Context, key client.ObjectKey) ([]appsv
 	return []appsv1.Deployment{one}, nil
 }
 
-// labeled are the Deployments with the operator's labels in a namespace, or in all for "", without those of other operators.
+// labeled returns the Deployments with the operator's labels in a namespace, or in all for "", without those of other
+// operators.
 func (c *Cluster) labeled(ctx context.Context, namespace string) ([]appsv1.Deployment, error) {
 	var list appsv1.DeploymentList
 	if err := c.List(ctx, &list, client.InNamespace(namespace), operatorLabels, client.Limit(mostOperators)); err != nil {
@@ -102,7 +104,7 @@ func (c *Cluster) labeled(ctx context.Context, namespace string) ([]appsv1.Deplo
 	return own, nil
 }
 
-// operators are those that may be meant, with their configurations.
+// operators returns the possible operators with their configurations.
 func (i Installation) operators(ctx context.Context, c *Cluster) ([]installed, error) {
 	found, err := i.deployments(ctx, c)
 	if err != nil {
@@ -117,7 +119,7 @@ func (i Installation) operators(ctx context.Context, c *Cluster) ([]installed, e
 	return all, nil
 }
 
-// choose returns the only operator, or of several the one that works in the namespace.
+// choose returns the only operator, or the one of several that works in the namespace.
 func (i Installation) choose(ctx context.Context, c *Cluster, all []installed) (installed, error) {
 	if len(all) == 1 {
 		return all[0], nil
@@ -142,7 +144,7 @@ func (i Installation) choose(ctx context.Context, c *Cluster, all []installed) (
 	return installed{}, fmt.Errorf("%s, and none of them works in namespace %s; %s", several, c.Namespace, nameOne)
 }
 
-// workingIn are the operators that work in the namespace. The error says what of others could not be read.
+// workingIn returns the operators that work in the namespace. The error names unreadable configurations of others.
 func (c *Cluster) workingIn(ctx context.Context, all []installed) (working []installed, unknown error) {
 	for _, one := range all {
 		works, err := false, one.problem
@@ -173,7 +175,7 @@ func (c *Cluster) isIn(ctx context.Context, o config.OperatorConfiguration) (boo
 	return err == nil && selector.Matches(labels.Set(namespace.Labels)), err
 }
 
-// configuration is that of the file, else that of the operator's ConfigMap.
+// configuration returns that of the file, else that of the operator's ConfigMap.
 func (i Installation) configuration(ctx context.Context, c *Cluster) (config.OperatorConfiguration, error) {
 	if i.File != "" {
 		return config.Load(i.File)
@@ -189,7 +191,7 @@ func (i Installation) configuration(ctx context.Context, c *Cluster) (config.Ope
 	return one.config, one.problem
 }
 
-// configurationOf is that of the file, else that of the ConfigMap which a Deployment mounts.
+// configurationOf returns that of the file, else that of the ConfigMap mounted by a Deployment.
 func (i Installation) configurationOf(ctx context.Context, c *Cluster, d *appsv1.Deployment) (config.OperatorConfiguration, error) {
 	if i.File != "" {
 		return config.Load(i.File)
@@ -201,13 +203,13 @@ func (i Installation) configurationOf(ctx context.Context, c *Cluster, d *appsv1
 	return config.Parse([]byte(text))
 }
 
-// configMount is the volume that has the operator's configuration, and configKey the file in it.
+// configMount is the volume of the operator's configuration, and configKey the file in it.
 const (
 	configMount = "config"
 	configKey   = "config.yaml"
 )
 
-// configVolume names the ConfigMap that an operator mounts; "" for none. The name may change with the content.
+// configVolume returns the ConfigMap that an operator mounts; "" for none. The name may change with the content.
 func configVolume(d *appsv1.Deployment) string {
 	for _, volume := range d.Spec.Template.Spec.Volumes {
 		if volume.Name == configMount && volume.ConfigMap != nil {

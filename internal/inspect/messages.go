@@ -18,10 +18,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
-// denied matches what the API server's authorizer says.
+// denied matches the message of the API server's authorizer.
 var denied = regexp.MustCompile(`cannot (\S+) resource "(\S+)" in API group "(\S*)"(?: in the namespace "(\S+)")?`)
 
-// ForPeople says what is the matter and what to do about it, where the error of a library does not.
+// ForPeople adds the cause and a correction to an error of a library.
 func ForPeople(err error) error {
 	var unreachable *url.Error
 	var network net.Error
@@ -41,7 +41,7 @@ func ForPeople(err error) error {
 	return err
 }
 
-// missingKind says which kinds a cluster lacks. Without a discovery of their group the error names all that are in it.
+// missingKind names the kinds that a cluster lacks. If their group could not be discovered, the error names all kinds in it.
 func missingKind(err error) error {
 	none, ofKind := errors.AsType[*meta.NoKindMatchError](err)
 	failed, ofGroup := errors.AsType[*apiutil.ErrResourceDiscoveryFailed](err)
@@ -74,7 +74,7 @@ func hostOf(address string) string {
 	return u.Scheme + "://" + u.Host
 }
 
-// forbidden names the right that is missing.
+// forbidden names the missing permission.
 func forbidden(err error) error {
 	found := denied.FindStringSubmatch(err.Error())
 	if found == nil {
@@ -99,16 +99,16 @@ func forbidden(err error) error {
 		verb, resource, where, role, verb, resource, flag)
 }
 
-// candidate is a name that may have been meant.
+// candidate is a name that the user may have meant.
 type candidate struct {
 	name     string
 	distance int
 }
 
-// shownNames is how many names are suggested.
+// shownNames bounds the suggested names.
 const shownNames = 3
 
-// similar returns the names that may have been meant, up to the number that is shown, the nearest first.
+// similar returns the names that the user may have meant, the nearest first.
 func similar(name string, names []string) []candidate {
 	const most = 2
 	var all []candidate
@@ -131,7 +131,7 @@ func nearest(all []candidate) []candidate {
 	return all[:min(shownNames, len(all))]
 }
 
-// distance is Levenshtein's: how many letters must be put in, left out or changed.
+// distance is the Levenshtein distance of two names.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

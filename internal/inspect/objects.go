@@ -21,10 +21,10 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/kinds"
 )
 
-// chunk is how many objects are read at once.
+// chunk is the page size of lists.
 const chunk = 500
 
-// Type is one of the kinds of objects that commands take.
+// Type is one of the kinds that commands support.
 type Type struct{ *kinds.Row }
 
 // The types of objects.
@@ -39,7 +39,7 @@ var (
 // Families are the kinds of applications.
 var Families = []Type{Applications, ApacheApplications}
 
-// Types are those that commands act on, in the order in which a name without a type is searched.
+// Types returns the kinds that commands support, in the order in which a name without a type is searched.
 func Types() []Type {
 	var all []Type
 	for _, row := range kinds.All() {
@@ -48,10 +48,10 @@ func Types() []Type {
 	return all
 }
 
-// Typed is the name of an object with its type.
+// Typed returns the name of an object with its type.
 func (k Type) Typed(name string) string { return k.arg() + "/" + name }
 
-// arg is the type as one writes it: its short name, unless another kind has that, too.
+// arg returns the type as an argument: its short name, unless another kind has that, too.
 func (k Type) arg() string {
 	if first, err := TypeOf(k.Short); err != nil || first != k {
 		return k.Plural + "." + k.Group
@@ -59,15 +59,15 @@ func (k Type) arg() string {
 	return k.Short
 }
 
-// ObjectKind is the type of one object, or of a list.
+// ObjectKind returns the kind of one object, or of a list.
 func (k Type) ObjectKind(suffix string) schema.GroupVersionKind {
 	return k.GroupVersion().WithKind(k.Kind + suffix)
 }
 
-// Qualified is the singular with the group, as kubectl prints objects.
+// Qualified returns the singular with the group, as kubectl prints objects.
 func (k Type) Qualified() string { return k.Singular() + "." + k.Group }
 
-// TypeOf finds a kind by what kubectl takes: its name, plural or short name, also with the group.
+// TypeOf finds a kind by its name, plural or short name, with or without the group, as kubectl does.
 func TypeOf(text string) (Type, error) {
 	name, group, _ := strings.Cut(strings.ToLower(text), ".")
 	for _, k := range Types() {
@@ -84,7 +84,7 @@ func TypeOf(text string) (Type, error) {
 		Applications.arg(), Schedules.arg(), Servers.arg(), ApacheApplications.arg(), Clusters.arg())
 }
 
-// NearType is the word for a kind that a misspelled one is nearest to; "" if none is near.
+// NearType returns the kind that a misspelled word most resembles; "" for none.
 func NearType(text string) string {
 	var names []string
 	for _, k := range Types() {
@@ -96,7 +96,7 @@ func NearType(text string) string {
 	return ""
 }
 
-// ParseName splits TYPE/NAME. The type is empty if there is only a name.
+// ParseName splits TYPE/NAME. The type is empty for a plain name.
 func ParseName(arg string) (Type, string, error) {
 	resource, name, typed := strings.Cut(arg, "/")
 	if !typed {
@@ -109,13 +109,13 @@ func ParseName(arg string) (Type, string, error) {
 	return k, name, err
 }
 
-// Object is an object as it is stored.
+// Object is a stored object.
 type Object struct {
 	Type
 	*unstructured.Unstructured
 }
 
-// Plain is the name as a command takes it: that of a server or a cluster with its type.
+// Plain returns the name as an argument: with its type for a server or a cluster.
 func (o Object) Plain() string {
 	if o.Type == Servers || o.Type == Clusters {
 		return o.Typed(o.GetName())
@@ -123,9 +123,9 @@ func (o Object) Plain() string {
 	return o.GetName()
 }
 
-// Find reads the object that an argument names. Without a type it is of the first kind that has the name, the wanted ones
-// first. A server or a cluster beside another object of its name has to be named with its type, and so has the other, and the same is true of
-// applications of two families. The error suggests other names of the wanted kinds.
+// Find reads the object that an argument names. Without a type it is the first kind with that name, the wanted kinds first. If
+// a server or a cluster shares its name with another object, both need their type, and so do applications of two families. The
+// error suggests similar names of the wanted kinds.
 func (c *Cluster) Find(ctx context.Context, arg string, wanted ...Type) (Object, error) {
 	k, name, err := ParseName(arg)
 	if err != nil {
@@ -148,7 +148,7 @@ func (c *Cluster) Find(ctx context.Context, arg string, wanted ...Type) (Object,
 // among reads the object of a name, of the first of some kinds that has one; its object is nil if none has.
 func (c *Cluster) among(ctx context.Context, name string, of []Type) (Object, error) {
 	first := Object{}
-	var refused error // of a kind that this user may not read, or that this cluster does not have
+	var refused error // for a kind that this user may not read, or that this cluster lacks
 	for i, k := range of {
 		if first.Unstructured != nil && !k.apart() && !first.apart() {
 			continue
@@ -173,10 +173,10 @@ func (c *Cluster) among(ctx context.Context, name string, of []Type) (Object, er
 	return first, nil
 }
 
-// apart reports whether an object of the kind has to be named with its type beside another of its name, unlike an application and its schedule.
+// apart reports whether an object of the kind needs its type if another has its name; an application and its schedule do not.
 func (k Type) apart() bool { return k == Servers || k == ApacheApplications || k == Clusters }
 
-// inOrder are all kinds, some of them first.
+// inOrder returns all kinds, the wanted ones first.
 func inOrder(wanted []Type) []Type {
 	return append(slices.Clone(wanted), slices.DeleteFunc(Types(), func(k Type) bool { return slices.Contains(wanted, k) })...)
 }
@@ -241,7 +241,7 @@ func (c *Cluster) listed(ctx context.Context, k Type, options *client.ListOption
 	}
 }
 
-// Names lists the objects of a kind in the namespace, up to a readable number.
+// Names lists the objects of a kind in the namespace, up to a limit.
 func (c *Cluster) Names(ctx context.Context, k Type) ([]string, error) {
 	const enough = 500
 	list := metav1.PartialObjectMetadataList{}
@@ -256,7 +256,8 @@ func (c *Cluster) Names(ctx context.Context, k Type) ([]string, error) {
 	return names, nil
 }
 
-// NotFound says that no object of the first kind has a name, and which others of all kinds it may be. What is beside applications has its type before it.
+// NotFound is the error for a missing object of the first kind, with similar names of all kinds. Names that are no applications
+// have their type.
 func (c *Cluster) NotFound(ctx context.Context, name string, of ...Type) error {
 	var all []candidate
 	for _, k := range of {
@@ -283,14 +284,14 @@ func (c *Cluster) NotFound(ctx context.Context, name string, of ...Type) error {
 	return fmt.Errorf("%s; did you mean %s?", text, strings.Join(near, ", "))
 }
 
-// IsMissing reports whether an error is about one object that does not exist, and not about the kind as a whole.
+// IsMissing reports whether the error means that one object does not exist; a missing kind is another error.
 func IsMissing(err error, k Type) bool {
 	var status apierrors.APIStatus
 	return apierrors.IsNotFound(err) && errors.As(err, &status) && status.Status().Details != nil &&
 		status.Status().Details.Kind == k.Plural && status.Status().Details.Name != ""
 }
 
-// isMissingKind reports whether the cluster lacks our definitions: discovery finds none, or it found them and they went.
+// isMissingKind reports whether the cluster lacks the definitions: discovery does not find them, or they were deleted after it.
 func isMissingKind(err error) bool {
 	if meta.IsNoMatchError(err) {
 		return true

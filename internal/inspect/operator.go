@@ -11,24 +11,23 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// NotConsidered is what is not known without the operator's configuration.
+// NotConsidered lists what is unknown without the operator's configuration.
 const NotConsidered = "the operator's policies and default scheduler are not considered"
 
 // Plugins are the scheduler plugins of a program.
 type Plugins struct {
-	// Every has all of them enabled, and Configured those that a configuration enables.
+	// Every enables all of them, and Configured those of a configuration.
 	Every      func() (*scheduler.Registry, error)
 	Configured func(config.BatchScheduler) (*scheduler.Registry, error)
 }
 
-// Configuration is the operator's configuration file; none for "".
+// Configuration is the path of the operator's configuration file; "" for none.
 type Configuration struct {
 	File    string
 	Plugins Plugins
 }
 
-// Operator is what the file says. Without one nothing is configured but that all schedulers may be chosen, which is no
-// error, and known is false.
+// Operator reads the file. Without one it returns defaults with all schedulers enabled and known false, without an error.
 func (c Configuration) Operator() (operator resolve.Operator, known bool, err error) {
 	if c.File == "" {
 		registry, err := c.Plugins.Every()
@@ -42,7 +41,7 @@ func (c Configuration) Operator() (operator resolve.Operator, known bool, err er
 	return operator, true, err
 }
 
-// operatorOf is what the operator makes of its configuration.
+// operatorOf applies a configuration as the operator does.
 func (p Plugins) operatorOf(c config.OperatorConfiguration) (resolve.Operator, error) {
 	registry, err := p.Configured(c.BatchScheduler)
 	if err != nil {
@@ -51,8 +50,8 @@ func (p Plugins) operatorOf(c config.OperatorConfiguration) (resolve.Operator, e
 	return resolve.Operator{Registry: registry, Policies: c.Policies, Exposure: c.Exposure(), Submitters: c.Submitter.Recorded()}, nil
 }
 
-// operator is what the file says, else what the operator's ConfigMap says. What cannot be read is reported: most users
-// may not look into the operator's namespace.
+// operator reads the file, else the operator's ConfigMap. It reports an unreadable configuration without an error: most users
+// may not read the operator's namespace.
 func (i Installation) operator(ctx context.Context, c *Cluster) (operator resolve.Operator, doubt string, err error) {
 	operator, known, err := i.Operator()
 	if err != nil || known {
@@ -65,7 +64,7 @@ func (i Installation) operator(ctx context.Context, c *Cluster) (operator resolv
 	return found, "", nil
 }
 
-// find is what the operator's ConfigMap says.
+// find reads the operator's ConfigMap.
 func (i Installation) find(ctx context.Context, c *Cluster) (resolve.Operator, error) {
 	found, err := i.configuration(ctx, c)
 	if err != nil {
@@ -74,7 +73,7 @@ func (i Installation) find(ctx context.Context, c *Cluster) (resolve.Operator, e
 	return i.Plugins.operatorOf(found)
 }
 
-// named is what messages call the operator.
+// named returns the operator's name in messages.
 func (i Installation) named() string {
 	if i.Deployment == "" {
 		return "the operator"

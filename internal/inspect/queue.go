@@ -17,7 +17,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/standalone"
 )
 
-// Waiting is an application or a cluster that waits.
+// Waiting is a waiting application or cluster.
 type Waiting struct {
 	Namespace, Name  string
 	Scheduler, Queue string
@@ -25,27 +25,27 @@ type Waiting struct {
 	Why              lifecycle.Cause
 	Object           Object
 	Positions        []scheduler.Position
-	// unknown says that it may have positions that could not be computed.
+	// unknown is set if positions could not be computed.
 	unknown bool
 }
 
-// waitingTypes are the kinds whose objects wait in the lines of quotas.
+// waitingTypes are the kinds that wait in lines of quotas.
 var waitingTypes = append(slices.Clone(Families), Clusters, Servers)
 
-// everything takes all objects.
+// everything selects all objects.
 func everything(Object) bool { return true }
 
-// Queued is what waits.
+// Queued is the content of the queue.
 type Queued struct {
 	// Waiting are the applications and clusters, the longest wait first.
 	Waiting []Waiting
-	// Lines are those of quotas in which any of them waits, and Queues those of schedulers in which any of them waits for its start.
+	// Lines are the lines of quotas with waiting objects, and Queues the schedulers' queues with them.
 	Lines, Queues []scheduler.LineState
-	// Doubts are what could not be found out of positions and queues.
+	// Doubts lists unknown positions and queues.
 	Doubts []string
 }
 
-// Queue returns what waits in a namespace, or in all, in one queue or in all for "".
+// Queue returns the waiting objects of a namespace, or of all; queue filters by a queue, "" for all.
 func (c *Cluster) Queue(ctx context.Context, operators Installation, all bool, name string, now time.Time) (Queued, error) {
 	var found Queued
 	operators.everywhere = all
@@ -55,7 +55,7 @@ func (c *Cluster) Queue(ctx context.Context, operators Installation, all bool, n
 	}
 	quotas := false
 	for _, item := range items {
-		if item.Type == Servers { // they are listed elsewhere, and count only for the positions of others
+		if item.Type == Servers { // servers are listed elsewhere; here they only affect others' positions
 			continue
 		}
 		w, waits, err := inLineOf(item)
@@ -82,7 +82,7 @@ func (c *Cluster) Queue(ctx context.Context, operators Installation, all bool, n
 	return found, nil
 }
 
-// inLineOf says since when an object waits and why; waits is false if it does not.
+// inLineOf returns an object's wait, its begin and its reason; waits is false if it does not wait.
 func inLineOf(o Object) (w Waiting, waits bool, err error) {
 	if o.ReadCluster != nil {
 		cluster, err := o.LoadCluster(o.Object, resolve.Operator{}, time.Time{})
@@ -100,7 +100,7 @@ func inLineOf(o Object) (w Waiting, waits bool, err error) {
 	return w, waits, nil
 }
 
-// waitingCluster says since when a cluster waits and why: for its start, or for its master to run.
+// waitingCluster returns a cluster's wait for its start or for a running master.
 func waitingCluster(o Object, c kinds.ClusterReading) (Waiting, bool) {
 	r := c.Record
 	w := Waiting{
@@ -121,7 +121,7 @@ func waitingCluster(o Object, c kinds.ClusterReading) (Waiting, bool) {
 	return w, true
 }
 
-// waitingOf says since when an application waits and why. One that was never reconciled waits for the operator.
+// waitingOf returns an application's wait. An application that was never reconciled waits for the operator.
 func waitingOf(a Application) (Waiting, bool) {
 	r, wanted := a.Record, a.App
 	w := Waiting{
@@ -143,7 +143,7 @@ func waitingOf(a Application) (Waiting, bool) {
 	return w, true
 }
 
-// Position is that in the line in which most are ahead: it starts when it has its turn in all of them.
+// Position returns the position in the longest line ahead: an object starts when its turn has come in all lines.
 func (x Waiting) Position() string {
 	switch {
 	case x.unknown:

@@ -18,26 +18,26 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// quotaLines are the lines of quotas, and where those who wait stand in them.
+// quotaLines are the lines of quotas with the positions in them.
 type quotaLines struct {
 	positions map[types.UID][]scheduler.Position
 	lines     []scheduler.LineState
-	// waiting are the attempts that wait.
+	// waiting are the waiting attempts.
 	waiting []contender
 }
 
-// quotaReasons are those of what waits in a line; a scheduler's own queue may give them, too.
+// quotaReasons are the reasons of objects in a line; a scheduler's own queue may have the same.
 var quotaReasons = []scheduler.Reason{scheduler.ReasonWaitingForQuota, scheduler.ReasonBehindOthers}
 
 // contender is an attempt that waits for its start.
 type contender struct {
 	scheduler.Attempt
-	// reason is what it waits for by its status.
+	// reason is the reason of its wait, from its status.
 	reason scheduler.Reason
 	seen   scheduler.Snapshot
 }
 
-// standings are what the operator's rules make of all that wait.
+// standings applies the operator's rules to all waiting attempts.
 type standings struct {
 	operator resolve.Operator
 	plugin   scheduler.Plugin
@@ -45,12 +45,12 @@ type standings struct {
 	now      time.Time
 	reader   observe.Reader
 	seen     scheduler.Snapshot
-	// hidden is that this user may not see the quotas of all namespaces, without which there is no line that they share.
+	// hidden is set if the user may not read the quotas of all namespaces, which shared lines need.
 	hidden bool
 }
 
-// linesOf computes the lines of quotas in which some objects wait. The operator does not write positions to statuses, which it would have to
-// write for all that wait with each start. The doubt is what could not be found out; "" for nothing.
+// linesOf computes the lines of quotas with some objects. Statuses have no positions, because each start would rewrite those of
+// all waiting objects. The doubt names what is unknown; "" for nothing.
 func (c *Cluster) linesOf(ctx context.Context, operators Installation, items []Object, all bool, now time.Time) (lines quotaLines, doubt string) {
 	s, err := c.standings(ctx, operators, now)
 	if err != nil {
@@ -64,7 +64,7 @@ func (c *Cluster) linesOf(ctx context.Context, operators Installation, items []O
 	shared := func(l scheduler.Line) bool { return l.Namespace == "" }
 	if err == nil && !all && slices.ContainsFunc(lines.lines, func(l scheduler.LineState) bool { return shared(l.Line) }) {
 		everywhere, unread := c.ListObjects(ctx, waitingTypes, true, everything)
-		if unread != nil { // what the namespace has for itself is known all the same
+		if unread != nil { // the namespace's own quotas are still known
 			lines.drop(shared)
 			return lines, unknownShared + ForPeople(unread).Error()
 		}
@@ -79,7 +79,7 @@ func (c *Cluster) linesOf(ctx context.Context, operators Installation, items []O
 	return lines, ""
 }
 
-// standings is nil if the operator enforces no quota.
+// standings returns nil if the operator enforces no quota.
 func (c *Cluster) standings(ctx context.Context, operators Installation, now time.Time) (*standings, error) {
 	configuration, err := operators.configuration(ctx, c)
 	if err != nil {
@@ -99,7 +99,8 @@ func (c *Cluster) standings(ctx context.Context, operators Installation, now tim
 	return nil, nil
 }
 
-// compute asks the operator's quota plugin about all that wait, the first in line first: so all that are ahead of one are known when it is asked.
+// compute asks the operator's quota plugin about all waiting attempts, the head of the line first, so that all attempts ahead
+// of one are known when it is asked.
 func (s *standings) compute(ctx context.Context, items []Object) (quotaLines, error) {
 	var all []contender
 	for _, item := range items {
@@ -117,7 +118,7 @@ func (s *standings) compute(ctx context.Context, items []Object) (quotaLines, er
 	}
 	slices.SortFunc(all, func(x, y contender) int { return s.order.Compare(x.Attempt, y.Attempt, s.now) })
 	ledger := scheduler.NewLedger(s.order)
-	if s.order.Fair { // who is first by shares is not known before all are asked
+	if s.order.Fair { // the first by shares is known only after all were asked
 		all = slices.Concat(all, all)
 	}
 	for _, w := range all {
@@ -129,7 +130,7 @@ func (s *standings) compute(ctx context.Context, items []Object) (quotaLines, er
 		if err != nil {
 			return quotaLines{}, err
 		}
-		if answer.Verdict == scheduler.Admit { // it waits for something else, or is about to start
+		if answer.Verdict == scheduler.Admit { // it waits for another reason, or is about to start
 			answer = scheduler.Admission{Verdict: scheduler.Wait, Reason: w.reason, HasQuota: true}
 		}
 		ledger.Record(w.Attempt, answer, s.now)
@@ -141,7 +142,7 @@ func (s *standings) compute(ctx context.Context, items []Object) (quotaLines, er
 	return out, nil
 }
 
-// look reads what the plugin wants to see of an attempt, each object and list once.
+// look reads the objects that the plugin needs for an attempt, each once.
 func (s *standings) look(ctx context.Context, w *contender) error {
 	reads, err := scheduler.Reads(s.plugin, w.Attempt)
 	if err != nil {
@@ -166,7 +167,8 @@ func (s *standings) look(ctx context.Context, w *contender) error {
 	return nil
 }
 
-// contender is an object that waits for its start and that the operator has seen; ok is false for all others.
+// contender returns the attempt of an object that waits for its start and that the operator has reconciled; ok is false for
+// others.
 func (s *standings) contender(o Object) (w contender, ok bool, err error) {
 	candidate, reason, err := s.candidate(o)
 	if err != nil || candidate == nil {
@@ -176,7 +178,7 @@ func (s *standings) contender(o Object) (w contender, ok bool, err error) {
 	return w, true, nil
 }
 
-// candidate is the attempt of an object that waits to start; nil for none.
+// candidate returns the attempt of an object that waits to start; nil for none.
 func (s *standings) candidate(o Object) (*admission.Candidate, scheduler.Reason, error) {
 	if o.ReadCluster != nil {
 		return s.cluster(o)
@@ -184,7 +186,7 @@ func (s *standings) candidate(o Object) (*admission.Candidate, scheduler.Reason,
 	return s.application(o)
 }
 
-// application is what waits of an application; nil if it does not, or if the answer to it is final.
+// application returns the waiting attempt of an application; nil if it does not wait or its answer is final.
 func (s *standings) application(o Object) (*admission.Candidate, scheduler.Reason, error) {
 	a, err := o.Load(o.Object, s.operator, s.now)
 	if err != nil {
@@ -199,7 +201,7 @@ func (s *standings) application(o Object) (*admission.Candidate, scheduler.Reaso
 	return candidate, r.Cause.Reason, nil
 }
 
-// cluster is what waits of a standalone cluster; nil if it does not, or if the answer to it is final.
+// cluster returns the waiting start of a standalone cluster; nil if it does not wait or its answer is final.
 func (s *standings) cluster(o Object) (*admission.Candidate, scheduler.Reason, error) {
 	c, err := o.LoadCluster(o.Object, s.operator, s.now)
 	if err != nil {
@@ -212,7 +214,7 @@ func (s *standings) cluster(o Object) (*admission.Candidate, scheduler.Reason, e
 	return candidate, explain.ClusterCause(c.Conditions).Reason, nil
 }
 
-// drop takes lines out.
+// drop removes lines.
 func (q *quotaLines) drop(which func(scheduler.Line) bool) {
 	q.lines = slices.DeleteFunc(q.lines, func(l scheduler.LineState) bool { return which(l.Line) })
 	for uid, positions := range q.positions {
@@ -220,7 +222,7 @@ func (q *quotaLines) drop(which func(scheduler.Line) bool) {
 	}
 }
 
-// enter gives those who wait their positions, of which some may not be known, and drops the lines that none of them waits in.
+// enter sets the positions of waiting objects, some of which may be unknown, and drops lines without any of them.
 func (q *quotaLines) enter(line []Waiting, doubt bool) {
 	shown := map[scheduler.Line]bool{}
 	for i := range line {

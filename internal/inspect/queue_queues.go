@@ -12,21 +12,21 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// queueReader reads what the queues of schedulers report, each object and list once.
+// queueReader reads the reports of schedulers' queues, each object and list once.
 type queueReader struct {
 	standings
-	// failed are the reads that failed, with the reason. They are not tried again.
+	// failed are failed reads with their errors, which are not repeated.
 	failed map[scheduler.Read]error
 }
 
-// queuesOf are the queues in which some of those listed wait for their start, as far as their schedulers report them. The doubts are what
-// could not be found out.
+// queuesOf returns the reported queues in which some of the listed objects wait for their start. The doubts list what is
+// unknown.
 func (c *Cluster) queuesOf(ctx context.Context, operators Installation, listed []Waiting, now time.Time) (lines []scheduler.LineState, doubts []string) {
 	if !slices.ContainsFunc(listed, func(w Waiting) bool { return w.Queue != "" }) {
 		return nil, nil
 	}
 	note := func(doubt string) {
-		if !slices.Contains(doubts, doubt) { // one right that is missing is missing for all
+		if !slices.Contains(doubts, doubt) { // a missing permission applies to all
 			doubts = append(doubts, doubt)
 		}
 	}
@@ -44,7 +44,7 @@ func (c *Cluster) queuesOf(ctx context.Context, operators Installation, listed [
 		}
 		reports = append(reports, report)
 	}
-	if lines = scheduler.QueueLines(reports); len(lines) > 0 && unread != "" { // policies may give pods another size
+	if lines = scheduler.QueueLines(reports); len(lines) > 0 && unread != "" { // policies may change the size of pods
 		note(fmt.Sprintf("what is asked of queues may be more or less: %s", unread))
 	}
 	return lines, doubts
@@ -70,7 +70,7 @@ func (q *queueReader) report(ctx context.Context, o Object) (scheduler.QueueRepo
 	return scheduler.QueueReport{Attempt: attempt, Usage: usage}, err
 }
 
-// see reads what was not read before.
+// see reads objects that were not read before.
 func (q *queueReader) see(ctx context.Context, read scheduler.Read) error {
 	if _, has := q.seen[read]; has || q.failed[read] != nil {
 		return q.failed[read]

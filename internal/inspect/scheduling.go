@@ -20,18 +20,18 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// asking is what the batch scheduler knows and has of an attempt.
+// asking collects the state of an attempt in its batch scheduler.
 type asking struct {
 	attempt.Asking
 	cluster observe.Reader
 	scope   resolve.Application
 	in      *explain.Input
-	// notOwned is an object of another owner that has the name of one of the attempt's.
+	// notOwned names an object of another owner with the name of one of the attempt's.
 	notOwned string
 }
 
-// ask completes the input with the scheduler's side: its verdict if the driver may be created now, else what it says of the
-// driver. The error is about what could not be read; what was said last is the best that is known then.
+// ask adds the scheduler's state to the input: its verdict if the driver may be created now, else its observation of the
+// driver. The error is about unreadable objects; the recorded state is used then.
 func (c *Cluster) ask(ctx context.Context, cluster observe.Reader, registry *scheduler.Registry, s resolve.Application, in *explain.Input) (err error) {
 	needsAdmission := lifecycle.NeedsAdmission(s.Desired, s.Record, in.Observed.Driver, lifecycle.Env{Now: in.Now})
 	if !needsAdmission && !s.Record.State.HasDriver() {
@@ -68,7 +68,7 @@ func (c *Cluster) ask(ctx context.Context, cluster observe.Reader, registry *sch
 		return nil
 	}
 	if d := in.Observed.Driver; d.Presence == lifecycle.Unknown || d.Is(lifecycle.NotOwned) || d.Phase == lifecycle.DriverSucceeded {
-		return nil // as a reconcile does not ask then
+		return nil // a reconcile does not ask then, either
 	}
 	return a.observe(ctx, candidate)
 }
@@ -95,7 +95,7 @@ func (a *asking) admit(ctx context.Context, candidate *admission.Candidate) (sch
 	return answer, err
 }
 
-// observe asks about a driver that was submitted.
+// observe asks about a submitted driver.
 func (a *asking) observe(ctx context.Context, candidate *admission.Candidate) error {
 	if _, missing := a.Unavailable(candidate); missing {
 		return nil
@@ -116,8 +116,7 @@ func (a *asking) observe(ctx context.Context, candidate *admission.Candidate) er
 	return err
 }
 
-// group reads the objects of an attempt and remembers the phase of the one that stands for it. It reports whether all of
-// them exist.
+// group reads the objects of an attempt and stores the phase of its group. It reports whether all of them exist.
 func (a *asking) group(ctx context.Context, refs []scheduler.Ref) (bool, error) {
 	reads := make([]scheduler.Read, 0, len(refs))
 	for _, r := range refs {
@@ -143,10 +142,10 @@ func (a *asking) group(ctx context.Context, refs []scheduler.Ref) (bool, error) 
 	return all, nil
 }
 
-// apis are the APIs that there are.
+// apis knows the installed APIs.
 type apis struct{ mapper meta.RESTMapper }
 
-// Unavailable is the answer of a scheduler whose API is not installed. The operator's rights are not known here.
+// Unavailable returns the answer of a scheduler whose API is not installed. The operator's permissions are unknown here.
 func (i apis) Unavailable(d scheduler.Descriptor) (scheduler.Admission, bool) {
 	served := func(kind schema.GroupVersionKind) bool {
 		_, err := i.mapper.RESTMapping(kind.GroupKind(), kind.Version)
@@ -155,7 +154,7 @@ func (i apis) Unavailable(d scheduler.Descriptor) (scheduler.Admission, bool) {
 	return d.Unready(served, func(scheduler.Access) bool { return true })
 }
 
-// unreserved knows no other attempts: what the operator keeps for them is not known here.
+// unreserved has no reservations, because only the operator knows them.
 type unreserved struct{}
 
 // SetWaiting records nothing: no application is enqueued here.

@@ -35,7 +35,8 @@ func (e *Engine[T]) asking() attempt.Asking {
 	return attempt.Asking{Registry: e.Registry, Reader: e.Reader, Reservations: e.Schedulers, Kinds: e.Kinds}
 }
 
-// candidate validates the attempt and chooses its scheduler, once in a step. It is nil if the answer is known without that.
+// candidate validates the attempt and chooses its scheduler, once in a step. It is nil if the answer is known without a
+// scheduler.
 func (e *Engine[T]) candidate(ctx context.Context, s *scope[T]) (*admission.Candidate, admission.Result, error) {
 	if s.validated {
 		return s.candidate, s.answer, nil
@@ -48,8 +49,8 @@ func (e *Engine[T]) candidate(ctx context.Context, s *scope[T]) (*admission.Cand
 	return s.candidate, s.answer, err
 }
 
-// observeScheduler asks the batch scheduler about an attempt that has a driver, and records in the ledger how far its
-// pods have come. Only plugins that know more than the pods are asked. An error of a plugin does not fail the application.
+// observeScheduler asks the batch scheduler about an attempt with a driver, and records the progress of its pods in the ledger.
+// It asks only plugins that observe. A plugin's error does not fail the application.
 func (e *Engine[T]) observeScheduler(ctx context.Context, s *scope[T]) (scheduler.Observation, error) {
 	var none scheduler.Observation
 	d := s.observed.Driver
@@ -85,8 +86,8 @@ func (e *Engine[T]) observeScheduler(ctx context.Context, s *scope[T]) (schedule
 	return o.Observation, nil
 }
 
-// settle records in the ledger how far an attempt's pods have come. One that it does not know was started by an operator that
-// crashed before it recorded it, or that did not watch the namespace.
+// settle records the progress of an attempt's pods in the ledger. If the ledger lacks the attempt, an operator started it that
+// crashed before recording it or did not watch the namespace.
 func (e *Engine[T]) settle(ctx context.Context, s *scope[T], facts scheduler.PodStatuses) error {
 	id, progress := s.attemptID(), scheduler.ProgressOf(facts)
 	if !e.Registry.Quotas() {
@@ -105,7 +106,7 @@ func (e *Engine[T]) settle(ctx context.Context, s *scope[T], facts scheduler.Pod
 	return nil
 }
 
-// facts are what schedulers want to know of the attempt's pods. The record knows of executors that came and went.
+// facts returns the statuses of the attempt's pods for schedulers. The record adds executors that are already deleted.
 func (e *Engine[T]) facts(ctx context.Context, s *scope[T]) (scheduler.PodStatuses, error) {
 	facts, err := e.Reader.PodStatuses(ctx, e.target(s), s.env.Now)
 	facts.ExecutorsEver, facts.RoomMadeAt = s.Record.Counts.Total, e.Schedulers.RoomMadeAt()
@@ -113,7 +114,7 @@ func (e *Engine[T]) facts(ctx context.Context, s *scope[T]) (scheduler.PodStatus
 	return facts, err
 }
 
-// release names the scheduler's objects of an attempt, and drops its reservation; for 0 those that are left of any.
+// release returns the scheduler objects of an attempt, and drops its reservation; for 0, the objects left of any attempt.
 func (e *Engine[T]) release(ctx context.Context, s *scope[T], number int32) []scheduler.Ref {
 	if number == 0 {
 		return s.observed.Scheduled
@@ -121,9 +122,9 @@ func (e *Engine[T]) release(ctx context.Context, s *scope[T], number int32) []sc
 	identity := e.Kind.Identity(s.obj, number, s.env.Now)
 	id := admission.AttemptID(identity, number)
 	e.Schedulers.Release(id)
-	plugin, known := e.Registry.Compiled(s.Record.Scheduling.HeldBy) // it may have been disabled since
+	plugin, known := e.Registry.Compiled(s.Record.Scheduling.HeldBy) // an administrator may have disabled it
 	if !known {
-		return nil // its objects go with the application
+		return nil // its objects are deleted with the application
 	}
 	refs, err := scheduler.Release(plugin, admission.AttemptOf(s.Application, id, number))
 	if err != nil {
@@ -132,8 +133,8 @@ func (e *Engine[T]) release(ctx context.Context, s *scope[T], number int32) []sc
 	return refs
 }
 
-// EnterRunning enters what runs already, so that an operator that was restarted reserves nothing twice, and announces what waits, so that
-// it lets none pass.
+// EnterRunning enters running attempts in the ledger, so that a restarted operator reserves nothing twice, and announces
+// waiting ones, so that none is passed.
 func (e *Engine[T]) EnterRunning(ctx context.Context) error {
 	all, err := observe.List[T](ctx, e.Cache, e.List)
 	if err != nil {
@@ -184,8 +185,8 @@ func (e *Engine[T]) EnterRunning(ctx context.Context) error {
 	return nil
 }
 
-// releaseEnded drops the reservation of an attempt that has just been entered if it has ended since it was listed: whoever saw its end found
-// nothing to release.
+// releaseEnded drops the reservation of an attempt that ended after it was listed: the reconcile of its end found no
+// reservation.
 func (e *Engine[T]) releaseEnded(ctx context.Context, listed T, s *scope[T]) error {
 	now := e.Kind.New()
 	err := e.Cache.Get(ctx, client.ObjectKeyFromObject(listed), now)
@@ -201,8 +202,7 @@ func (e *Engine[T]) releaseEnded(ctx context.Context, listed T, s *scope[T]) err
 	return nil
 }
 
-// complete is whether all that was reserved for an attempt had come before now: it is not
-// reserved again.
+// complete reports whether all reserved pods had appeared: then nothing is reserved again.
 func (s *scope[T]) complete() bool {
 	counts := s.Record.Counts
 	return s.Record.State == lifecycle.Running && counts.Total >= s.Desired.Executors && counts.Pending == 0

@@ -11,9 +11,9 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
-// audit logs what policies refuse, once for each edit of the application and each other change of what is objected to, after the status
-// says so: who asked for what, and which limit of which policy is against it. The events of the refusals say the same. The submitter is
-// who created the application; who has edited it is in the API server's audit log, at this generation.
+// audit logs policy violations, once for each edit of the application and each change of the violations, after the status has
+// them: the submitter, the field, and the limit and its policy. The refusal events have the same content. The submitter created
+// the application; the API server's audit log has the editor, at this generation.
 func (s *scope[T]) audit(ctx context.Context, to lifecycle.Record) {
 	log := ctrllog.FromContext(ctx).WithValues("application", s.App.Namespace+"/"+s.App.Name, "generation", to.Generation, "submitter", to.Submitter.String())
 	edited := s.stored.Generation != to.Generation

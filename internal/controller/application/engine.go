@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package application runs applications: one generic reconciler for all kinds, which gets from resolve.Kind what it needs
-// to know of each.
+// Package application runs applications: one generic reconciler for all kinds, with a resolve.Kind for each.
 //
-// A step is one read, one decision, its actions, and one status write; events are the difference between the old
-// and the new status, sent after the write succeeded. A reconcile is one step, or a few that wait for nothing.
+// A step is one read, one decision, its actions, and one status write. Events are the difference between the old and the new
+// status, sent after the write succeeded. A reconcile is one step, or several that wait for nothing.
 package application
 
 import (
@@ -36,7 +35,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/statuscache"
 )
 
-// staleRetry looks again at an object whose event was lost.
+// staleRetry reconciles an object whose event was lost.
 const staleRetry = 5 * time.Second
 
 // Engine reconciles the applications of one kind.
@@ -46,15 +45,15 @@ type Engine[T client.Object] struct {
 	Reader   observe.Reader
 	Writer   actuate.Writer
 	Registry *scheduler.Registry
-	// Policies returns those in force; nil for none.
+	// Policies returns the current policies; nil for none.
 	Policies func() policy.Set
 	// Exposure configures the auxiliary objects of drivers.
 	Exposure exposure.Config
-	// Submitters says what records who created an object.
+	// Submitters configures the recorder of submitters.
 	Submitters lifecycle.Submitters
-	// Schedulers remembers what concerns more than one application.
+	// Schedulers keeps the state shared by several applications.
 	Schedulers *reservations.Manager
-	// Kinds know which schedulers can be asked; nil for all of them.
+	// Kinds knows which schedulers are available; nil for all.
 	Kinds attempt.Kinds
 	// List is an empty list of the kind.
 	List     client.ObjectList
@@ -66,7 +65,7 @@ type Engine[T client.Object] struct {
 	Sessions func(ctx context.Context, podIP string, port int32, started time.Time) lifecycle.Sessions
 	// Watches reports whether the operator works in a namespace; nil for all of them.
 	Watches func(namespace string) bool
-	// Periods are those of the decisions, and ExposureRetry is in place of exposure.Retry; 0 is not.
+	// Periods replace those of the decisions and ExposureRetry replaces exposure.Retry, unless 0.
 	Periods       lifecycle.Periods
 	ExposureRetry time.Duration
 
@@ -75,12 +74,12 @@ type Engine[T client.Object] struct {
 	refused refusals
 }
 
-// maxSteps bounds the steps of one reconcile. The longest way is that of a driver that came and went before anybody looked: RUNNING,
-// SUCCEEDING or FAILING, and what follows.
+// maxSteps bounds the steps of one reconcile. A driver that ended before its first reconcile needs the most: RUNNING,
+// SUCCEEDING or FAILING, and the next state.
 const maxSteps = 4
 
-// Reconcile brings one application further: load, observe, decide, act, write the status. Steps that wait for nothing follow each other
-// at once, each stored before the next: behind a thousand others in the queue they would be late.
+// Reconcile advances one application: load, observe, decide, act, write the status. Steps that wait for nothing follow each
+// other immediately, each stored before the next: behind a thousand others in the queue they would be late.
 func (e *Engine[T]) Reconcile(ctx context.Context, req reconcile.Request) (ctrl.Result, error) {
 	s, after, err := e.load(ctx, req)
 	if s == nil || err != nil {
@@ -97,12 +96,12 @@ func (e *Engine[T]) Reconcile(ctx context.Context, req reconcile.Request) (ctrl.
 		s = e.scope(s.obj, e.Kind.FromStatus(s.obj), e.Clock.Now())
 	}
 	if err != nil {
-		return ctrl.Result{}, err // what is tried again has no timer
+		return ctrl.Result{}, err // a retry has no timer
 	}
 	return result, nil
 }
 
-// step takes one step. If another one follows at once, the application of the scope is as it was stored.
+// step takes one step. If another step follows, the scope has the stored application.
 func (e *Engine[T]) step(ctx context.Context, s *scope[T]) (again bool, result ctrl.Result, err error) {
 	if err := e.observe(ctx, s); err != nil {
 		return false, ctrl.Result{}, err
@@ -111,8 +110,7 @@ func (e *Engine[T]) step(ctx context.Context, s *scope[T]) (again bool, result c
 	plan := lifecycle.Decide(s.Desired, s.Record, s.observed, s.admission.Admission, s.env)
 	e.Metrics.Decided(e.Clock.Since(began))
 	if plan.NeedsFresh(func(kind lifecycle.ActionKind) bool { return e.reschedules(s, plan, kind) }) {
-		// A stale cache may not know that the attempt's driver has come and gone already, or that the one it sees is the
-		// next attempt's.
+		// A stale cache may have missed the end of the attempt's driver, or show the next attempt's.
 		if fresh, err := e.Reader.Fresh(ctx, s.obj, e.Kind.Family().GroupVersionKind()); err != nil || !fresh {
 			return false, ctrl.Result{RequeueAfter: time.Second}, err
 		}
@@ -128,33 +126,34 @@ func (e *Engine[T]) step(ctx context.Context, s *scope[T]) (again bool, result c
 	return stored && outcome.Again, result, err
 }
 
-// key names an application of the kind among those of all kinds.
+// key identifies an application of the kind among those of all kinds.
 func (e *Engine[T]) key(name types.NamespacedName) scheduler.Key {
 	return scheduler.Key{Kind: e.Kind.Family().GroupKind(), Namespace: name.Namespace, Name: name.Name}
 }
 
 func (e *Engine[T]) keyOf(o client.Object) scheduler.Key { return e.key(client.ObjectKeyFromObject(o)) }
 
-// scope is what one reconcile is about.
+// scope is the state of one reconcile.
 type scope[T client.Object] struct {
 	resolve.Application
 	obj T
 	env lifecycle.Env
-	// stored is the record without what is only kept in memory.
+	// stored is the record without fields kept in memory only.
 	stored   lifecycle.Record
 	observed lifecycle.Observation
-	// candidate and answer are what Engine.candidate returns once validated: an attempt is built once.
+	// candidate and answer are the result of Engine.candidate once validated: an attempt is built once.
 	validated bool
 	candidate *admission.Candidate
 	answer    admission.Result
-	// admission is whether the attempt may start, if that was asked, and seen what the scheduler's plugin was shown, then or of a running attempt.
+	// admission is the answer whether the attempt may start, if that was asked. seen is the plugin's snapshot for it, or for the
+	// observation of a running attempt.
 	admission admission.Result
 	seen      scheduler.Snapshot
-	// objections are what policies forbid of the auxiliary objects that are asked for.
+	// objections are the policy violations of the requested auxiliary objects.
 	objections []exposure.Objection
 }
 
-// load reads and resolves the application of a request. It is nil if there is nothing to decide until after has passed.
+// load reads and resolves the application of a request. It returns nil if no decision is due before after has passed.
 func (e *Engine[T]) load(ctx context.Context, req reconcile.Request) (s *scope[T], after time.Duration, err error) {
 	obj := e.Kind.New()
 	if e.watches(req.Namespace) {
@@ -174,13 +173,13 @@ func (e *Engine[T]) load(ctx context.Context, req reconcile.Request) (s *scope[T
 	record := e.Kind.FromStatus(obj)
 	desired := resolve.Rest(e.Kind, obj, record, e.operator(), now)
 	if desired.LeftAlone() && record.State != lifecycle.New {
-		return nil, 0, nil // the status is another controller's
+		return nil, 0, nil // another controller owns the status
 	}
 	if after, rests := lifecycle.NothingDue(desired, record, lifecycle.Env{Now: now, Periods: e.Periods}); rests {
 		if left, err := e.leftovers(ctx, obj, record); err != nil || !left {
 			e.written.Forget(req.NamespacedName)
 			e.refused.forget(req.NamespacedName)
-			e.Schedulers.Forget(e.key(req.NamespacedName)) // it may have been entered from a cache that did not know its end
+			e.Schedulers.Forget(e.key(req.NamespacedName)) // a stale cache may have entered it after its end
 			return nil, after, err
 		}
 	}
@@ -207,7 +206,7 @@ func (e *Engine[T]) scope(obj T, record lifecycle.Record, now time.Time) *scope[
 	return &scope[T]{Application: resolve.Load(e.Kind, obj, record, e.operator(), now), obj: obj, env: lifecycle.Env{Now: now, Periods: e.Periods}, stored: record}
 }
 
-// observe reads the application's pods, and asks its scheduler whether the attempt may start, or where it stands.
+// observe reads the application's pods, and asks its scheduler whether the attempt may start, or for its state.
 func (e *Engine[T]) observe(ctx context.Context, s *scope[T]) (err error) {
 	waits, err := e.waits(ctx, s)
 	if waits || err != nil {
@@ -218,7 +217,7 @@ func (e *Engine[T]) observe(ctx context.Context, s *scope[T]) (err error) {
 		return err
 	}
 	if d := s.observed.Driver; t.DriverUID != "" && d.Is(lifecycle.Current) && d.UID != t.DriverUID {
-		e.written.Created(s.obj, t.SubmissionID, d.UID) // the answer about this one was lost
+		e.written.Created(s.obj, t.SubmissionID, d.UID) // the response to its creation was lost
 	}
 	if lifecycle.NeedsAdmission(s.Desired, s.Record, s.observed.Driver, s.env) {
 		if s.admission.Verdict == "" {
@@ -244,8 +243,8 @@ func (e *Engine[T]) observe(ctx context.Context, s *scope[T]) (err error) {
 	return err
 }
 
-// waits reports whether an attempt goes on to wait or to be held back, as far as the cache knows its pods. Thousands may wait and
-// are reconciled again and again, so the API server is asked for a driver only before an attempt starts or ends.
+// waits reports whether an attempt continues to wait or to be held back, by the cached pods. Thousands may wait and are
+// reconciled repeatedly, so the API server is asked for a driver only before an attempt starts or ends.
 func (e *Engine[T]) waits(ctx context.Context, s *scope[T]) (bool, error) {
 	if s.Record.State == lifecycle.New || !s.Record.State.Starting() {
 		return false, nil
@@ -269,10 +268,10 @@ func (e *Engine[T]) target(s *scope[T]) observe.Target {
 	return t
 }
 
-// attemptID is what the schedulers call the attempt.
+// attemptID returns the attempt's id in schedulers.
 func (s *scope[T]) attemptID() string { return admission.AttemptID(s.Identity, s.Record.Attempt) }
 
-// submissionOf returns the mark of an attempt's objects.
+// submissionOf returns the submission id of an attempt.
 func (e *Engine[T]) submissionOf(s *scope[T], number int32) string {
 	for _, a := range s.Record.Attempts {
 		if a.Number == number && a.SubmissionID != "" {
@@ -282,7 +281,7 @@ func (e *Engine[T]) submissionOf(s *scope[T], number int32) string {
 	return e.Kind.Identity(s.obj, number, s.env.Now).SubmissionID
 }
 
-// act carries out a plan, as far as it goes on.
+// act runs the actions of a plan until one ends it.
 func (e *Engine[T]) act(ctx context.Context, s *scope[T], plan lifecycle.Plan) []lifecycle.Result {
 	results := make([]lifecycle.Result, 0, len(plan.Actions))
 	owner := s.Owner
@@ -338,7 +337,7 @@ func (e *Engine[T]) writeStatus(ctx context.Context, s *scope[T], o lifecycle.Ou
 	}
 	err = e.Writer.PatchStatus(ctx, s.obj, next)
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-		// The object changed since it was read. Its own event brings it back here; the timer is for a lost one.
+		// The object changed since it was read. Its own event enqueues it; the timer covers a lost event.
 		return false, ctrl.Result{RequeueAfter: time.Second}, nil
 	}
 	if err != nil {

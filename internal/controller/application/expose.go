@@ -21,9 +21,9 @@ import (
 
 // +kubebuilder:rbac:groups="",resources=services,verbs=watch;patch
 
-// expose keeps the auxiliary objects of a driver while it lives, and deletes them when it is over. It runs after the actions
-// of a reconcile and before its status write, so that the status reports them at no cost. An object stays recorded until it
-// is known to be gone. Problems are reported, and never fail the application.
+// expose keeps the auxiliary objects of a live driver, and deletes them afterwards. It runs between the actions and the status
+// write of a reconcile, so that the status has the result without another write. An object stays recorded until its deletion is
+// confirmed. Errors are reported and never fail the application.
 func (e *Engine[T]) expose(ctx context.Context, s *scope[T], o *lifecycle.Outcome) {
 	if o.Auxiliary == lifecycle.AuxiliaryKept {
 		o.Record.Exposure = s.Record.Exposure
@@ -33,7 +33,7 @@ func (e *Engine[T]) expose(ctx context.Context, s *scope[T], o *lifecycle.Outcom
 	owner := s.Owner
 	owner.SubmissionID = o.Record.SubmissionID
 	if s.Desired.Endures {
-		owner.SubmissionID = "" // an attempt's resources are deleted with it
+		owner.SubmissionID = "" // objects of an attempt are deleted with it
 	}
 	wanted, seen, err := e.exposed(ctx, s, o, owner)
 	if err != nil {
@@ -54,9 +54,9 @@ func (e *Engine[T]) expose(ctx context.Context, s *scope[T], o *lifecycle.Outcom
 	}
 }
 
-// exposed is what is wanted of auxiliary objects, and what there is.
+// exposed returns the wanted and the existing auxiliary objects.
 func (e *Engine[T]) exposed(ctx context.Context, s *scope[T], o *lifecycle.Outcome, owner lifecycle.Owner) (exposure.Wanted, exposure.Seen, error) {
-	// What endures is there before the attempt has a driver.
+	// Objects of an enduring driver exist before the attempt has a driver.
 	attempt := exposure.Attempt{
 		App: s.App, Owner: owner, SparkAppID: cmp.Or(o.Record.SparkAppID, s.Identity.AppID), DriverName: o.Record.DriverName,
 	}
@@ -67,7 +67,7 @@ func (e *Engine[T]) exposed(ctx context.Context, s *scope[T], o *lifecycle.Outco
 	}
 	about := exposure.About(wanted, before)
 	if !applied && s.Record.State.HasDriver() && len(before.Objects) == 0 {
-		// A previous operator may have made it, or this one did and crashed before it wrote the status.
+		// Another operator may have created it, or this one before it crashed without a status write.
 		about = exposure.About(exposure.Of(attempt, e.Exposure), before)
 	}
 	seen, err := e.Reader.Exposed(ctx, s.App.Namespace, s.App.Name, about, func(r exposure.Ref) bool {
@@ -76,7 +76,7 @@ func (e *Engine[T]) exposed(ctx context.Context, s *scope[T], o *lifecycle.Outco
 	return wanted, seen, err
 }
 
-// converge writes and deletes what is planned. Nothing waits for what fails.
+// converge applies and deletes planned objects. An error does not stop the others.
 func (e *Engine[T]) converge(ctx context.Context, owner lifecycle.Owner, namespace string, plan exposure.Plan,
 	seen exposure.Seen) map[exposure.Ref]exposure.Result {
 	results := map[exposure.Ref]exposure.Result{}
@@ -95,7 +95,7 @@ func (e *Engine[T]) converge(ctx context.Context, owner lifecycle.Owner, namespa
 	return results
 }
 
-// lookup reads the cluster IP of a Service; "" for none, or if it cannot be read.
+// lookup reads the cluster IP of a Service; "" for none or on an error.
 func (e *Engine[T]) lookup(ctx context.Context, namespace string, service exposure.Ref) string {
 	found, err := e.Reader.Existing(ctx, actuate.Reference(service.Kind, namespace, service.Name))
 	if err != nil {
@@ -105,7 +105,7 @@ func (e *Engine[T]) lookup(ctx context.Context, namespace string, service exposu
 	return clusterIP(existing)
 }
 
-// clusterIP is that of a Service; "" if it has none.
+// clusterIP returns the IP of a Service; "" for none.
 func clusterIP(service *unstructured.Unstructured) string {
 	if service == nil {
 		return ""
@@ -117,7 +117,7 @@ func clusterIP(service *unstructured.Unstructured) string {
 	return ip
 }
 
-// minNonZero is the shorter of two waits; 0 means no wait.
+// minNonZero returns the shorter of two waits; 0 means no wait.
 func minNonZero(a, b time.Duration) time.Duration {
 	if a == 0 {
 		return b
@@ -125,7 +125,8 @@ func minNonZero(a, b time.Duration) time.Duration {
 	return min(a, b)
 }
 
-// leftovers reports whether something of an application that is over must still be deleted: a driver, its auxiliary objects, or those of its scheduler.
+// leftovers reports whether an ended application has objects to delete: a driver, its auxiliary objects, or those of its
+// scheduler.
 func (e *Engine[T]) leftovers(ctx context.Context, o client.Object, r lifecycle.Record) (bool, error) {
 	if len(r.Exposure.Objects) > 0 {
 		return true, nil
@@ -140,13 +141,13 @@ func (e *Engine[T]) leftovers(ctx context.Context, o client.Object, r lifecycle.
 	return e.Reader.HasAuxiliary(ctx, o)
 }
 
-// refusals remembers which auxiliary objects of applications the API server has refused for what they say.
+// refusals remembers the auxiliary objects whose content the API server refused, by application.
 type refusals struct {
 	mu  sync.Mutex
 	all map[types.NamespacedName]exposure.Refusals
 }
 
-// of returns those of an application. They are not changed any more.
+// of returns the refusals of an application; they are not changed any more.
 func (r *refusals) of(app types.NamespacedName) exposure.Refusals {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -166,5 +167,5 @@ func (r *refusals) set(app types.NamespacedName, now exposure.Refusals) {
 	r.all[app] = now
 }
 
-// forget drops what is remembered of an application.
+// forget drops the state of an application.
 func (r *refusals) forget(app types.NamespacedName) { r.set(app, nil) }

@@ -33,7 +33,7 @@ import (
 
 // Kind is a kind of applications that the operator runs.
 type Kind interface {
-	// Family is what the core knows of it.
+	// Family describes the kind to the core.
 	Family() lifecycle.Family
 	// AddToScheme adds its types.
 	AddToScheme(*runtime.Scheme) error
@@ -50,8 +50,8 @@ type kind[T client.Object] struct {
 	addToScheme func(*runtime.Scheme) error
 }
 
-// NewKind returns a kind of applications: the name of its controller in logs and metrics, an empty list of its objects, and
-// what adds its types to a scheme.
+// NewKind returns a kind of applications: the name of its controller in logs and metrics, an empty list of its objects, and the
+// function that adds its types to a scheme.
 func NewKind[T client.Object](name string, k resolve.Kind[T], list client.ObjectList, addToScheme func(*runtime.Scheme) error) Kind {
 	return kind[T]{k, name, list, addToScheme}
 }
@@ -59,7 +59,7 @@ func NewKind[T client.Object](name string, k resolve.Kind[T], list client.Object
 // AddToScheme implements Kind.
 func (k kind[T]) AddToScheme(s *runtime.Scheme) error { return k.addToScheme(s) }
 
-// NewEngine returns the reconciler of a kind. It takes every scheduler's API for installed.
+// NewEngine returns the reconciler of a kind. It assumes that every scheduler's API is installed.
 func NewEngine[T client.Object](k resolve.Kind[T], list client.ObjectList, reader observe.Reader, writer client.Client, registry *scheduler.Registry,
 	recorder events.EventRecorder, now clock.PassiveClock, schedulers *reservations.Manager) *Engine[T] {
 	reader.Labels = k.Family().Labels
@@ -99,16 +99,16 @@ func (k kind[T]) Setup(s *operator.Shared) error {
 	return nil
 }
 
-// priorities are those of what becomes of a driver.
+// priorities ranks the changes of a driver's phase.
 var priorities = map[lifecycle.DriverPhase]int{
 	lifecycle.DriverRunning: fairqueue.PriorityStarted, lifecycle.DriverSucceeded: fairqueue.PriorityEnded, lifecycle.DriverFailed: fairqueue.PriorityEnded,
 }
 
-// executorsTogether is how long an application whose executors change is not reconciled: hundreds come and go together, and decide nothing.
+// executorsTogether collects changes of executors before a reconcile: hundreds come and go together, and change no decision.
 const executorsTogether = time.Second
 
-// podHandler enqueues the application of a pod, and notes when a pod gives its room back. Executors are the driver's, not
-// ours, but carry the label too.
+// podHandler enqueues the application of a pod, and notes freed room. The driver creates the executors, but they have the
+// label, too.
 func podHandler(m *reservations.Manager, family lifecycle.Family) handler.EventHandler {
 	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 	enqueue := func(q queue, pod client.Object, priority int) {
@@ -116,7 +116,7 @@ func podHandler(m *reservations.Manager, family lifecycle.Family) handler.EventH
 		item := reconcile.Request{NamespacedName: types.NamespacedName{Namespace: pod.GetNamespace(), Name: app}}
 		switch {
 		case app == "":
-		case spark.RunsDriver(pod.GetLabels()), priority < 0: // what was there before comes with its application
+		case spark.RunsDriver(pod.GetLabels()), priority < 0: // the initial list enqueues the application itself
 			fairqueue.AddWithPriority(q, item, priority)
 		default:
 			q.AddAfter(item, executorsTogether)

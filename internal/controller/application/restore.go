@@ -14,7 +14,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// restore creates again what a driver was created with and lacks now.
+// restore recreates missing objects that the driver was created with.
 func (e *Engine[T]) restore(ctx context.Context, s *scope[T]) lifecycle.Result {
 	submission, r := e.rebuilt(ctx, s)
 	if r.Class == lifecycle.ClassDone {
@@ -26,7 +26,7 @@ func (e *Engine[T]) restore(ctx context.Context, s *scope[T]) lifecycle.Result {
 	return r
 }
 
-// reschedules reports whether an action sends anything for the scheduler's objects.
+// reschedules reports whether an action sends a request about the scheduler's objects.
 func (e *Engine[T]) reschedules(s *scope[T], plan lifecycle.Plan, kind lifecycle.ActionKind) bool {
 	wanted := plan.Admission
 	if kind == lifecycle.Adjust {
@@ -50,7 +50,7 @@ func (e *Engine[T]) adjust(ctx context.Context, s *scope[T], o scheduler.Observa
 
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=patch
 
-// updateTemplate writes what a running driver makes its executors from, as the spec has it now.
+// updateTemplate updates the executor template of a running driver to the present spec.
 func (e *Engine[T]) updateTemplate(ctx context.Context, s *scope[T]) lifecycle.Result {
 	submission, r := e.rebuilt(ctx, s)
 	if r.Class != lifecycle.ClassDone {
@@ -59,8 +59,8 @@ func (e *Engine[T]) updateTemplate(ctx context.Context, s *scope[T]) lifecycle.R
 	return e.Writer.UpdateTemplate(ctx, s.Owner, submission)
 }
 
-// rebuilt is what the attempt's driver would be created with now, or why there is no such thing. It is judged as a start is: an edit cannot
-// bring what a policy forbids.
+// rebuilt returns the submission that would be created now, or the reason why there is none. It is checked like a start: an
+// edit cannot add anything that a policy forbids.
 func (e *Engine[T]) rebuilt(ctx context.Context, s *scope[T]) (spark.Submission, lifecycle.Result) {
 	var none spark.Submission
 	refused := func(why string) (spark.Submission, lifecycle.Result) {

@@ -13,8 +13,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// observeSessions asks a driver that takes clients for its sessions, only if a decision needs them, and rate limited: pods come and go much more
-// often than sessions.
+// observeSessions asks a driver that serves clients for its sessions, but only if a decision needs them, and rate limited: pods
+// change much more often than sessions.
 func (e *Engine[T]) observeSessions(ctx context.Context, s *scope[T]) {
 	key, d := client.ObjectKeyFromObject(s.obj), s.observed.Driver
 	if !lifecycle.NeedsSessions(s.Desired, s.Record, d, s.env) {
@@ -30,7 +30,7 @@ func (e *Engine[T]) observeSessions(ctx context.Context, s *scope[T]) {
 	s.observed.Sessions = last
 }
 
-// uiPort is where the driver that runs has its UI. After an edit the spec says where the next one will have it.
+// uiPort returns the running driver's UI port. After an edit, the spec has the next driver's.
 func (s *scope[T]) uiPort() int32 {
 	if port := s.observed.Driver.UIPort; port != 0 && s.Record.SpecHash != s.Desired.SpecHash {
 		return port
@@ -38,14 +38,14 @@ func (s *scope[T]) uiPort() int32 {
 	return spark.UIPort(s.App)
 }
 
-// sessionCache remembers the last answer of each server. It may be lost at any time.
+// sessionCache keeps the last answer of each server. It may be lost at any time.
 type sessionCache struct {
 	mu   sync.Mutex
 	last map[types.NamespacedName]answer
 }
 
 type answer struct {
-	// uid is the driver pod's.
+	// uid is that of the driver pod.
 	uid string
 	lifecycle.Sessions
 }

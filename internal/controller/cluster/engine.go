@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cluster runs standalone clusters: it reads a cluster and its objects, asks the planner (internal/standalone), acts, and writes the
-// status. It knows no API family: a Kind does.
+// Package cluster runs standalone clusters: it reads a cluster and its objects, plans (internal/standalone), acts, and writes
+// the status. It knows no API family; a Kind does.
 package cluster
 
 import (
@@ -38,16 +38,16 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/statuscache"
 )
 
-// staleRetry reconciles an object again whose event was lost, raceRetry one that has just been changed.
+// staleRetry reconciles an object whose event was lost, raceRetry one that was changed concurrently.
 const (
 	staleRetry = 5 * time.Second
 	raceRetry  = time.Second
 )
 
-// maxSteps bounds the steps of one reconcile. The longest way is a refusal, the deletions after it, and the release.
+// maxSteps bounds the steps of one reconcile. A refusal needs the most: the refusal, the deletions after it, and the release.
 const maxSteps = 4
 
-// owned are the kinds that a cluster consists of, as the cache holds them.
+// owned are the kinds of a cluster's objects, as cached.
 var owned = map[string]func() client.Object{
 	"Service":                 func() client.Object { return &corev1.Service{} },
 	"StatefulSet":             func() client.Object { return &appsv1.StatefulSet{} },
@@ -66,11 +66,11 @@ type Engine[T client.Object] struct {
 	Writer   actuate.Writer
 	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
-	// Operator returns the operator's configuration that is in force.
+	// Operator returns the operator's current configuration.
 	Operator func() resolve.Operator
-	// Schedulers remembers what concerns more than one cluster.
+	// Schedulers keeps the state shared by several clusters.
 	Schedulers *reservations.Manager
-	// Kinds know which schedulers can be asked; nil for all of them.
+	// Kinds knows which schedulers are available; nil for all.
 	Kinds attempt.Kinds
 	// Watches reports whether the operator works in a namespace; nil for all of them.
 	Watches func(namespace string) bool
@@ -90,13 +90,14 @@ func NewEngine[T client.Object](k Kind[T], list client.ObjectList, reader observ
 	return e
 }
 
-// forget drops what is remembered of a cluster that is gone.
+// forget drops the state of a deleted cluster.
 func (e *Engine[T]) forget(name types.NamespacedName) {
 	e.written.Forget(name)
 	e.Schedulers.Forget(scheduler.Key{Kind: e.Kind.Family().GroupKind(), Namespace: name.Namespace, Name: name.Name})
 }
 
-// Reconcile brings one cluster further: read, decide, act, write the status. Steps that wait for nothing follow each other at once.
+// Reconcile advances one cluster: read, decide, act, write the status. Steps that wait for nothing follow each other
+// immediately.
 func (e *Engine[T]) Reconcile(ctx context.Context, req reconcile.Request) (ctrl.Result, error) {
 	obj := e.Kind.New()
 	if e.Watches != nil && !e.Watches(req.Namespace) {
@@ -120,7 +121,7 @@ func (e *Engine[T]) Reconcile(ctx context.Context, req reconcile.Request) (ctrl.
 	return ctrl.Result{RequeueAfter: raceRetry}, nil
 }
 
-// step takes one step. next is the cluster as it was stored.
+// step takes one step. next is the stored cluster.
 func (e *Engine[T]) step(ctx context.Context, obj T) (next T, again bool, result ctrl.Result, err error) {
 	c := e.load(obj)
 	asked, err := e.ask(ctx, obj, c)
@@ -147,7 +148,7 @@ func (e *Engine[T]) step(ctx context.Context, obj T) (next T, again bool, result
 	}
 	plan := standalone.Decide(desired, c.Record, seen)
 	if len(plan.Actions) > 0 {
-		// A stale cache may not know that the cluster was suspended or resumed, or is another one of the name.
+		// A stale cache may have missed a suspension or a resume, or show an earlier cluster of the name.
 		if fresh, err := e.Reader.Fresh(ctx, obj, e.Kind.Family().GroupVersionKind()); err != nil || !fresh {
 			return obj, false, ctrl.Result{RequeueAfter: raceRetry}, err
 		}
@@ -160,12 +161,12 @@ func (e *Engine[T]) step(ctx context.Context, obj T) (next T, again bool, result
 	return next, stored && out.Again, result, err
 }
 
-// pods is where the pods of a cluster are.
+// pods selects the pods of a cluster.
 func (e *Engine[T]) pods(o T, c standalone.Loaded) observe.ClusterTarget {
 	return observe.ClusterTarget{Owner: e.Kind.Family().Owner(o, ""), Namespace: o.GetNamespace(), Name: o.GetName(), Master: c.Master, Workers: c.Workers}
 }
 
-// targetOf is what to look for of a cluster.
+// targetOf selects the objects of a cluster.
 func (e *Engine[T]) targetOf(o T, c standalone.Loaded, desired standalone.Cluster, objects []spark.Object) (observe.ClusterTarget, error) {
 	t := e.pods(o, c)
 	t.Parts, t.Optional, t.Empty = desired.Parts, desired.Optional, func(kind string) client.Object { return owned[kind]() }
@@ -179,7 +180,7 @@ func (e *Engine[T]) targetOf(o T, c standalone.Loaded, desired standalone.Cluste
 	return t, nil
 }
 
-// marked is an object as it is applied: without what only the API server writes, and with a hash of what it says.
+// marked returns an object in the form in which it is applied: without the API server's fields, and with a hash of its content.
 func marked(object runtime.Object, labels lifecycle.Labels) (*unstructured.Unstructured, error) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {
@@ -192,7 +193,7 @@ func marked(object runtime.Object, labels lifecycle.Labels) (*unstructured.Unstr
 	return wanted, labels.MarkApplied(wanted)
 }
 
-// act carries out a plan, as far as it goes on. shown is what the scheduler's plugin was shown.
+// act runs the actions of a plan until one ends it. shown is the plugin's snapshot.
 func (e *Engine[T]) act(ctx context.Context, o T, c standalone.Loaded, t observe.ClusterTarget,
 	plan standalone.Plan, shown scheduler.Snapshot) []standalone.Result {
 	var results []standalone.Result
@@ -241,7 +242,7 @@ func (e *Engine[T]) writeStatus(ctx context.Context, obj T, before standalone.Re
 	}
 	err = e.Writer.PatchStatus(ctx, obj, next)
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-		return obj, false, ctrl.Result{RequeueAfter: raceRetry}, nil // its event brings it back; the timer is for a lost one
+		return obj, false, ctrl.Result{RequeueAfter: raceRetry}, nil // its event enqueues it; the timer covers a lost event
 	}
 	if err != nil {
 		return obj, false, ctrl.Result{}, fmt.Errorf("patch status of %s/%s: %w", obj.GetNamespace(), obj.GetName(), err)

@@ -18,21 +18,21 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/standalone"
 )
 
-// answer is what the scheduler of a cluster says.
+// answer is the answer of a cluster's scheduler.
 type answer struct {
 	scheduler.Admission
-	// seen is what its plugin was shown.
+	// seen is the plugin's snapshot.
 	seen scheduler.Snapshot
-	// plugin introduces it, decoration is what it lays over the pods, and placing what it says of those that wait.
+	// plugin is the plugin's descriptor, decoration its decoration of the pods, and placing its observation of waiting pods.
 	plugin     scheduler.Descriptor
 	decoration scheduler.Decoration
 	placing    lifecycle.Cause
-	// problem is why the objects of a cluster that runs stay as they are; empty if they need not.
+	// problem explains why the objects of a running cluster are not updated; empty if they are.
 	problem lifecycle.Cause
 }
 
-// ask asks the scheduler of a cluster that is to start or that runs. One that another operator has started has none, and it does not matter for
-// what cannot be created, is being deleted or is a probe.
+// ask asks the scheduler of a cluster that starts or runs. A cluster that another operator started has none; a cluster that is
+// invalid, being deleted or a probe needs none.
 func (e *Engine[T]) ask(ctx context.Context, o T, c standalone.Loaded) (answer, error) {
 	switch r := c.Record; {
 	case len(c.Objections) > 0, !o.GetDeletionTimestamp().IsZero(), c.Probe:
@@ -50,7 +50,7 @@ func (e *Engine[T]) load(o T) standalone.Loaded {
 	return e.Kind.Load(o, operator.Policies.For(o.GetNamespace()).Apply, admission.CheckCluster(operator, o.GetNamespace()))
 }
 
-// start is what schedulers know of a cluster.
+// start returns the start of a cluster as schedulers see it.
 func (e *Engine[T]) start(o T, c standalone.Loaded) admission.Cluster {
 	return admission.ClusterOf(e.Kind.Family(), o, c, e.Operator().Submitters, e.Clock.Now())
 }
@@ -78,7 +78,7 @@ func (e *Engine[T]) admit(ctx context.Context, o T, c standalone.Loaded) (answer
 	return decorated(candidate, answer{Admission: asked.Admission, seen: seen}), nil
 }
 
-// decorated adds what the pods carry. A plugin that cannot say it lets the cluster wait.
+// decorated adds the decoration of the pods. If the plugin fails, the cluster waits.
 func decorated(c *admission.Candidate, a answer) answer {
 	var err error
 	a.plugin = c.Plugin().Describe()
@@ -89,8 +89,8 @@ func decorated(c *admission.Candidate, a answer) answer {
 	return a
 }
 
-// observe asks how far the scheduler has come with the pods of a cluster that runs, and records in the ledger how far they are. An error of its
-// plugin changes nothing.
+// observe asks the scheduler about the pods of a running cluster, and records their progress in the ledger. A plugin's error
+// changes nothing.
 func (e *Engine[T]) observe(ctx context.Context, o T, c standalone.Loaded) (answer, error) {
 	config, name := e.Operator(), c.Record.Scheduling.Scheduler
 	candidate := e.start(o, c).Running(config)
@@ -131,14 +131,14 @@ func (e *Engine[T]) observe(ctx context.Context, o T, c standalone.Loaded) (answ
 	return a, nil
 }
 
-// facts are what schedulers want to know of a cluster's pods.
+// facts returns the statuses of a cluster's pods for schedulers.
 func (e *Engine[T]) facts(ctx context.Context, o T, c standalone.Loaded, a scheduler.Attempt) (scheduler.PodStatuses, error) {
 	facts, err := e.Reader.ClusterPodStatuses(ctx, e.pods(o, c), e.Clock.Now())
 	facts.RoomMadeAt, facts.Ahead = e.Schedulers.RoomMadeAt(), e.Schedulers.UnplacedAhead(a.App.Key(), a.Scheduler, a.QueuedAt)
 	return facts, err
 }
 
-// settle records in the ledger how far the pods have come.
+// settle records the progress of the pods in the ledger.
 func (e *Engine[T]) settle(registry *scheduler.Registry, a scheduler.Attempt, facts scheduler.PodStatuses) {
 	if !registry.Quotas() {
 		return
@@ -150,15 +150,15 @@ func (e *Engine[T]) settle(registry *scheduler.Registry, a scheduler.Attempt, fa
 	e.Schedulers.Settle(a.ID, progress)
 }
 
-// release deletes the scheduler's objects: those that the cluster holds, or those that are left although it holds none.
+// release deletes the scheduler's objects: those that the record has, or leftovers without a record.
 func (e *Engine[T]) release(ctx context.Context, o T, c standalone.Loaded, left []scheduler.Ref) lifecycle.Result {
 	owner := e.Kind.Family().Owner(o, "")
 	if c.Record.Scheduling.HeldBy == "" {
 		return e.Writer.Release(ctx, owner, left)
 	}
-	plugin, known := e.Operator().Registry.Compiled(c.Record.Scheduling.HeldBy) // it may have been disabled since
+	plugin, known := e.Operator().Registry.Compiled(c.Record.Scheduling.HeldBy) // an administrator may have disabled it
 	if !known {
-		return lifecycle.Result{Class: lifecycle.ClassDone} // its objects go with the cluster
+		return lifecycle.Result{Class: lifecycle.ClassDone} // its objects are deleted with the cluster
 	}
 	refs, err := scheduler.Release(plugin, e.start(o, c).Attempt())
 	if err != nil {
@@ -167,8 +167,8 @@ func (e *Engine[T]) release(ctx context.Context, o T, c standalone.Loaded, left 
 	return e.Writer.Release(ctx, owner, refs)
 }
 
-// enterRunning enters in the ledger what runs already, so that an operator that was restarted reserves nothing twice, and announces what waits, so
-// that it lets none pass.
+// enterRunning enters running clusters in the ledger, so that a restarted operator reserves nothing twice, and announces
+// waiting ones, so that none is passed.
 func (e *Engine[T]) enterRunning(ctx context.Context) error {
 	config := e.Operator()
 	all, err := observe.List[T](ctx, e.Reader.Cache, e.List, client.UnsafeDisableDeepCopy)

@@ -32,17 +32,17 @@ import (
 type Kind[T client.Object] interface {
 	// New returns an empty object.
 	New() T
-	// Family returns what the core knows of the kind.
+	// Family describes the kind to the core.
 	Family() lifecycle.Family
-	// Load returns the cluster under the policies that are in force: apply fills in their defaults, and check says what they have against what
-	// is built with those.
+	// Load returns the cluster under the current policies: apply fills in their defaults, and check returns violations of the
+	// objects built with them.
 	Load(o T, apply func(spark.Application) spark.Application, check func(spark.Standalone) []*spark.ConfError) standalone.Loaded
-	// Desired returns what standalone.Decide needs to know of the object itself and of its scheduler's plugin, and the objects that it is to
-	// have, in the order of their parts.
+	// Desired returns the input of standalone.Decide from the object and its scheduler's plugin, and the objects of the cluster,
+	// in the order of their parts.
 	Desired(T, standalone.Loaded, scheduler.Descriptor, scheduler.Decoration) (standalone.Cluster, []spark.Object)
-	// ToStatus returns a copy of the object with the status for the outcome; changed is false if it has that already.
+	// ToStatus returns a copy of the object with the status for the outcome; changed is false if it is the same.
 	ToStatus(o T, outcome standalone.Outcome, now time.Time) (next T, changed bool)
-	// State returns the word for the state that a cluster is in, and what explains it; both are empty for one that has no status yet.
+	// State returns the name of the cluster's state and its message; both are empty for a cluster without a status.
 	State(T) (word, message string)
 }
 
@@ -53,7 +53,8 @@ type kind[T client.Object] struct {
 	addToScheme func(*runtime.Scheme) error
 }
 
-// NewKind returns a kind of clusters among those of applications (application.Kind): an empty list of them, and what adds their types to a scheme.
+// NewKind returns a kind of clusters among those of applications (application.Kind): an empty list of them, and the function
+// that adds their types to a scheme.
 func NewKind[T client.Object](k Kind[T], list client.ObjectList, addToScheme func(*runtime.Scheme) error) kind[T] {
 	return kind[T]{k, list, addToScheme}
 }
@@ -61,7 +62,7 @@ func NewKind[T client.Object](k Kind[T], list client.ObjectList, addToScheme fun
 // AddToScheme implements application.Kind.
 func (k kind[T]) AddToScheme(s *runtime.Scheme) error { return k.addToScheme(s) }
 
-// Owned are empty objects of the kinds that a cluster consists of. The cache holds those that name a cluster.
+// Owned returns empty objects of the kinds of a cluster's objects. The cache holds those with a cluster's label.
 func (kind[T]) Owned() []client.Object {
 	all := make([]client.Object, 0, len(owned))
 	for _, empty := range owned {
@@ -96,7 +97,7 @@ func (k kind[T]) Setup(s *operator.Shared) error {
 	return nil
 }
 
-// clusterOf finds the cluster that an object names in a label.
+// clusterOf returns the cluster named in a label of an object.
 func clusterOf(label string) handler.MapFunc {
 	return func(_ context.Context, o client.Object) []reconcile.Request {
 		name := o.GetLabels()[label]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package schedule runs schedules: it reads a schedule and its runs, asks the planner (internal/schedule), acts, and writes the
-// status. A run is an application like any other, which the applications' controller runs. It knows no API family: a Kind does.
+// Package schedule runs schedules: it reads a schedule and its runs, plans (internal/schedule), acts, and writes the status. A
+// run is an application like any other, which the applications' controller runs. It knows no API family; a Kind does.
 package schedule
 
 import (
@@ -26,7 +26,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/statuscache"
 )
 
-// staleRetry reconciles an object again whose event was lost, raceRetry one that has just been changed.
+// staleRetry reconciles an object whose event was lost, raceRetry one that was changed concurrently.
 const (
 	staleRetry = 5 * time.Second
 	raceRetry  = time.Second
@@ -44,21 +44,21 @@ type Engine[S, R client.Object] struct {
 	Clock    clock.PassiveClock
 	// Metrics may be nil.
 	Metrics *metrics.Metrics
-	// Local is the time zone of schedules that name none.
+	// Local is the time zone of schedules without one.
 	Local *time.Location
 	// Precision is the unit of the timestamps in the names of runs.
 	Precision schedule.Precision
-	// Submitters says what records who created an object.
+	// Submitters configures the recorder of submitters.
 	Submitters lifecycle.Submitters
 	// Watches reports whether the operator works in a namespace; nil for all of them.
 	Watches func(namespace string) bool
-	// Retry is when a run that was refused is tried again; 0 is the usual time.
+	// Retry is the delay before a refused run is tried again; 0 for the default.
 	Retry time.Duration
 
 	written statuscache.Cache
 }
 
-// NewEngine returns the reconciler of a kind. Times are of time zone local.
+// NewEngine returns the reconciler of a kind; local is the default time zone.
 func NewEngine[S, R client.Object](k Kind[S, R], schedules, runs client.ObjectList, reader observe.Reader, writer client.Client,
 	recorder events.EventRecorder, now clock.PassiveClock, local *time.Location, p schedule.Precision) *Engine[S, R] {
 	reader.Labels = k.Family().Labels
@@ -68,7 +68,7 @@ func NewEngine[S, R client.Object](k Kind[S, R], schedules, runs client.ObjectLi
 	}
 }
 
-// Reconcile brings one schedule one step further: read, decide, act, write the status. It starts at most one run.
+// Reconcile advances one schedule by one step: read, decide, act, write the status. It starts at most one run.
 func (e *Engine[S, R]) Reconcile(ctx context.Context, req reconcile.Request) (ctrl.Result, error) {
 	obj := e.Kind.New()
 	if e.Watches != nil && !e.Watches(req.Namespace) {
@@ -81,7 +81,7 @@ func (e *Engine[S, R]) Reconcile(ctx context.Context, req reconcile.Request) (ct
 	}
 	switch {
 	case !obj.GetDeletionTimestamp().IsZero():
-		return ctrl.Result{}, nil // its runs are garbage-collected
+		return ctrl.Result{}, nil // the garbage collector deletes its runs
 	case e.written.Newer(obj):
 		return ctrl.Result{RequeueAfter: staleRetry}, nil
 	}
@@ -94,7 +94,7 @@ func (e *Engine[S, R]) Reconcile(ctx context.Context, req reconcile.Request) (ct
 		return ctrl.Result{}, err
 	}
 	if plan.Start != nil || len(plan.Stop) > 0 {
-		// Another operator, or this one before it crashed, may have dealt with the time already.
+		// Another operator, or this one before a crash, may have handled this time already.
 		if fresh, err := e.Reader.Fresh(ctx, obj, e.Kind.GroupVersionKind()); err != nil || !fresh {
 			return ctrl.Result{RequeueAfter: raceRetry}, err
 		}
@@ -102,7 +102,7 @@ func (e *Engine[S, R]) Reconcile(ctx context.Context, req reconcile.Request) (ct
 	return e.writeStatus(ctx, s, schedule.Settle(plan, e.act(ctx, s, plan), s.env))
 }
 
-// scope is what one reconcile is about.
+// scope is the state of one reconcile.
 type scope[S client.Object] struct {
 	obj     S
 	desired schedule.Desired
@@ -121,7 +121,7 @@ func (e *Engine[S, R]) scope(obj S) *scope[S] {
 	return s
 }
 
-// decide observes the runs and asks for a plan.
+// decide observes the runs and plans.
 func (e *Engine[S, R]) decide(ctx context.Context, s *scope[S], live bool) (schedule.Plan, error) {
 	which := observe.Runs{
 		Namespace: s.obj.GetNamespace(), UID: string(s.obj.GetUID()), Named: s.record.Active, Live: live,
@@ -156,7 +156,7 @@ func (e *Engine[S, R]) isRunOf(run R, obj S) bool {
 	return isRun && uid == string(obj.GetUID())
 }
 
-// act carries out a plan.
+// act runs the actions of a plan.
 func (e *Engine[S, R]) act(ctx context.Context, s *scope[S], plan schedule.Plan) (r schedule.Result) {
 	for _, run := range plan.Stop {
 		if r.Err = e.delete(ctx, s, run, ""); r.Err != nil {
@@ -218,7 +218,7 @@ func (e *Engine[S, R]) writeStatus(ctx context.Context, s *scope[S], o schedule.
 	}
 	err := e.Writer.PatchStatus(ctx, s.obj, next)
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-		return ctrl.Result{RequeueAfter: raceRetry}, nil // its event brings it back; the timer is for a lost one
+		return ctrl.Result{RequeueAfter: raceRetry}, nil // its event enqueues it; the timer covers a lost event
 	}
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("patch status of %s/%s: %w", s.obj.GetNamespace(), s.obj.GetName(), err)

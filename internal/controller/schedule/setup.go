@@ -29,30 +29,30 @@ import (
 
 // Kind translates between one kind of schedules, with their runs, and the model. Its methods are functions of their arguments.
 type Kind[S, R client.Object] interface {
-	// GroupVersionKind is that of schedules, and Family what the core knows of their runs.
+	// GroupVersionKind is that of schedules, and Family describes their runs to the core.
 	GroupVersionKind() schema.GroupVersionKind
 	Family() lifecycle.Family
 	// New returns an empty schedule, and EmptyRun an empty run.
 	New() S
 	EmptyRun() R
-	// Load returns what the user of a schedule wants, and what is recorded of it.
+	// Load returns the desired state of a schedule, and its record.
 	Load(S) (schedule.Desired, schedule.Record)
-	// State is the state of a schedule in metrics.
+	// State returns the state of a schedule in metrics.
 	State(S) string
-	// ToStatus returns a copy of the schedule with the status for the outcome; changed is false if it has that already.
+	// ToStatus returns a copy of the schedule with the status for the outcome; changed is false if it is the same.
 	ToStatus(o S, outcome schedule.Outcome, recorded lifecycle.Submitters, now time.Time) (next S, changed bool)
-	// NewRun returns the application of a run, which has the submitter of its schedule.
+	// NewRun returns the application of a run, with the submitter of its schedule.
 	NewRun(S, schedule.Start, lifecycle.Submitters) R
-	// RunOf returns what a schedule has to know of one of its runs.
+	// RunOf returns the part of a run that its schedule needs.
 	RunOf(R) schedule.Run
-	// RunLabels are those by which the runs of a schedule are found.
+	// RunLabels selects the runs of a schedule.
 	RunLabels(name string) map[string]string
-	// ScheduleOf returns the name and UID of the schedule that an application is a run of.
+	// ScheduleOf returns the name and UID of the schedule that a run belongs to.
 	ScheduleOf(metav1.Object) (name, uid string, isRun bool)
 }
 
-// Setup adds the controller of a kind to the manager, once the definitions of schedules and of their runs are installed. schedules and runs are
-// empty lists of both.
+// Setup adds the controller of a kind to the manager after the definitions of schedules and of their runs are installed.
+// schedules and runs are empty lists of both.
 func Setup[S, R client.Object](ctx context.Context, s *operator.Shared, k Kind[S, R], schedules, runs client.ObjectList) error {
 	return s.WhenInstalled(k.Family().GroupVersionKind(), func() error {
 		if err := s.Manager.GetFieldIndexer().IndexField(ctx, k.EmptyRun(), observe.IndexSchedule, indexed(k)); err != nil {
@@ -91,8 +91,8 @@ func indexed[S, R client.Object](k Kind[S, R]) client.IndexerFunc {
 	}
 }
 
-// runHandler enqueues the schedule of a run that appears, finishes, runs again, is being deleted or is gone. What else happens to a
-// run does not concern its schedule.
+// runHandler enqueues the schedule of a run that is created, finishes, runs again or is deleted. Other changes of a run do not
+// concern its schedule.
 func runHandler[S, R client.Object](k Kind[S, R]) handler.EventHandler {
 	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 	enqueue := func(q queue, o client.Object) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sentinel edits sentinels, the objects of an API family that run nothing, and has a health check that fails while the operator's
-// own cache does not show the edit: then its watch is dead, and a restart helps. Reconciling is left out on purpose: the tenant of a
-// sentinel could delay that, and have the operator restarted.
+// Package sentinel edits sentinels, objects that run nothing, and has a health check that fails if the operator's cache does
+// not show the edit within a period: then the watch is dead, and a restart helps. It does not test reconciling, because the
+// tenant of a sentinel could delay that and have the operator restarted.
 package sentinel
 
 import (
@@ -29,32 +29,32 @@ import (
 )
 
 const (
-	// confNumber is the property that is counted up.
+	// confNumber is the property with the counter.
 	confNumber = "sentinel.dummy.number"
-	// usualPeriod is the time between two edits, in which the first must be seen.
+	// usualPeriod is the time between two edits, and the deadline of the first.
 	usualPeriod = time.Minute
-	// mostEdits bounds the edits of a period: a tenant may have thousands of sentinels.
+	// mostEdits bounds the edits in a period: a tenant may have thousands of sentinels.
 	mostEdits = 10
-	// editTimeout bounds an edit: one that is not answered holds up the others no longer.
+	// editTimeout bounds an edit, so that one without a response does not delay the others.
 	editTimeout = 5 * time.Second
-	// largest is the number after which it begins again. Whoever wrote a larger one was not this operator.
+	// largest is the number after which the counter starts again. Only another client writes a larger one.
 	largest = 1 << 53
 )
 
-// Probe edits sentinels while it leads.
+// Probe edits sentinels while this replica leads.
 type Probe struct {
-	// Cache is what the operator itself reads, and Writer writes to the API server.
+	// Cache is the operator's own cache, and Writer a client of the API server.
 	Cache  client.Reader
 	Writer actuate.Writer
 	Clock  clock.WithTicker
 	Log    logr.Logger
-	// Period is the time between two edits; 0 is usualPeriod.
+	// Period is the time between two edits; 0 for usualPeriod.
 	Period time.Duration
 	// Label is on all sentinels, Sentinel reports whether an object is one, and Conf returns its Spark properties.
 	Label    string
 	Sentinel func(metav1.Object) bool
 	Conf     func(metav1.Object) map[string]string
-	// Watches reports whether a namespace is watched. What is not is not known.
+	// Watches reports whether a namespace is watched. The cache lacks other namespaces.
 	Watches func(namespace string) bool
 
 	mu      sync.Mutex
@@ -62,7 +62,7 @@ type Probe struct {
 	awaited map[types.UID]edit
 }
 
-// edit is one that the cache has to show.
+// edit is an edit that the cache must show.
 type edit struct {
 	object     client.Object
 	generation int64
@@ -73,7 +73,7 @@ func (e edit) String() string {
 	return fmt.Sprintf("%T %s", e.object, client.ObjectKeyFromObject(e.object))
 }
 
-// Add adds a kind by an empty list of its objects. A kind whose definition is not installed must not be read.
+// Add adds a kind by an empty list of its objects. A kind that is not installed must not be read.
 func (p *Probe) Add(list client.ObjectList) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -96,7 +96,7 @@ func (p *Probe) Start(ctx context.Context) error {
 	}
 }
 
-// round edits the oldest sentinels, but for those whose last edit is still awaited.
+// round edits the oldest sentinels, except those whose last edit is still awaited.
 func (p *Probe) round(ctx context.Context) {
 	for _, e := range p.late(ctx) {
 		p.Log.Info("the cache does not show the edit of a sentinel: the health check fails", "sentinel", e.String(), "generation", e.generation)
@@ -125,7 +125,7 @@ func (p *Probe) round(ctx context.Context) {
 	p.awaited = awaited
 }
 
-// edit counts the number of a sentinel up.
+// edit increments the number of a sentinel.
 func (p *Probe) edit(ctx context.Context, o client.Object) (edit, error) {
 	ctx, cancel := context.WithTimeout(ctx, editTimeout)
 	defer cancel()
@@ -135,7 +135,7 @@ func (p *Probe) edit(ctx context.Context, o client.Object) (edit, error) {
 	return edit{object: o, generation: stored.GetGeneration(), at: at}, err
 }
 
-// next is the number after one.
+// next returns the number after another.
 func next(number string) string {
 	n, err := strconv.ParseInt(number, 10, 64)
 	if err != nil || n < 0 || n >= largest {
@@ -144,7 +144,7 @@ func next(number string) string {
 	return strconv.FormatInt(n+1, 10)
 }
 
-// Check is the health check: it fails while an edit is a period old and the cache does not show it.
+// Check is the health check: it fails if the cache does not show an edit after a period.
 func (p *Probe) Check(request *http.Request) error {
 	var names []string
 	for _, e := range p.late(request.Context()) {
@@ -157,7 +157,7 @@ func (p *Probe) Check(request *http.Request) error {
 	return errors.New("the cache does not show what was edited a while ago: " + strings.Join(names, ", "))
 }
 
-// late are the edits that should have been seen.
+// late returns the edits that the cache should show by now.
 func (p *Probe) late(ctx context.Context) []edit {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -168,7 +168,7 @@ func (p *Probe) late(ctx context.Context) []edit {
 		}
 		now, _ := e.object.DeepCopyObject().(client.Object)
 		if err := p.Cache.Get(ctx, client.ObjectKeyFromObject(e.object), now); err != nil || now.GetUID() != uid || !p.is(now) {
-			continue // it is gone, or no sentinel any more
+			continue // it was deleted, or is no sentinel any more
 		}
 		if now.GetGeneration() < e.generation {
 			all = append(all, e)
@@ -177,7 +177,7 @@ func (p *Probe) late(ctx context.Context) []edit {
 	return all
 }
 
-// oldest are the sentinels that are edited: namespaces take turns, since one tenant may own the ten oldest of all.
+// oldest returns the sentinels to edit. Namespaces take turns, since one tenant may own the ten oldest.
 func (p *Probe) oldest(ctx context.Context) ([]client.Object, error) {
 	p.mu.Lock()
 	lists := slices.Clone(p.lists)
@@ -210,7 +210,7 @@ func (p *Probe) is(o client.Object) bool {
 	return p.Sentinel(o) && o.GetDeletionTimestamp().IsZero()
 }
 
-// sentinels are those of a kind in the cache. One whose spec is too large for the cache is left out: its number is not known.
+// sentinels lists those of a kind in the cache, without those whose spec is too large for the cache: their number is unknown.
 func (p *Probe) sentinels(ctx context.Context, empty client.ObjectList) ([]client.Object, error) {
 	all, err := observe.List[client.Object](ctx, p.Cache, empty, client.HasLabels{p.Label}, client.UnsafeDisableDeepCopy)
 	if err != nil {
