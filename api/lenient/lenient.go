@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package lenient decodes objects whose schema leaves parts of the spec open (pod templates), so that the API server
-// stores text where a list belongs. A typed list that holds one such object would fail as a whole.
+// Package lenient decodes objects whose schema leaves parts of the spec open (pod templates), so that the API server may store
+// text in place of a list. One such object would make the decoding of a whole typed list fail.
 package lenient
 
 import (
@@ -15,26 +15,26 @@ import (
 	kjson "sigs.k8s.io/json"
 )
 
-// Unmarshal decodes an object, and returns the paths of unknown fields in its spec. If only the spec cannot be decoded, or is
-// too large to be, it decodes the object into rest, a type without the spec, and malformed says why.
+// Unmarshal decodes an object, and returns the paths of unknown fields in its spec. If only the spec cannot be decoded or is
+// too large, it decodes the object into rest, a type without the spec, and malformed has the reason.
 func Unmarshal(data []byte, object, rest any) (malformed string, unknown []string, err error) {
 	unknown, err = decode(data, object)
 	if err == nil {
 		return "", unknown, nil
 	}
 	if json.Unmarshal(data, rest) != nil {
-		return "", nil, err // not the spec's fault
+		return "", nil, err // the error is outside the spec
 	}
 	return located(data, object, err), nil, nil
 }
 
-// How many values of a wrong type are named, and in how many bytes each: the sentence is kept with the object.
+// Bounds of the named values of a wrong type: their number, and the bytes of each. The sentence is kept with the object.
 const (
 	maxLocated  = 3
 	MaxSentence = 300
 )
 
-// located says why an object cannot be decoded, with the places of the values that are to blame where they can be found.
+// located explains why an object cannot be decoded, with the paths of the wrong values if they are found.
 func located(data []byte, object any, err error) string {
 	var content map[string]any
 	if !errors.As(err, new(undecodable)) || kjson.UnmarshalCaseSensitivePreserveInts(data, &content) != nil {
@@ -61,10 +61,10 @@ func cut(text string, most int) string {
 	return strings.ToValidUTF8(text[:most], "") + "..."
 }
 
-// undecodable is what the decoder says of an object that is not too large for it.
+// undecodable is the decoder's error for an object of acceptable size.
 type undecodable struct{ error }
 
-// decode decodes an object whose spec is not too large and whose numbers can be read, and names the unknown fields of its spec.
+// decode decodes an object of acceptable size with readable numbers, and returns the unknown fields of its spec.
 func decode(data []byte, into any) ([]string, error) {
 	err := checkNumbers(data)
 	if err != nil {
@@ -72,7 +72,7 @@ func decode(data []byte, into any) ([]string, error) {
 			Spec stdjson.RawMessage `json:"spec"`
 		}
 		if stdjson.Unmarshal(data, &o) == nil {
-			err = checkNumbers(o.Spec) // an annotation may have as many digits as it likes
+			err = checkNumbers(o.Spec) // annotations may have any number of digits
 		}
 	}
 	if err == nil {
@@ -91,14 +91,14 @@ func decode(data []byte, into any) ([]string, error) {
 	return unknownFields(strict), nil
 }
 
-// What an object keeps of its unknown fields: so many of them, and so many bytes of each.
+// Bounds of the unknown fields that an object keeps: their number, and the bytes of each.
 const (
 	MaxUnknownFields = 10
 	MaxUnknownField  = 200
 )
 
-// unknownFields picks what the decoder says of the spec. What it says of the rest is not the user's: a status may be that
-// of another release.
+// unknownFields returns the decoder's strict errors about the spec. Other errors are not the user's: a status may be that of
+// another release.
 func unknownFields(strict []error) []string {
 	var fields []string
 	for _, problem := range strict {
@@ -114,11 +114,11 @@ func unknownFields(strict []error) []string {
 	return fields
 }
 
-// MaxDigits bounds the numbers of an object. Reading a quantity takes memory that grows with the square of its length:
-// 2 GB for the megabyte that the API server stores.
+// MaxDigits bounds the length of numbers in an object. Parsing a quantity takes memory that grows with the square of its
+// length: 2 GB for the megabyte that the API server stores.
 const MaxDigits = 4 << 10
 
-// checkNumbers refuses a text with a number that is too long to be read.
+// checkNumbers refuses a text with a number of too many digits.
 func checkNumbers(data []byte) error {
 	digits := 0
 	for _, c := range data {

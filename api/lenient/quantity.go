@@ -17,21 +17,20 @@ import (
 	kjson "sigs.k8s.io/json"
 )
 
-// MaxExponent bounds the exponents of quantities, on both sides. Kubernetes takes all that fit into 32 bits, and makes an integer of that
-// many digits in each sum and comparison, of some texts when it reads them: minutes of a worker and hundreds of megabytes for nine bytes
-// of text. The largest suffix is E, which is 18.
+// MaxExponent bounds the absolute exponents of quantities. Kubernetes accepts 32-bit exponents and computes with integers of
+// that many digits: nine bytes of text cost minutes of CPU and hundreds of megabytes. The largest suffix is E, which is 18.
 const MaxExponent = 24
 
-// endless says what is wrong with a quantity of a larger exponent.
+// endless describes a quantity with a larger exponent.
 const endless = "a quantity with an exponent that is too large; write a number between 1n and 1E"
 
 // ErrEndless is the error for such a quantity.
 var ErrEndless = errors.New(endless)
 
-// exponent matches what Kubernetes reads as a number with an exponent. It takes one without digits before the exponent for 0.
+// exponent matches a number with an exponent as Kubernetes reads it. Without digits before the exponent the number is 0.
 var exponent = regexp.MustCompile(`^[+-]?[0-9.]*[eE]([+-]?[0-9]+)$`)
 
-// Endless reports whether a text is a quantity whose exponent is too large to be computed with. Kubernetes allows blanks around it.
+// Endless reports whether a text is a quantity with a too large exponent. Kubernetes allows blanks around it.
 func Endless(text string) bool {
 	match := exponent.FindStringSubmatch(strings.TrimSpace(text))
 	if match == nil {
@@ -43,18 +42,18 @@ func Endless(text string) bool {
 
 var quantity = reflect.TypeFor[resource.Quantity]()
 
-// CheckQuantities refuses what cannot be computed with, in an object, as JSON is decoded without a type, that is to be decoded into t. What
-// merely looks like such a quantity is none: a short commit among the labels.
+// CheckQuantities refuses too large exponents in an object decoded from JSON without a type, before it is decoded into t. Text
+// that merely looks like such a quantity, such as a short commit in a label, is accepted.
 func CheckQuantities(object any, t reflect.Type, path string) error {
 	c := computable{t: t, path: path}
 	return c.check(object)
 }
 
-// computable looks for quantities that are none of it. The type of a place is looked up for what looks like one only.
+// computable searches for quantities with a too large exponent. It looks up the type only of values that look like one.
 type computable struct {
 	t    reflect.Type
 	path string
-	at   []any // names, and indexes of lists
+	at   []any // field names and list indexes
 }
 
 func (c *computable) check(value any) error {
@@ -95,7 +94,7 @@ func (c *computable) text(text string) error {
 		name, named := step.(string)
 		switch below := under(t, name); {
 		case below == nil:
-			return nil // a field that is unknown or free
+			return nil // an unknown or untyped field
 		case !named:
 			path += fmt.Sprintf("[%d]", step)
 		case t.Kind() == reflect.Map:
@@ -111,7 +110,7 @@ func (c *computable) text(text string) error {
 	return fmt.Errorf("%s: %q: %w", path, cut(text, maxShown), ErrEndless)
 }
 
-// checkSpec refuses a text of an object whose spec has a quantity that cannot be computed with, before anything reads it as one.
+// checkSpec refuses an object whose spec has a quantity with a too large exponent, before any code parses it.
 func checkSpec(data []byte, object any) error {
 	spec, has := reflect.TypeOf(object).Elem().FieldByName("Spec")
 	if !has || !suspicious(data) {
@@ -120,7 +119,7 @@ func checkSpec(data []byte, object any) error {
 	var content struct {
 		Spec any `json:"spec"`
 	}
-	// Of a key that is there twice only the last value would be checked.
+	// Of a duplicate key, only the last value would be checked.
 	strict, err := kjson.UnmarshalStrict(data, &content, kjson.DisallowDuplicateFields)
 	if err = errors.Join(append(strict, err)...); err != nil {
 		return undecodable{err}
@@ -128,8 +127,8 @@ func checkSpec(data []byte, object any) error {
 	return CheckQuantities(content.Spec, spec.Type, "spec")
 }
 
-// suspicious reports whether there is anything in a text that may be a quantity with a large exponent. In nearly all objects there is none,
-// which are not decoded twice.
+// suspicious reports whether a text may have a quantity with a large exponent. Almost no object has one, and only those that
+// may are decoded twice.
 func suspicious(data []byte) bool {
 	for i, c := range data {
 		if c != 'e' && c != 'E' || i == 0 || !begins(data[i-1]) {
@@ -151,10 +150,10 @@ func suspicious(data []byte) bool {
 	return false
 }
 
-// begins reports whether an exponent may follow a byte: one of a number, of a text's beginning, or of a blank.
+// begins reports whether an exponent may follow a byte: a digit, the begin of a string, or a blank.
 func begins(c byte) bool { return !isLetter(c) }
 
-// continues reports whether a text goes on after a number, as an id does: 9e-4123-8f00.
+// continues reports whether a text continues after a number, as an id does: 9e-4123-8f00.
 func continues(rest []byte) bool {
 	return len(rest) > 0 && (isLetter(rest[0]) || rest[0] == '-' || rest[0] == '.')
 }

@@ -7,20 +7,20 @@ import (
 	"fmt"
 )
 
-// What of a spec is decoded. An object or a list of two bytes may become a kilobyte: a list of empty containers of the size that
-// the API server stores would take 400 MB. The test of internal/admission measures what the largest specs within these bounds cost.
+// Bounds of a spec. Two bytes of an object or a list may decode to a kilobyte: a list of empty containers of the maximal stored
+// size would take 400 MB. The test of internal/admission measures the largest specs within these bounds.
 const (
 	MaxSpec   = 512 << 10
 	MaxValues = 7_000
-	// MaxNodes is how many of the values may be objects and lists.
+	// MaxNodes bounds the objects and lists among the values.
 	MaxNodes = 1_500
 )
 
-// checkSize refuses an object whose spec is too large to be decoded.
+// checkSize refuses an object with a too large spec.
 func checkSize(data []byte) error {
 	nodes := bytes.Count(data, []byte{'{'}) + bytes.Count(data, []byte{'['})
 	if len(data) <= MaxSpec && nodes <= MaxNodes && nodes+bytes.Count(data, []byte{','}) < MaxValues {
-		return nil // at most so many, wherever they are: almost all objects are this small
+		return nil // an upper bound of all counts: almost all objects are this small
 	}
 	var s sizer
 	s.read(data)
@@ -32,18 +32,18 @@ func checkSize(data []byte) error {
 		"put data into a ConfigMap of your own and mount it", (s.bytes+1023)>>10, s.values, s.nodes, MaxSpec>>10, MaxValues, MaxNodes)
 }
 
-// sizer measures the spec of an object in one pass over its text, which need not be valid. All that a user writes beside the
-// metadata counts as spec, so that no spelling of its name escapes.
+// sizer measures the spec of an object in one pass over its text, which need not be valid. Everything that a user writes
+// outside the metadata counts as spec, so that no spelling of its name escapes.
 type sizer struct {
 	bytes, values, nodes int
 
 	depth int
-	// inSpec is whether the current member of the object counts, keyed whether its name was read, and began where its value begins.
+	// inSpec is set if the present member of the object counts, keyed if its name was read; began is the offset of its value.
 	inSpec, keyed bool
 	began         int
 }
 
-// notSpec are the members of an object that are not measured.
+// notSpec lists members that are not measured.
 var notSpec = map[string]bool{"apiVersion": true, "kind": true, "metadata": true, "status": true}
 
 func (s *sizer) read(data []byte) {
@@ -91,7 +91,7 @@ func (s *sizer) end(at int) {
 	s.inSpec, s.keyed = false, false
 }
 
-// endOfString returns the index of the quote that ends the string that begins at from, or else the length of the text.
+// endOfString returns the index of the closing quote of the string at from, or else the length of the text.
 func endOfString(data []byte, from int) int {
 	for i := from; i < len(data); i++ {
 		switch data[i] {
@@ -104,7 +104,7 @@ func endOfString(data []byte, from int) int {
 	return len(data)
 }
 
-// closes reports whether a list or an object that was opened is closed at once.
+// closes reports whether an opened list or object is empty.
 func closes(data []byte) bool {
 	for _, c := range data {
 		switch c {

@@ -15,24 +15,24 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Mismatch is a place of an object that its Go type does not fit.
+// Mismatch is a value of an object that does not fit its Go type.
 type Mismatch struct {
-	// Path is where it is: spec.driver.sidecars[0].image, spec.sparkConf["spark.x"].
+	// Path is its path: spec.driver.sidecars[0].image, spec.sparkConf["spark.x"].
 	Path string
-	// Message is a sentence that begins with the path and says what is wrong and what would be right; "" for an unknown field.
+	// Message is a sentence that begins with the path and describes the error and a correct value; "" for an unknown field.
 	Message string
 }
 
-// Compare compares an object, as JSON is decoded without a type, with the Go type that it is decoded into: Kubernetes' decoder stops at
-// the first value of a wrong type, and names neither key nor index. Wrong are values that cannot be decoded, unknown the fields that
-// the type lacks.
+// Compare compares an object decoded from JSON without a type with its Go type: Kubernetes' decoder stops at the first value of
+// a wrong type, and names neither key nor index. wrong are values that cannot be decoded, unknown the fields that the type
+// lacks.
 func Compare(object map[string]any, t reflect.Type) (wrong, unknown []Mismatch) {
 	var y typing
 	y.compare(object, t, "")
 	return y.wrong, y.unknown
 }
 
-// NamesAt are the names of the fields that may stand where a path of a type ends; none if the path leads nowhere.
+// NamesAt returns the field names at the end of a type's path; none if the path does not exist.
 func NamesAt(t reflect.Type, path string) []string {
 	if t = TypeAt(t, path[:max(0, strings.LastIndex(path, "."))]); t == nil || t.Kind() != reflect.Struct {
 		return nil
@@ -52,7 +52,7 @@ func TypeAt(t reflect.Type, path string) reflect.Type {
 	return pointed(t)
 }
 
-// under is the type of a field, an element or a value of a type; nil if there is none.
+// under returns the type of a field, an element or a value; nil if there is none.
 func under(t reflect.Type, step string) reflect.Type {
 	switch t = pointed(t); {
 	case t.Kind() == reflect.Struct:
@@ -75,7 +75,7 @@ type typing struct{ wrong, unknown []Mismatch }
 
 var decodes = reflect.TypeFor[json.Unmarshaler]()
 
-// compare finds all that is wrong at a path and below it.
+// compare finds all mismatches at and below a path.
 func (y *typing) compare(value any, t reflect.Type, path string) {
 	t = pointed(t)
 	switch {
@@ -87,7 +87,7 @@ func (y *typing) compare(value any, t reflect.Type, path string) {
 	}
 }
 
-// decode tries a type that decodes itself.
+// decode tries a type with a decoder of its own.
 func (y *typing) decode(value any, t reflect.Type, path string) {
 	text, err := json.Marshal(value)
 	switch {
@@ -107,10 +107,10 @@ func (y *typing) decode(value any, t reflect.Type, path string) {
 	y.wrong = append(y.wrong, Mismatch{Path: path, Message: fmt.Sprintf("%s: %s: %s", path, cut(string(text), maxShown), message)})
 }
 
-// maxShown is how many bytes of a value are shown.
+// maxShown bounds the bytes of a value in a message.
 const maxShown = 100
 
-// rightly says what would be right for types whose own errors name neither value nor remedy.
+// rightly describes correct values of types whose own errors name neither value nor remedy.
 var rightly = map[reflect.Type]string{
 	reflect.TypeFor[metav1.Duration](): `not a duration; write a number and a unit, such as "90s", "30m" or "24h"`,
 	reflect.TypeFor[metav1.Time]():     `not a time in RFC 3339; write one such as "2026-01-31T08:30:00Z"`,
@@ -143,7 +143,7 @@ func (y *typing) plain(value any, t reflect.Type, path string) {
 }
 
 func (y *typing) object(value map[string]any, t reflect.Type, path string) {
-	switch t.Kind() { //nolint:exhaustive // all others are mistakes
+	switch t.Kind() { //nolint:exhaustive // all other kinds are mismatches
 	case reflect.Map:
 		for _, key := range slices.Sorted(maps.Keys(value)) {
 			y.compare(value[key], t.Elem(), path+"["+strconv.Quote(key)+"]")
@@ -184,7 +184,7 @@ func (y *typing) tooLarge(path, what string, t reflect.Type) {
 	y.wrong = append(y.wrong, Mismatch{Path: path, Message: fmt.Sprintf("%s: %s is too large; write a number of at most %d", path, what, most)})
 }
 
-// asFloat is a number with a fraction, or one that no integer can hold.
+// asFloat returns a number with a fraction or outside the range of integers.
 func asFloat(value any) float64 {
 	f, _ := value.(float64)
 	return f
@@ -218,7 +218,7 @@ func FieldsOf(t reflect.Type) map[string]reflect.Type {
 	return fields
 }
 
-// describeKind says what a value of a Go type looks like in a manifest.
+// describeKind describes a Go type as a value in a manifest.
 func describeKind(kind reflect.Kind) string {
 	switch kind {
 	case reflect.Int, reflect.Int32, reflect.Int64:

@@ -29,7 +29,7 @@ type DriverServiceIngress struct {
 	// +kubebuilder:validation:Type=object
 	// +required
 	IngressMetadata metav1.ObjectMeta `json:"ingressMetadata"`
-	// IngressSpec is the spec of the Ingress; without rules it leads to the first port of the Service.
+	// IngressSpec is the spec of the Ingress; without rules it routes to the first port of the Service.
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
@@ -57,7 +57,8 @@ type DriverHTTPRoute struct {
 	// +kubebuilder:validation:Type=object
 	// +required
 	HTTPRouteMetadata metav1.ObjectMeta `json:"httpRouteMetadata"`
-	// HTTPRouteSpec is the spec of the HTTPRoute, with one parentRef at least; without rules it leads to the first port of the Service.
+	// HTTPRouteSpec is the spec of the HTTPRoute, with at least one parentRef; without rules it routes to the first port of the
+	// Service.
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
@@ -85,7 +86,8 @@ type DriverGRPCRoute struct {
 	// +kubebuilder:validation:Type=object
 	// +required
 	GRPCRouteMetadata metav1.ObjectMeta `json:"grpcRouteMetadata"`
-	// GRPCRouteSpec is the spec of the GRPCRoute, with one parentRef at least; without rules it leads to the first port of the Service.
+	// GRPCRouteSpec is the spec of the GRPCRoute, with at least one parentRef; without rules it routes to the first port of the
+	// Service.
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object

@@ -14,10 +14,10 @@ import (
 )
 
 var (
-	// SchemeGroupVersion of every kind in this package, by the name that Kubebuilder's scaffold knows.
+	// SchemeGroupVersion is the group version of all kinds in this package; Kubebuilder's scaffold uses this name.
 	SchemeGroupVersion = schema.GroupVersion{Group: "spark.apache.org", Version: "v1"}
 
-	// SchemeBuilder collects what AddToScheme registers. Each kind registers itself beside its types.
+	// SchemeBuilder collects the registrations of AddToScheme. Each kind registers itself beside its types.
 	SchemeBuilder = runtime.NewSchemeBuilder(func(scheme *runtime.Scheme) error {
 		metav1.AddToGroupVersion(scheme, SchemeGroupVersion)
 		return nil
@@ -27,19 +27,19 @@ var (
 	AddToScheme = SchemeBuilder.AddToScheme
 )
 
-// Labels of the objects that run for an application or a cluster. Changing them loses sight of what runs.
+// Labels of an application's or a cluster's objects. If they change, the operator no longer finds running objects.
 const (
-	// LabelOperator holds the name of the operator on every object.
+	// LabelOperator is the name of the operator, on every object.
 	LabelOperator = "spark.operator/name"
-	// LabelAppName holds the application's name.
+	// LabelAppName is the application's name.
 	LabelAppName = "spark.operator/spark-app-name"
-	// LabelClusterName holds the cluster's name.
+	// LabelClusterName is the cluster's name.
 	LabelClusterName = "spark.operator/spark-cluster-name"
-	// LabelSentinel is "true" on an application or a cluster that is none: the operator's health probe edits it.
+	// LabelSentinel is "true" on an application or a cluster that runs nothing and is edited by the operator's health probe.
 	LabelSentinel = "spark.operator/sentinel"
 )
 
-// Finalizers that Apache's operator sets on each application and each cluster. They are removed from one that is deleted.
+// Finalizers that Apache's operator sets on applications and clusters. They are removed from deleted objects.
 const (
 	Finalizer        = "sparkapplications.spark.apache.org/finalizer"
 	ClusterFinalizer = "sparkclusters.spark.apache.org/finalizer"

@@ -4,7 +4,8 @@ package v1
 
 import "github.com/firesteel-dev/firesteel/api/lenient"
 
-// UnmarshalJSON keeps one application whose spec cannot be decoded from hiding all others: its schema leaves pod templates open.
+// UnmarshalJSON accepts an application whose spec cannot be decoded, because its schema leaves pod templates open. Otherwise
+// one such application would hide all others.
 func (in *SparkApplication) UnmarshalJSON(data []byte) error {
 	type plain SparkApplication
 	var rest struct {
@@ -19,7 +20,7 @@ func (in *SparkApplication) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// UnmarshalJSON keeps one cluster whose spec cannot be decoded from hiding all others, as that of applications does.
+// UnmarshalJSON accepts a cluster whose spec cannot be decoded, so that it does not hide all others.
 func (in *SparkCluster) UnmarshalJSON(data []byte) error {
 	type plain SparkCluster
 	var rest struct {

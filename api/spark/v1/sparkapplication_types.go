@@ -8,12 +8,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// DeploymentMode says where the driver runs.
+// DeploymentMode is the place of the driver.
 //
 // +kubebuilder:validation:Enum=ClientMode;ClusterMode
 type DeploymentMode string
 
-// Deployment modes that the schema accepts.
+// Deployment modes of the schema.
 const (
 	ClientMode  DeploymentMode = "ClientMode"
 	ClusterMode DeploymentMode = "ClusterMode"
@@ -32,17 +32,17 @@ type SparkApplication struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitzero"`
 
-	// Spec is what the user wants to run.
+	// Spec is the desired application.
 	// +optional
 	Spec SparkApplicationSpec `json:"spec,omitzero"`
-	// Status is what the operator knows about it.
+	// Status is the observed state.
 	// +optional
 	Status SparkApplicationStatus `json:"status,omitzero"`
 
-	// MalformedSpec says why the stored spec could not be decoded; Spec is empty then.
+	// MalformedSpec explains why the stored spec could not be decoded; Spec is empty then.
 	MalformedSpec string `json:"-"`
-	// UnknownFields are the paths of fields in the stored spec that do not exist, as in a misspelled toleration; of too many
-	// the first, and "..." at the end.
+	// UnknownFields are the paths of unknown fields in the stored spec, as in a misspelled toleration. A long list is cut and
+	// ends with "...".
 	UnknownFields []string `json:"-"`
 }
 
@@ -62,33 +62,33 @@ func init() {
 	})
 }
 
-// SparkApplicationSpec is what the user wants to run.
+// SparkApplicationSpec is the desired application.
 type SparkApplicationSpec struct {
-	// Suspend stops a running application and holds back a new one until it is false again.
+	// Suspend stops a running application and holds back a new one while it is true.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
-	// SparkConf is the Spark configuration. {{SPARK_VERSION}} in images is the Spark version.
+	// SparkConf is the Spark configuration. {{SPARK_VERSION}} in images stands for the Spark version.
 	// +optional
 	SparkConf map[string]string `json:"sparkConf,omitempty"`
 	// MainClass is the class with the main method.
 	// +optional
 	MainClass string `json:"mainClass,omitempty"`
-	// RuntimeVersions of what is in the image.
+	// RuntimeVersions are the versions in the image.
 	// +required
 	RuntimeVersions RuntimeVersions `json:"runtimeVersions"`
 	// Jars is the jar to run, as path or URL (local:// for a file in the image).
 	// +optional
 	Jars string `json:"jars,omitempty"`
-	// PyFiles is the .py file to run, and others that it needs, separated by commas.
+	// PyFiles is the .py file to run, followed by files that it needs, separated by commas.
 	// +optional
 	PyFiles string `json:"pyFiles,omitempty"`
 	// SparkRFiles is the .R file to run.
 	// +optional
 	SparkRFiles string `json:"sparkRFiles,omitempty"`
-	// Files is accepted and has no effect, as in Apache's operator: use spark.files in sparkConf.
+	// Files has no effect, as in Apache's operator: use spark.files in sparkConf.
 	// +optional
 	Files string `json:"files,omitempty"`
-	// DeploymentMode is ClusterMode, by default: the operator runs drivers in pods only.
+	// DeploymentMode is ClusterMode by default: the operator runs drivers in pods only.
 	// +optional
 	DeploymentMode DeploymentMode `json:"deploymentMode,omitempty"`
 	// ProxyUser is the user that Spark impersonates.
@@ -97,45 +97,45 @@ type SparkApplicationSpec struct {
 	// DriverArgs are the arguments of the application.
 	// +optional
 	DriverArgs []string `json:"driverArgs,omitempty"`
-	// DriverSpec is the driver's pod.
+	// DriverSpec configures the driver pod.
 	// +optional
 	DriverSpec *RoleSpec `json:"driverSpec,omitempty"`
-	// ExecutorSpec is the executors' pods.
+	// ExecutorSpec configures the executor pods.
 	// +optional
 	ExecutorSpec *RoleSpec `json:"executorSpec,omitempty"`
-	// DriverServiceIngressList are Services of the driver with an Ingress each.
+	// DriverServiceIngressList are Services of the driver, each with an Ingress.
 	// +optional
 	DriverServiceIngressList []DriverServiceIngress `json:"driverServiceIngressList,omitempty"`
-	// DriverHTTPRouteList are Services of the driver with an HTTPRoute each.
+	// DriverHTTPRouteList are Services of the driver, each with an HTTPRoute.
 	// +optional
 	DriverHTTPRouteList []DriverHTTPRoute `json:"driverHttpRouteList,omitempty"`
-	// DriverGRPCRouteList are Services of the driver with a GRPCRoute each.
+	// DriverGRPCRouteList are Services of the driver, each with a GRPCRoute.
 	// +optional
 	DriverGRPCRouteList []DriverGRPCRoute `json:"driverGrpcRouteList,omitempty"`
-	// ConfigMapSpecs are ConfigMaps of the application's own.
+	// ConfigMapSpecs are ConfigMaps that are created for the application.
 	// +optional
 	ConfigMapSpecs []ConfigMapSpec `json:"configMapSpecs,omitempty"`
-	// ApplicationTolerations say when the application runs again, what it may take, and what is kept of it.
+	// ApplicationTolerations configure restarts, timeouts and retention.
 	// +optional
 	ApplicationTolerations *ApplicationTolerations `json:"applicationTolerations,omitempty"`
 }
 
-// RuntimeVersions are the versions of what is in the image.
+// RuntimeVersions are the versions in the image.
 type RuntimeVersions struct {
-	// SparkVersion in the image, such as 4.1.4.
+	// SparkVersion is the Spark version in the image, such as 4.1.4.
 	// +required
 	SparkVersion string `json:"sparkVersion"`
-	// ScalaVersion is accepted and has no effect.
+	// ScalaVersion has no effect.
 	// +optional
 	ScalaVersion string `json:"scalaVersion,omitempty"`
-	// JDKVersion is accepted and has no effect.
+	// JDKVersion has no effect.
 	// +optional
 	JDKVersion string `json:"jdkVersion,omitempty"`
 }
 
-// RoleSpec is the driver's or the executors' pods.
+// RoleSpec configures the pods of a role.
 type RoleSpec struct {
-	// PodTemplateSpec is the pod that Spark's own is made from.
+	// PodTemplateSpec is the template of the pods.
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
@@ -143,9 +143,9 @@ type RoleSpec struct {
 	PodTemplateSpec *corev1.PodTemplateSpec `json:"podTemplateSpec,omitempty"`
 }
 
-// ConfigMapSpec is a ConfigMap of the application's own.
+// ConfigMapSpec is a ConfigMap that is created for the application.
 type ConfigMapSpec struct {
-	// Name of the ConfigMap, as it is.
+	// Name of the ConfigMap.
 	// +required
 	Name string `json:"name"`
 	// Labels of the ConfigMap.

@@ -24,16 +24,16 @@ type SparkCluster struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitzero"`
 
-	// Spec is the cluster that the user wants.
+	// Spec is the desired cluster.
 	// +optional
 	Spec SparkClusterSpec `json:"spec,omitzero"`
-	// Status is what the operator knows about it.
+	// Status is the observed state.
 	// +optional
 	Status SparkClusterStatus `json:"status,omitzero"`
 
-	// MalformedSpec says why the stored spec could not be decoded; Spec is empty then.
+	// MalformedSpec explains why the stored spec could not be decoded; Spec is empty then.
 	MalformedSpec string `json:"-"`
-	// UnknownFields are the paths of fields in the stored spec that do not exist; of too many the first, and "..." at the end.
+	// UnknownFields are the paths of unknown fields in the stored spec. A long list is cut and ends with "...".
 	UnknownFields []string `json:"-"`
 }
 
@@ -53,29 +53,30 @@ func init() {
 	})
 }
 
-// SparkClusterSpec is the cluster that the user wants.
+// SparkClusterSpec is the desired cluster.
 type SparkClusterSpec struct {
-	// Suspend stops a running cluster and holds back a new one until it is false again.
+	// Suspend stops a running cluster and holds back a new one while it is true.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
-	// SparkConf is the configuration of master and workers. {{SPARK_VERSION}} in spark.kubernetes.container.image is the Spark version.
+	// SparkConf is the configuration of master and workers. {{SPARK_VERSION}} in spark.kubernetes.container.image stands for the
+	// Spark version.
 	// +optional
 	SparkConf map[string]string `json:"sparkConf,omitempty"`
-	// RuntimeVersions of what is in the image.
+	// RuntimeVersions are the versions in the image.
 	// +required
 	RuntimeVersions RuntimeVersions `json:"runtimeVersions"`
-	// ClusterTolerations say how many workers there are.
+	// ClusterTolerations configure the number of workers.
 	// +required
 	ClusterTolerations ClusterTolerations `json:"clusterTolerations"`
-	// MasterSpec is the master's StatefulSet and Service.
+	// MasterSpec configures the master's StatefulSet and Service.
 	// +optional
 	MasterSpec *MasterSpec `json:"masterSpec,omitempty"`
-	// WorkerSpec is the workers' StatefulSet, Service and autoscaler.
+	// WorkerSpec configures the workers' StatefulSet, Service and autoscaler.
 	// +optional
 	WorkerSpec *WorkerSpec `json:"workerSpec,omitempty"`
 }
 
-// ClusterTolerations say how many workers there are.
+// ClusterTolerations configure the number of workers.
 type ClusterTolerations struct {
 	// InstanceConfig is the number of workers.
 	// +required
@@ -84,38 +85,38 @@ type ClusterTolerations struct {
 
 // WorkerInstanceConfig is the number of workers.
 type WorkerInstanceConfig struct {
-	// InitWorkers is how many workers a new cluster has.
+	// InitWorkers is the number of workers of a new cluster.
 	// +required
 	InitWorkers int32 `json:"initWorkers"`
-	// MinWorkers is how many an autoscaler leaves. With 1 or more, evictions leave one worker.
+	// MinWorkers is the autoscaler's minimum. With 1 or more, voluntary evictions leave at least one worker.
 	// +required
 	MinWorkers int32 `json:"minWorkers"`
-	// MaxWorkers is how many an autoscaler makes. There is one if it is more than minWorkers.
+	// MaxWorkers is the autoscaler's maximum. If it is more than minWorkers, an autoscaler is created.
 	// +required
 	MaxWorkers int32 `json:"maxWorkers"`
 }
 
-// RoleObjects are the objects of a role.
+// RoleObjects configure the objects of a role.
 type RoleObjects struct {
-	// StatefulSetSpec is the spec of the StatefulSet. Its replicas and its pod management policy are the operator's.
+	// StatefulSetSpec is the spec of the StatefulSet. The operator sets its replicas and its pod management policy.
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
 	// +optional
 	StatefulSetSpec *appsv1.StatefulSetSpec `json:"statefulSetSpec,omitempty"`
-	// StatefulSetMetadata is the metadata of the StatefulSet, but its name.
+	// StatefulSetMetadata is the metadata of the StatefulSet, except its name.
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
 	// +optional
 	StatefulSetMetadata *metav1.ObjectMeta `json:"statefulSetMetadata,omitempty"`
-	// ServiceSpec is the spec of the Service, which has no address of its own. Spark's ports come after those that it names.
+	// ServiceSpec is the spec of the headless Service. Spark's ports are added after its own.
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
 	// +optional
 	ServiceSpec *corev1.ServiceSpec `json:"serviceSpec,omitempty"`
-	// ServiceMetadata is the metadata of the Service, but its name.
+	// ServiceMetadata is the metadata of the Service, except its name.
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
@@ -123,33 +124,33 @@ type RoleObjects struct {
 	ServiceMetadata *metav1.ObjectMeta `json:"serviceMetadata,omitempty"`
 }
 
-// MasterSpec is the master's StatefulSet and Service.
+// MasterSpec configures the master's StatefulSet and Service.
 type MasterSpec struct {
 	RoleObjects `json:",inline"`
 }
 
-// WorkerSpec is the workers' StatefulSet, Service and autoscaler.
+// WorkerSpec configures the workers' StatefulSet, Service and autoscaler.
 type WorkerSpec struct {
 	RoleObjects `json:",inline"`
-	// HorizontalPodAutoscalerSpec is the spec of the autoscaler. Its target and its bounds are the operator's.
+	// HorizontalPodAutoscalerSpec is the spec of the autoscaler. The operator sets its target and its bounds.
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
 	// +optional
 	HorizontalPodAutoscalerSpec *autoscalingv2.HorizontalPodAutoscalerSpec `json:"horizontalPodAutoscalerSpec,omitempty"`
-	// NetworkPolicy adds to who may reach the workers.
+	// NetworkPolicy admits further clients to the workers.
 	// +optional
 	NetworkPolicy *WorkerNetworkPolicy `json:"networkPolicy,omitempty"`
 }
 
-// WorkerNetworkPolicy is who may reach the workers beside the cluster's own pods and drivers.
+// WorkerNetworkPolicy admits clients to the workers, besides the cluster's own pods and drivers.
 type WorkerNetworkPolicy struct {
-	// MetricsPort is the port of a worker that serves metrics.
+	// MetricsPort is a worker's metrics port.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
 	// +required
 	MetricsPort int32 `json:"metricsPort"`
-	// MetricsIngress are those who may reach that port.
+	// MetricsIngress are the peers admitted to that port.
 	// +listType=atomic
 	// +required
 	MetricsIngress []networkingv1.NetworkPolicyPeer `json:"metricsIngress"`
@@ -170,22 +171,22 @@ const (
 	ClusterSuspended         ClusterStateSummary = "Suspended"
 )
 
-// SparkClusterStatus is what the operator knows about a cluster.
+// SparkClusterStatus is the observed state of a cluster.
 type SparkClusterStatus struct {
 	// CurrentState is the state of the cluster.
 	// +optional
 	CurrentState *ClusterState `json:"currentState,omitempty"`
-	// StateTransitionHistory holds the states. Its keys are numbers that grow by one with each state.
+	// StateTransitionHistory holds the states by increasing numbers.
 	// +optional
 	StateTransitionHistory map[string]ClusterState `json:"stateTransitionHistory,omitempty"`
-	// CurrentAttemptSummary is about the current attempt.
+	// CurrentAttemptSummary describes the current attempt.
 	// +optional
 	CurrentAttemptSummary *ClusterAttemptSummary `json:"currentAttemptSummary,omitempty"`
-	// PreviousAttemptSummary is about the attempt before it.
+	// PreviousAttemptSummary describes the previous attempt.
 	// +optional
 	PreviousAttemptSummary *ClusterAttemptSummary `json:"previousAttemptSummary,omitempty"`
 
-	// ObservedGeneration is the generation of the spec that this status is about.
+	// ObservedGeneration is the generation of the spec that this status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// Conditions explain the state.
@@ -193,55 +194,56 @@ type SparkClusterStatus struct {
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// Pods are the numbers of the cluster's pods; absent unless it runs.
+	// Pods counts the cluster's pods; absent unless it runs.
 	// +optional
 	Pods *ClusterPods `json:"pods,omitempty"`
-	// Scheduling is about the scheduler of the cluster's pods.
+	// Scheduling describes the scheduler of the cluster's pods.
 	// +optional
 	Scheduling *ClusterScheduling `json:"scheduling,omitempty"`
-	// Defaults are the Spark properties that policies of the operator set for the current start, where the spec says nothing.
+	// Defaults are the Spark properties that operator policies set for the current start.
 	// +optional
 	Defaults map[string]string `json:"defaults,omitempty"`
 }
 
-// ClusterPods are the numbers of a cluster's pods.
+// ClusterPods counts a cluster's pods.
 type ClusterPods struct {
-	// Master is about the master.
+	// Master counts the master's pods.
 	// +optional
 	Master ClusterPodCount `json:"master"`
-	// Workers are about the workers.
+	// Workers counts the workers' pods.
 	// +optional
 	Workers ClusterPodCount `json:"workers"`
 }
 
-// ClusterPodCount is about the pods of a role.
+// ClusterPodCount counts the pods of a role.
 type ClusterPodCount struct {
-	// Ready is how many pods are ready.
+	// Ready is the number of ready pods.
 	// +optional
 	Ready int32 `json:"ready"`
-	// Desired is how many pods there are to be, by the spec or the autoscaler.
+	// Desired is the number required by the spec or the autoscaler.
 	// +optional
 	Desired int32 `json:"desired"`
 }
 
-// ClusterScheduling is about the scheduler of a cluster's pods.
+// ClusterScheduling describes the scheduler of a cluster's pods.
 type ClusterScheduling struct {
 	// Start counts the starts of the cluster, from 1.
 	// +optional
 	Start int32 `json:"start,omitempty"`
-	// Scheduler is the name of the scheduler that was chosen for the current start.
+	// Scheduler is the scheduler chosen for the current start.
 	// +optional
 	Scheduler string `json:"scheduler,omitempty"`
-	// Source is who chose it: Application (the cluster's own spec), Policy (of the operator, for the namespace), Namespace or Cluster (of Kubernetes).
+	// Source is the origin of the choice: Application (the cluster's own spec), Policy (an operator policy for the namespace),
+	// Namespace or Cluster (of Kubernetes).
 	// +optional
 	Source string `json:"source,omitempty"`
 	// Queue of the scheduler.
 	// +optional
 	Queue string `json:"queue,omitempty"`
-	// Parameters are those of the operator's configuration: an object in JSON.
+	// Parameters are the operator's defaults, as a JSON object.
 	// +optional
 	Parameters string `json:"parameters,omitempty"`
-	// Group is the scheduler's object for the cluster: kind and name.
+	// Group is the kind and name of the cluster's object in the scheduler.
 	// +optional
 	Group string `json:"group,omitempty"`
 	// HeldBy is the scheduler that may have objects for the cluster.
@@ -249,25 +251,25 @@ type ClusterScheduling struct {
 	HeldBy string `json:"heldBy,omitempty"`
 }
 
-// ClusterState is a state, since when, and why.
+// ClusterState is a state with its time and its reason.
 type ClusterState struct {
 	// CurrentStateSummary is the state.
 	// +optional
 	CurrentStateSummary ClusterStateSummary `json:"currentStateSummary,omitempty"`
-	// LastTransitionTime is since when: RFC 3339 in UTC with a Z, to the nanosecond.
+	// LastTransitionTime is the begin of the state: RFC 3339 in UTC with a Z, to the nanosecond.
 	// +optional
 	LastTransitionTime string `json:"lastTransitionTime,omitempty"`
 	// Message explains the state.
 	// +optional
 	Message string `json:"message,omitempty"`
-	// SuspendReason is why the cluster is suspended, in the state Suspended.
+	// SuspendReason is the reason of the state Suspended.
 	// +optional
 	SuspendReason SuspendReason `json:"suspendReason,omitempty"`
 }
 
-// ClusterAttemptSummary is about one attempt.
+// ClusterAttemptSummary describes one attempt.
 type ClusterAttemptSummary struct {
-	// AttemptInfo holds the number of the attempt and a counter of restarts.
+	// AttemptInfo has the number of the attempt and a counter of restarts.
 	// +optional
 	AttemptInfo *ClusterAttemptInfo `json:"attemptInfo,omitempty"`
 	// StateTransitionHistory holds the states of an earlier attempt.
@@ -275,9 +277,9 @@ type ClusterAttemptSummary struct {
 	StateTransitionHistory map[string]ClusterState `json:"stateTransitionHistory,omitempty"`
 }
 
-// ClusterAttemptInfo holds the number of an attempt and a counter of restarts.
+// ClusterAttemptInfo has the number of an attempt and a counter of restarts.
 type ClusterAttemptInfo struct {
-	// ID of the attempt: 0 for the first.
+	// ID of the attempt; the first is 0.
 	// +optional
 	ID int64 `json:"id"`
 	// RestartCounter counts restarts.

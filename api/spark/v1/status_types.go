@@ -37,33 +37,33 @@ const (
 	StateSuspended                          ApplicationStateSummary = "Suspended"
 )
 
-// SuspendReason is why an application is suspended.
+// SuspendReason is the reason of a suspension.
 //
 // +kubebuilder:validation:Enum=SpecSuspend;KueueEviction
 type SuspendReason string
 
-// Reasons of a suspension. None counts as SpecSuspend.
+// Reasons of a suspension. An empty one counts as SpecSuspend.
 const (
 	SuspendedBySpec  SuspendReason = "SpecSuspend"
 	SuspendedByKueue SuspendReason = "KueueEviction"
 )
 
-// SparkApplicationStatus is what the operator knows about an application.
+// SparkApplicationStatus is the observed state of an application.
 type SparkApplicationStatus struct {
 	// CurrentState is the state of the application.
 	// +optional
 	CurrentState *ApplicationState `json:"currentState,omitempty"`
-	// StateTransitionHistory holds the states of the current attempt. Its keys are numbers that grow by one with each state.
+	// StateTransitionHistory holds the states of the current attempt by increasing numbers.
 	// +optional
 	StateTransitionHistory map[string]ApplicationState `json:"stateTransitionHistory,omitempty"`
-	// CurrentAttemptSummary is about the current attempt.
+	// CurrentAttemptSummary describes the current attempt.
 	// +optional
 	CurrentAttemptSummary *AttemptSummary `json:"currentAttemptSummary,omitempty"`
-	// PreviousAttemptSummary is about the attempt before it.
+	// PreviousAttemptSummary describes the previous attempt.
 	// +optional
 	PreviousAttemptSummary *AttemptSummary `json:"previousAttemptSummary,omitempty"`
 
-	// ObservedGeneration is the generation of the spec that this status is about.
+	// ObservedGeneration is the generation of the spec that this status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// Conditions explain the state.
@@ -71,7 +71,7 @@ type SparkApplicationStatus struct {
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// Details are what this operator knows beyond what Apache's reports.
+	// Details are this operator's additions to the status of Apache's operator.
 	// +optional
 	Details *Details `json:"details,omitempty"`
 }
@@ -79,12 +79,12 @@ type SparkApplicationStatus struct {
 // Details are the same in both families.
 type Details = v1beta2.SparkApplicationStatus
 
-// ApplicationState is a state, since when, and why.
+// ApplicationState is a state with its time and its reason.
 type ApplicationState struct {
 	// CurrentStateSummary is the state.
 	// +optional
 	CurrentStateSummary ApplicationStateSummary `json:"currentStateSummary,omitempty"`
-	// LastTransitionTime is since when: RFC 3339 in UTC with a Z, to the nanosecond.
+	// LastTransitionTime is the begin of the state: RFC 3339 in UTC with a Z, to the nanosecond.
 	// +optional
 	LastTransitionTime string `json:"lastTransitionTime,omitempty"`
 	// Message explains the state.
@@ -96,14 +96,14 @@ type ApplicationState struct {
 	// +kubebuilder:validation:Type=object
 	// +optional
 	LastObservedDriverStatus *corev1.PodStatus `json:"lastObservedDriverStatus,omitempty"`
-	// SuspendReason is why the application is suspended, in the state Suspended.
+	// SuspendReason is the reason of the state Suspended.
 	// +optional
 	SuspendReason SuspendReason `json:"suspendReason,omitempty"`
 }
 
-// AttemptSummary is about one attempt.
+// AttemptSummary describes one attempt.
 type AttemptSummary struct {
-	// AttemptInfo holds the number of the attempt and the counters of restarts.
+	// AttemptInfo has the number of the attempt and the counters of restarts.
 	// +optional
 	AttemptInfo *AttemptInfo `json:"attemptInfo,omitempty"`
 	// StateTransitionHistory holds the states of an earlier attempt.
@@ -111,18 +111,18 @@ type AttemptSummary struct {
 	StateTransitionHistory map[string]ApplicationState `json:"stateTransitionHistory,omitempty"`
 }
 
-// AttemptInfo holds the number of an attempt and the counters of restarts.
+// AttemptInfo has the number of an attempt and the counters of restarts.
 type AttemptInfo struct {
-	// ID of the attempt: 0 for the first. It is part of what its objects are called.
+	// ID of the attempt; the first is 0. Names of its objects contain it.
 	// +optional
 	ID int64 `json:"id"`
 	// RestartCounter counts restarts.
 	// +optional
 	RestartCounter int64 `json:"restartCounter"`
-	// FailureRestartCounter counts restarts after failures in a row.
+	// FailureRestartCounter counts restarts after consecutive failures.
 	// +optional
 	FailureRestartCounter int64 `json:"failureRestartCounter"`
-	// SchedulingFailureRestartCounter counts restarts after scheduling failures in a row.
+	// SchedulingFailureRestartCounter counts restarts after consecutive scheduling failures.
 	// +optional
 	SchedulingFailureRestartCounter int64 `json:"schedulingFailureRestartCounter"`
 }

@@ -21,38 +21,38 @@ type SparkApplication struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitzero"`
 
-	// Spec is what the user wants to run.
+	// Spec is the desired application.
 	// +optional
 	Spec SparkApplicationSpec `json:"spec,omitzero"`
-	// Status is what the operator knows about it.
+	// Status is the observed state.
 	// +optional
 	Status SparkApplicationStatus `json:"status,omitzero"`
 }
 
-// SparkApplicationSpec is what the user wants to run.
+// SparkApplicationSpec is the desired application.
 type SparkApplicationSpec struct {
-	// SparkConf is the Spark configuration. {{SPARK_VERSION}} in images is the Spark version.
+	// SparkConf is the Spark configuration. {{SPARK_VERSION}} in images stands for the Spark version.
 	// +optional
 	SparkConf map[string]string `json:"sparkConf,omitempty"`
 	// MainClass is the class with the main method.
 	// +optional
 	MainClass string `json:"mainClass,omitempty"`
-	// RuntimeVersions of what is in the image.
+	// RuntimeVersions are the versions in the image.
 	// +required
 	RuntimeVersions v1.RuntimeVersions `json:"runtimeVersions"`
 	// Jars is the jar to run, as path or URL (local:// for a file in the image).
 	// +optional
 	Jars string `json:"jars,omitempty"`
-	// PyFiles is the .py file to run, and others that it needs, separated by commas.
+	// PyFiles is the .py file to run, followed by files that it needs, separated by commas.
 	// +optional
 	PyFiles string `json:"pyFiles,omitempty"`
 	// SparkRFiles is the .R file to run.
 	// +optional
 	SparkRFiles string `json:"sparkRFiles,omitempty"`
-	// Files is accepted and has no effect, as in Apache's operator: use spark.files in sparkConf.
+	// Files has no effect, as in Apache's operator: use spark.files in sparkConf.
 	// +optional
 	Files string `json:"files,omitempty"`
-	// DeploymentMode is ClusterMode, by default: the operator runs drivers in pods only.
+	// DeploymentMode is ClusterMode by default: the operator runs drivers in pods only.
 	// +optional
 	DeploymentMode v1.DeploymentMode `json:"deploymentMode,omitempty"`
 	// ProxyUser is the user that Spark impersonates.
@@ -61,48 +61,48 @@ type SparkApplicationSpec struct {
 	// DriverArgs are the arguments of the application.
 	// +optional
 	DriverArgs []string `json:"driverArgs,omitempty"`
-	// DriverSpec is the driver's pod.
+	// DriverSpec configures the driver pod.
 	// +optional
 	DriverSpec *v1.RoleSpec `json:"driverSpec,omitempty"`
-	// ExecutorSpec is the executors' pods.
+	// ExecutorSpec configures the executor pods.
 	// +optional
 	ExecutorSpec *v1.RoleSpec `json:"executorSpec,omitempty"`
-	// DriverServiceIngressList are Services of the driver with an Ingress each.
+	// DriverServiceIngressList are Services of the driver, each with an Ingress.
 	// +optional
 	DriverServiceIngressList []v1.DriverServiceIngress `json:"driverServiceIngressList,omitempty"`
-	// ConfigMapSpecs are ConfigMaps of the application's own.
+	// ConfigMapSpecs are ConfigMaps that are created for the application.
 	// +optional
 	ConfigMapSpecs []v1.ConfigMapSpec `json:"configMapSpecs,omitempty"`
-	// ApplicationTolerations say when the application runs again, what it may take, and what is kept of it.
+	// ApplicationTolerations configure restarts, timeouts and retention.
 	// +optional
 	ApplicationTolerations *ApplicationTolerations `json:"applicationTolerations,omitempty"`
 }
 
-// ApplicationTolerations say when an application runs again, what it may take, and what is kept of it.
+// ApplicationTolerations configure restarts, timeouts and retention of an application.
 type ApplicationTolerations struct {
-	// RestartConfig says when the application runs again.
+	// RestartConfig configures restarts of the application.
 	// +optional
 	RestartConfig *RestartConfig `json:"restartConfig,omitempty"`
-	// ApplicationTimeoutConfig bounds the steps of an attempt.
+	// ApplicationTimeoutConfig bounds the stages of an attempt.
 	// +optional
 	ApplicationTimeoutConfig *v1.ApplicationTimeoutConfig `json:"applicationTimeoutConfig,omitempty"`
-	// InstanceConfig says with how many executors the application counts as healthy.
+	// InstanceConfig has the number of executors of a healthy application.
 	// +optional
 	InstanceConfig *v1.InstanceConfig `json:"instanceConfig,omitempty"`
-	// ResourceRetainPolicy says after which outcome the driver pod and its objects are kept; Never by default.
+	// ResourceRetainPolicy is the outcome after which the driver pod and its objects are kept; Never by default.
 	// +optional
 	ResourceRetainPolicy v1.ResourceRetainPolicy `json:"resourceRetainPolicy,omitempty"`
 }
 
-// RestartConfig says when an application runs again.
+// RestartConfig configures restarts of an application.
 type RestartConfig struct {
-	// RestartPolicy is the outcome after which the application runs again; Never by default.
+	// RestartPolicy is the outcome after which the application restarts; Never by default.
 	// +optional
 	RestartPolicy v1.RestartPolicy `json:"restartPolicy,omitempty"`
-	// MaxRestartAttempts is how often it runs again; 3 by default.
+	// MaxRestartAttempts limits all restarts; 3 by default.
 	// +optional
 	MaxRestartAttempts *int64 `json:"maxRestartAttempts,omitempty"`
-	// RestartBackoffMillis is the wait before it; 30000 by default.
+	// RestartBackoffMillis is the wait before a restart; 30000 by default.
 	// +optional
 	RestartBackoffMillis *int64 `json:"restartBackoffMillis,omitempty"`
 }

@@ -22,29 +22,30 @@ type SparkCluster struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitzero"`
 
-	// Spec is the cluster that the user wants.
+	// Spec is the desired cluster.
 	// +optional
 	Spec SparkClusterSpec `json:"spec,omitzero"`
-	// Status is what the operator knows about it.
+	// Status is the observed state.
 	// +optional
 	Status SparkClusterStatus `json:"status,omitzero"`
 }
 
-// SparkClusterSpec is the cluster that the user wants.
+// SparkClusterSpec is the desired cluster.
 type SparkClusterSpec struct {
-	// SparkConf is the configuration of master and workers. {{SPARK_VERSION}} in spark.kubernetes.container.image is the Spark version.
+	// SparkConf is the configuration of master and workers. {{SPARK_VERSION}} in spark.kubernetes.container.image stands for the
+	// Spark version.
 	// +optional
 	SparkConf map[string]string `json:"sparkConf,omitempty"`
-	// RuntimeVersions of what is in the image.
+	// RuntimeVersions are the versions in the image.
 	// +required
 	RuntimeVersions v1.RuntimeVersions `json:"runtimeVersions"`
-	// ClusterTolerations say how many workers there are.
+	// ClusterTolerations configure the number of workers.
 	// +required
 	ClusterTolerations v1.ClusterTolerations `json:"clusterTolerations"`
-	// MasterSpec is the master's StatefulSet and Service.
+	// MasterSpec configures the master's StatefulSet and Service.
 	// +optional
 	MasterSpec *v1.MasterSpec `json:"masterSpec,omitempty"`
-	// WorkerSpec is the workers' StatefulSet, Service and autoscaler.
+	// WorkerSpec configures the workers' StatefulSet, Service and autoscaler.
 	// +optional
 	WorkerSpec *WorkerSpec `json:"workerSpec,omitempty"`
 }
@@ -54,28 +55,28 @@ type SparkClusterSpec struct {
 // +kubebuilder:validation:Enum=Submitted;RunningHealthy;Failed;SchedulingFailure;ResourceReleased
 type ClusterStateSummary string
 
-// SparkClusterStatus is what the operator knows about a cluster.
+// SparkClusterStatus is the observed state of a cluster.
 type SparkClusterStatus struct {
 	// CurrentState is the state of the cluster.
 	// +optional
 	CurrentState *ClusterState `json:"currentState,omitempty"`
-	// StateTransitionHistory holds the states. Its keys are numbers that grow by one with each state.
+	// StateTransitionHistory holds the states by increasing numbers.
 	// +optional
 	StateTransitionHistory map[string]ClusterState `json:"stateTransitionHistory,omitempty"`
-	// CurrentAttemptSummary is about the current attempt.
+	// CurrentAttemptSummary describes the current attempt.
 	// +optional
 	CurrentAttemptSummary *ClusterAttemptSummary `json:"currentAttemptSummary,omitempty"`
-	// PreviousAttemptSummary is about the attempt before it.
+	// PreviousAttemptSummary describes the previous attempt.
 	// +optional
 	PreviousAttemptSummary *ClusterAttemptSummary `json:"previousAttemptSummary,omitempty"`
 }
 
-// ClusterState is a state, since when, and why.
+// ClusterState is a state with its time and its reason.
 type ClusterState struct {
 	// CurrentStateSummary is the state.
 	// +optional
 	CurrentStateSummary ClusterStateSummary `json:"currentStateSummary,omitempty"`
-	// LastTransitionTime is since when: RFC 3339 in UTC with a Z, to the nanosecond.
+	// LastTransitionTime is the begin of the state: RFC 3339 in UTC with a Z, to the nanosecond.
 	// +optional
 	LastTransitionTime string `json:"lastTransitionTime,omitempty"`
 	// Message explains the state.
@@ -83,9 +84,9 @@ type ClusterState struct {
 	Message string `json:"message,omitempty"`
 }
 
-// ClusterAttemptSummary is about one attempt.
+// ClusterAttemptSummary describes one attempt.
 type ClusterAttemptSummary struct {
-	// AttemptInfo holds the number of the attempt.
+	// AttemptInfo has the number of the attempt.
 	// +optional
 	AttemptInfo *ClusterAttemptInfo `json:"attemptInfo,omitempty"`
 	// StateTransitionHistory holds the states of an earlier attempt.
@@ -93,17 +94,17 @@ type ClusterAttemptSummary struct {
 	StateTransitionHistory map[string]ClusterState `json:"stateTransitionHistory,omitempty"`
 }
 
-// ClusterAttemptInfo holds the number of an attempt.
+// ClusterAttemptInfo has the number of an attempt.
 type ClusterAttemptInfo struct {
-	// ID of the attempt: 0 for the first.
+	// ID of the attempt; the first is 0.
 	// +optional
 	ID int64 `json:"id"`
 }
 
-// WorkerSpec is the workers' StatefulSet, Service and autoscaler.
+// WorkerSpec configures the workers' StatefulSet, Service and autoscaler.
 type WorkerSpec struct {
 	v1.RoleObjects `json:",inline"`
-	// HorizontalPodAutoscalerSpec is the spec of the autoscaler. Its target and its bounds are the operator's.
+	// HorizontalPodAutoscalerSpec is the spec of the autoscaler. The operator sets its target and its bounds.
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object

@@ -9,28 +9,28 @@ import corev1 "k8s.io/api/core/v1"
 // +kubebuilder:validation:Enum=Submitted;ScheduledToRestart;DriverRequested;DriverStarted;DriverReady;InitializedBelowThresholdExecutors;RunningHealthy;RunningWithBelowThresholdExecutors;DriverStartTimedOut;ExecutorsStartTimedOut;DriverReadyTimedOut;Succeeded;Failed;SchedulingFailure;DriverEvicted;ResourceReleased;TerminatedWithoutReleaseResources
 type ApplicationStateSummary string
 
-// SparkApplicationStatus is what the operator knows about an application.
+// SparkApplicationStatus is the observed state of an application.
 type SparkApplicationStatus struct {
 	// CurrentState is the state of the application.
 	// +optional
 	CurrentState *ApplicationState `json:"currentState,omitempty"`
-	// StateTransitionHistory holds the states of the current attempt. Its keys are numbers that grow by one with each state.
+	// StateTransitionHistory holds the states of the current attempt by increasing numbers.
 	// +optional
 	StateTransitionHistory map[string]ApplicationState `json:"stateTransitionHistory,omitempty"`
-	// CurrentAttemptSummary is about the current attempt.
+	// CurrentAttemptSummary describes the current attempt.
 	// +optional
 	CurrentAttemptSummary *AttemptSummary `json:"currentAttemptSummary,omitempty"`
-	// PreviousAttemptSummary is about the attempt before it.
+	// PreviousAttemptSummary describes the previous attempt.
 	// +optional
 	PreviousAttemptSummary *AttemptSummary `json:"previousAttemptSummary,omitempty"`
 }
 
-// ApplicationState is a state, since when, and why.
+// ApplicationState is a state with its time and its reason.
 type ApplicationState struct {
 	// CurrentStateSummary is the state.
 	// +optional
 	CurrentStateSummary ApplicationStateSummary `json:"currentStateSummary,omitempty"`
-	// LastTransitionTime is since when: RFC 3339 in UTC with a Z, to the nanosecond.
+	// LastTransitionTime is the begin of the state: RFC 3339 in UTC with a Z, to the nanosecond.
 	// +optional
 	LastTransitionTime string `json:"lastTransitionTime,omitempty"`
 	// Message explains the state.
@@ -44,9 +44,9 @@ type ApplicationState struct {
 	LastObservedDriverStatus *corev1.PodStatus `json:"lastObservedDriverStatus,omitempty"`
 }
 
-// AttemptSummary is about one attempt.
+// AttemptSummary describes one attempt.
 type AttemptSummary struct {
-	// AttemptInfo holds the number of the attempt and the counters of restarts.
+	// AttemptInfo has the number of the attempt and the counters of restarts.
 	// +optional
 	AttemptInfo *AttemptInfo `json:"attemptInfo,omitempty"`
 	// StateTransitionHistory holds the states of an earlier attempt.
@@ -54,9 +54,9 @@ type AttemptSummary struct {
 	StateTransitionHistory map[string]ApplicationState `json:"stateTransitionHistory,omitempty"`
 }
 
-// AttemptInfo holds the number of an attempt.
+// AttemptInfo has the number of an attempt.
 type AttemptInfo struct {
-	// ID of the attempt: 0 for the first. It is part of what its objects are called.
+	// ID of the attempt; the first is 0. Names of its objects contain it.
 	// +optional
 	ID int64 `json:"id"`
 }

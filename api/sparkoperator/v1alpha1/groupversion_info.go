@@ -14,13 +14,13 @@ import (
 )
 
 var (
-	// SchemeGroupVersion of every kind in this package, by the name that Kubebuilder's scaffold knows.
+	// SchemeGroupVersion is the group version of all kinds in this package; Kubebuilder's scaffold uses this name.
 	SchemeGroupVersion = schema.GroupVersion{Group: "sparkoperator.k8s.io", Version: "v1alpha1"}
 
-	// GroupVersion of every kind in this package.
+	// GroupVersion is the group version of all kinds in this package.
 	GroupVersion = SchemeGroupVersion
 
-	// SchemeBuilder collects what AddToScheme registers. Each kind registers itself beside its types.
+	// SchemeBuilder collects the registrations of AddToScheme. Each kind registers itself beside its types.
 	SchemeBuilder = runtime.NewSchemeBuilder(func(scheme *runtime.Scheme) error {
 		metav1.AddToGroupVersion(scheme, SchemeGroupVersion)
 		return nil

@@ -4,7 +4,7 @@ package v1alpha1
 
 import "github.com/firesteel-dev/firesteel/api/lenient"
 
-// UnmarshalJSON keeps one server whose spec cannot be decoded from hiding all others, as that of SparkApplication does.
+// UnmarshalJSON accepts a server whose spec cannot be decoded, so that it does not hide all others.
 func (in *SparkConnect) UnmarshalJSON(data []byte) error {
 	type plain SparkConnect
 	var rest struct {

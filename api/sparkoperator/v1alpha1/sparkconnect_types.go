@@ -10,11 +10,11 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 )
 
-// Names that tie objects to their server.
+// Names that link objects to their server.
 const (
-	// LabelConnectName holds the name of the SparkConnect of a pod, Service, ConfigMap or Secret.
+	// LabelConnectName is the name of the SparkConnect of a pod, Service, ConfigMap or Secret.
 	LabelConnectName = "sparkoperator.k8s.io/connect-name"
-	// AnnotationWakeAt starts a server again that was stopped because it was idle. Its value is a time in RFC 3339, later than
+	// AnnotationWakeAt starts a server that was stopped as idle. Its value is a time in RFC 3339, later than
 	// status.idle.stoppedAt.
 	AnnotationWakeAt = "sparkoperator.k8s.io/wake-at"
 )
@@ -26,24 +26,24 @@ type SparkConnectState string
 const (
 	// SparkConnectStateNew has not been reconciled yet.
 	SparkConnectStateNew SparkConnectState = ""
-	// SparkConnectStateProvisioning waits for its first server pod to take clients.
+	// SparkConnectStateProvisioning waits for the first server pod to become ready.
 	SparkConnectStateProvisioning SparkConnectState = "Provisioning"
-	// SparkConnectStateReady takes clients.
+	// SparkConnectStateReady accepts clients.
 	SparkConnectStateReady SparkConnectState = "Ready"
-	// SparkConnectStateNotReady takes no clients: conditions say why, and whether anybody has to do something.
+	// SparkConnectStateNotReady does not accept clients; the conditions explain why, and whether a user has to act.
 	SparkConnectStateNotReady SparkConnectState = "NotReady"
-	// SparkConnectStateFailed takes no clients until the spec changes.
+	// SparkConnectStateFailed does not accept clients until the spec changes.
 	SparkConnectStateFailed SparkConnectState = "Failed"
 )
 
-// ConditionServerPodReady is the condition that other clients of this API know, and its reasons.
+// ConditionServerPodReady is a condition that other clients of this API use; its reasons follow.
 const (
 	ConditionServerPodReady = "ServerPodReady"
 	ReasonServerPodReady    = "ServerPodReady"
 	ReasonServerPodNotReady = "ServerPodNotReady"
 )
 
-// SparkConnect is a Spark Connect server: a driver that takes clients, and its executors.
+// SparkConnect is a Spark Connect server: a driver that serves clients, and its executors.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -59,17 +59,17 @@ type SparkConnect struct {
 	// +required
 	metav1.ObjectMeta `json:"metadata"`
 
-	// Spec is the server that the user wants.
+	// Spec is the desired server.
 	// +required
 	Spec SparkConnectSpec `json:"spec"`
-	// Status is what the operator knows about it.
+	// Status is the observed state.
 	// +optional
 	Status SparkConnectStatus `json:"status,omitzero"`
 
-	// MalformedSpec says why the stored spec could not be decoded; Spec is empty then.
+	// MalformedSpec explains why the stored spec could not be decoded; Spec is empty then.
 	MalformedSpec string `json:"-"`
-	// UnknownFields are the paths of fields in the stored spec that do not exist, as in a misspelled toleration; of too many
-	// the first, and "..." at the end.
+	// UnknownFields are the paths of unknown fields in the stored spec, as in a misspelled toleration. A long list is cut and
+	// ends with "...".
 	UnknownFields []string `json:"-"`
 }
 
@@ -82,47 +82,47 @@ type SparkConnectList struct {
 	Items           []SparkConnect `json:"items"`
 }
 
-// SparkConnectSpec is the server that the user wants.
+// SparkConnectSpec is the desired server.
 type SparkConnectSpec struct {
-	// SparkVersion of the image, such as 4.1.4.
+	// SparkVersion is the Spark version in the image, such as 4.1.4.
 	// +required
 	SparkVersion string `json:"sparkVersion"`
-	// Image of the server and its executors; their templates may name others.
+	// Image of the server and its executors; their templates may override it.
 	// +optional
 	Image *string `json:"image,omitempty"`
-	// HadoopConf is Hadoop's configuration; the prefix "spark.hadoop." may be left out.
+	// HadoopConf is Hadoop's configuration; the prefix "spark.hadoop." is optional.
 	// +optional
 	HadoopConf map[string]string `json:"hadoopConf,omitempty"`
 	// SparkConf is Spark's configuration.
 	// +optional
 	SparkConf map[string]string `json:"sparkConf,omitempty"`
-	// Server is the pod that clients connect to.
+	// Server configures the pod that clients connect to.
 	// +required
 	Server ServerSpec `json:"server"`
-	// Executor is what runs the tasks.
+	// Executor configures the pods that run the tasks.
 	// +required
 	Executor ExecutorSpec `json:"executor"`
 	// DynamicAllocation lets the number of executors follow the load.
 	// +optional
 	DynamicAllocation *DynamicAllocation `json:"dynamicAllocation,omitempty"`
 
-	// Suspend stops the server until it is false again.
+	// Suspend stops the server while it is true.
 	// +optional
 	Suspend *bool `json:"suspend,omitempty"`
-	// IdleTimeout stops the server when it has executed nothing for so long; never by default. It needs Spark's UI. The
-	// annotation sparkoperator.k8s.io/wake-at starts it again, as kubectl spark connect does.
+	// IdleTimeout stops the server after this time without an execution; never by default. It needs Spark's UI. The annotation
+	// sparkoperator.k8s.io/wake-at starts the server again, as kubectl spark connect does.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$`
 	IdleTimeout *metav1.Duration `json:"idleTimeout,omitempty"`
-	// DrainTimeout is how long a server with open sessions is kept after its spec was changed, before a new one replaces
-	// it; 10m by default.
+	// DrainTimeout is the longest time for which an edit of the spec waits for open sessions, before a new server replaces the
+	// old one; 10m by default.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$`
 	DrainTimeout *metav1.Duration `json:"drainTimeout,omitempty"`
-	// LogTails says whether the end of a failed server's log, and its cause from there, are stored in the status: Enabled (default) or
-	// Disabled.
+	// LogTails controls whether the end of a failed server's log, and the cause found in it, are stored in the status: Enabled
+	// (default) or Disabled.
 	// +optional
 	LogTails v1beta2.LogTailPolicy `json:"logTails,omitempty"`
 	// Authentication of clients; none by default.
@@ -136,11 +136,11 @@ type SparkConnectSpec struct {
 	BatchSchedulerOptions *v1beta2.BatchSchedulerConfiguration `json:"batchSchedulerOptions,omitempty"`
 }
 
-// ServerSpec is the server's pod and Service.
+// ServerSpec configures the server's pod and Service.
 type ServerSpec struct {
 	SparkPodSpec `json:",inline"`
-	// Service is a template of the Service that clients connect to: <name>-server, of type ClusterIP by default. Its ports and selector are
-	// the operator's.
+	// Service is a template of the Service that clients connect to: <name>-server, of type ClusterIP by default. The operator
+	// sets its ports and selector.
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
@@ -148,7 +148,7 @@ type ServerSpec struct {
 	Service *corev1.Service `json:"service,omitempty"`
 }
 
-// ExecutorSpec is the executors' pods.
+// ExecutorSpec configures the executor pods.
 type ExecutorSpec struct {
 	SparkPodSpec `json:",inline"`
 	// Instances is the number of executors without dynamic allocation.
@@ -157,7 +157,7 @@ type ExecutorSpec struct {
 	Instances *int32 `json:"instances,omitempty"`
 }
 
-// SparkPodSpec is what both roles have.
+// SparkPodSpec has the fields of both roles.
 type SparkPodSpec struct {
 	// Cores of the Spark container.
 	// +kubebuilder:validation:Minimum=1
@@ -166,7 +166,7 @@ type SparkPodSpec struct {
 	// Memory of the JVM, such as 4g.
 	// +optional
 	Memory *string `json:"memory,omitempty"`
-	// Template is the pod that Spark's own is made from.
+	// Template is the template of the pods.
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
@@ -177,14 +177,14 @@ type SparkPodSpec struct {
 // DynamicAllocation lets the number of executors follow the load.
 type DynamicAllocation = v1beta2.DynamicAllocation
 
-// AuthenticationSpec says who may connect.
+// AuthenticationSpec configures the authentication of clients.
 type AuthenticationSpec struct {
-	// Token lets in only clients that present the token of the Secret status.server.tokenSecretName. Spark has this since 4.0.
+	// Token requires that clients present the token of the Secret status.server.tokenSecretName. It needs Spark 4.0 or later.
 	// +optional
 	Token bool `json:"token,omitempty"`
 }
 
-// SparkConnectStatus is what the operator knows about a server.
+// SparkConnectStatus is the observed state of a server.
 type SparkConnectStatus struct {
 	// Conditions explain the state.
 	// +listType=map
@@ -193,41 +193,41 @@ type SparkConnectStatus struct {
 	// +patchStrategy=merge
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchMergeKey:"type" patchStrategy:"merge"`
-	// State of the server: Provisioning, Ready, NotReady or Failed; empty while it is new.
+	// State of the server: Provisioning, Ready, NotReady or Failed; empty for a new one.
 	// +optional
 	State SparkConnectState `json:"state,omitempty"`
-	// Server is the current server pod and what leads to it.
+	// Server describes the current server pod and its Service.
 	// +optional
 	Server ServerStatus `json:"server,omitempty"`
 	// Executors counts the executor pods by phase, in lower case.
 	// +optional
 	Executors map[string]int `json:"executors,omitempty"`
-	// StartTime is when the operator first dealt with the server.
+	// StartTime is the time of the first reconcile.
 	// +optional
 	StartTime metav1.Time `json:"startTime,omitzero"`
-	// LastUpdateTime is when this status was last changed.
+	// LastUpdateTime is the time of the last change of this status.
 	// +optional
 	LastUpdateTime metav1.Time `json:"lastUpdateTime,omitzero"`
 
-	// ObservedGeneration is the generation of the spec that this status is about.
+	// ObservedGeneration is the generation of the spec that this status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// Submitter is the user who created the server, as admission recorded it.
+	// Submitter is the user who created the server, as recorded by admission.
 	// +optional
 	Submitter *v1beta2.SubmitterStatus `json:"submitter,omitempty"`
-	// Idle is since when the server executes nothing, as far as that is known.
+	// Idle describes how long the server has executed nothing, if known.
 	// +optional
 	Idle *IdleStatus `json:"idle,omitempty"`
-	// DrainSince is since when a new server waits for the sessions of the old one.
+	// DrainSince is when an edit began to wait for the open sessions.
 	// +optional
 	DrainSince *metav1.Time `json:"drainSince,omitempty"`
-	// Run is what the operator remembers of the server's pods: attempts, retries, scheduling, auxiliary objects. Its
-	// conditions are those of this status.
+	// Run is the operator's record of the server's pods: attempts, retries, scheduling, auxiliary objects. Its conditions are
+	// those of this status.
 	// +optional
 	Run *v1beta2.SparkApplicationStatus `json:"run,omitempty"`
 }
 
-// ServerStatus is the current server pod and what leads to it.
+// ServerStatus describes the current server pod and its Service.
 type ServerStatus struct {
 	// PodName of the server.
 	// +optional
@@ -238,23 +238,23 @@ type ServerStatus struct {
 	// ServiceName is the Service that clients connect to.
 	// +optional
 	ServiceName string `json:"serviceName,omitempty"`
-	// TokenSecretName is the Secret with the token that clients present, in its key "token".
+	// TokenSecretName is the Secret with the clients' token, in its key "token".
 	// +optional
 	TokenSecretName string `json:"tokenSecretName,omitempty"`
 }
 
-// IdleStatus is about a server that executes nothing.
+// IdleStatus describes a server that executes nothing.
 type IdleStatus struct {
-	// Since is when the server last executed something, or began to take clients.
+	// Since is the time of the last execution, or of readiness if it is later.
 	// +optional
 	Since *metav1.Time `json:"since,omitempty"`
-	// Streaming says that streaming queries run; they keep the server.
+	// Streaming is true while streaming queries run; they keep the server running.
 	// +optional
 	Streaming bool `json:"streaming,omitempty"`
-	// StoppedAt is when it was stopped for that; absent if it was not.
+	// StoppedAt is when the server was stopped as idle; absent otherwise.
 	// +optional
 	StoppedAt *metav1.Time `json:"stoppedAt,omitempty"`
-	// Problem says why it is not known what the server executes; absent if it is, or does not matter.
+	// Problem explains why the server's executions are unknown; absent if they are known or irrelevant.
 	// +optional
 	Problem string `json:"problem,omitempty"`
 }

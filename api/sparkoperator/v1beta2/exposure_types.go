@@ -7,13 +7,13 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 )
 
-// MonitoringSpec says which metrics the pods expose. Without prometheus, Spark's own endpoint on the driver's UI port shows
-// them, and nothing has to be in the image.
+// MonitoringSpec configures the metrics of the pods. Without prometheus, Spark's own endpoint on the driver's UI port serves
+// them, and the image needs no additional files.
 type MonitoringSpec struct {
-	// ExposeDriverMetrics turns metrics of the driver on.
+	// ExposeDriverMetrics enables metrics of the driver.
 	// +optional
 	ExposeDriverMetrics bool `json:"exposeDriverMetrics"`
-	// ExposeExecutorMetrics turns metrics of the executors on.
+	// ExposeExecutorMetrics enables metrics of the executors.
 	// +optional
 	ExposeExecutorMetrics bool `json:"exposeExecutorMetrics"`
 	// MetricsProperties is the content of Spark's metrics.properties.
@@ -22,7 +22,7 @@ type MonitoringSpec struct {
 	// MetricsPropertiesFile is the path of a metrics.properties file inside the image.
 	// +optional
 	MetricsPropertiesFile *string `json:"metricsPropertiesFile,omitempty"`
-	// Prometheus shows the metrics by the JMX exporter instead.
+	// Prometheus serves the metrics by the JMX exporter instead.
 	// +optional
 	Prometheus *PrometheusSpec `json:"prometheus,omitempty"`
 }
@@ -40,7 +40,7 @@ type PrometheusSpec struct {
 	// PortName is the name of the exporter's container port.
 	// +optional
 	PortName *string `json:"portName,omitempty"`
-	// ConfigFile is the path of an exporter configuration inside the image; it replaces configuration.
+	// ConfigFile is the path of an exporter configuration inside the image; it overrides configuration.
 	// +optional
 	ConfigFile *string `json:"configFile,omitempty"`
 	// Configuration is the content of the exporter's configuration.
@@ -48,7 +48,7 @@ type PrometheusSpec struct {
 	Configuration *string `json:"configuration,omitempty"`
 }
 
-// SparkUIConfiguration describes the Service and the Ingress of the Spark UI.
+// SparkUIConfiguration configures the Service and the Ingress of the Spark UI.
 type SparkUIConfiguration struct {
 	// ServicePort is the port of the Service.
 	// +optional
@@ -75,7 +75,7 @@ type SparkUIConfiguration struct {
 	IngressTLS []networkingv1.IngressTLS `json:"ingressTLS,omitempty"`
 }
 
-// DriverIngressConfiguration describes one more Service and Ingress of the driver.
+// DriverIngressConfiguration configures an additional Service and Ingress of the driver.
 type DriverIngressConfiguration struct {
 	// ServicePort is the port of the Service and of the driver.
 	// +required

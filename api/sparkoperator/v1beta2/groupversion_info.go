@@ -14,13 +14,13 @@ import (
 )
 
 var (
-	// SchemeGroupVersion of every kind in this package, by the name that Kubebuilder's scaffold knows.
+	// SchemeGroupVersion is the group version of all kinds in this package; Kubebuilder's scaffold uses this name.
 	SchemeGroupVersion = schema.GroupVersion{Group: "sparkoperator.k8s.io", Version: "v1beta2"}
 
-	// GroupVersion of every kind in this package.
+	// GroupVersion is the group version of all kinds in this package.
 	GroupVersion = SchemeGroupVersion
 
-	// SchemeBuilder collects what AddToScheme registers. Each kind registers itself beside its types.
+	// SchemeBuilder collects the registrations of AddToScheme. Each kind registers itself beside its types.
 	SchemeBuilder = runtime.NewSchemeBuilder(func(scheme *runtime.Scheme) error {
 		metav1.AddToGroupVersion(scheme, SchemeGroupVersion)
 		return nil
@@ -30,30 +30,30 @@ var (
 	AddToScheme = SchemeBuilder.AddToScheme
 )
 
-// Labels of the objects that run for an application. Changing them loses sight of what runs.
+// Labels of an application's objects. If they change, the operator no longer finds running objects.
 const (
-	// LabelAppName holds the application's name.
+	// LabelAppName is the application's name.
 	LabelAppName = "sparkoperator.k8s.io/app-name"
 	// LabelLaunchedBy is "true" on every pod of every application.
 	LabelLaunchedBy = "sparkoperator.k8s.io/launched-by-spark-operator"
-	// LabelCreatedBy is "true" on everything else that is created for an application, but for what Spark creates.
+	// LabelCreatedBy is "true" on all other objects that the operator creates for an application.
 	LabelCreatedBy = "sparkoperator.k8s.io/created-by-spark-operator"
-	// LabelSubmissionID holds status.submissionID.
+	// LabelSubmissionID is status.submissionID.
 	LabelSubmissionID = "sparkoperator.k8s.io/submission-id"
-	// LabelSpecHash identifies on a driver pod the specification it was made from.
+	// LabelSpecHash is the hash of the spec that a driver pod was created from.
 	LabelSpecHash = "sparkoperator.k8s.io/spec-hash"
-	// LabelExposes says what an auxiliary object of a running driver is for.
+	// LabelExposes is the purpose of an auxiliary object of a running driver.
 	LabelExposes = "sparkoperator.k8s.io/exposes"
 )
 
-// Annotations that admission sets and keeps (config/submitter), whatever users write. The operator ignores them unless its configuration
-// says who sets them.
+// Annotations that admission sets and protects (config/submitter). The operator ignores them unless its configuration names
+// their recorder.
 const (
-	// AnnotationSubmitter holds the name of the user who created an object; that of a schedule, on its runs.
+	// AnnotationSubmitter is the name of the user who created an object; a run has that of its schedule.
 	AnnotationSubmitter = "sparkoperator.k8s.io/submitter"
-	// AnnotationSubmitterGroups holds the groups of that user, one on each line.
+	// AnnotationSubmitterGroups lists the groups of that user, one on each line.
 	AnnotationSubmitterGroups = "sparkoperator.k8s.io/submitter-groups"
 )
 
-// AnnotationApplied holds a hash of what was applied last to an object.
+// AnnotationApplied is the hash of the object as last applied.
 const AnnotationApplied = "sparkoperator.k8s.io/applied"

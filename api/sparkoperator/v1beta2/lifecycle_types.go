@@ -4,32 +4,32 @@ package v1beta2
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// RestartPolicy says when an application runs again. The number of attempts is the number of retries plus one.
+// RestartPolicy configures restarts of an application. The number of attempts is the number of retries plus one.
 //
-// A failure has a class. A class with a rule of its own has its own budget and back-off; the others share
-// onFailureRetries (failures of a run) or onSubmissionFailureRetries (refused submissions).
+// Each failure has a class. A class with a rule has its own budget and back-off; the others share onFailureRetries (failures of
+// a run) or onSubmissionFailureRetries (refused submissions).
 type RestartPolicy struct {
-	// Type is the outcome after which the application runs again; OnFailure if a class has a rule, else Never.
+	// Type is the outcome after which the application restarts; OnFailure if a class has a rule, else Never.
 	// +optional
 	Type RestartPolicyType `json:"type,omitempty"`
-	// OnSubmissionFailureRetries is how often a failed submission is tried again.
+	// OnSubmissionFailureRetries limits retries of refused submissions.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	OnSubmissionFailureRetries *int32 `json:"onSubmissionFailureRetries,omitempty"`
-	// OnFailureRetries is how often a failed application runs again.
+	// OnFailureRetries limits restarts of a failed application.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	OnFailureRetries *int32 `json:"onFailureRetries,omitempty"`
-	// OnSubmissionFailureRetryInterval is the wait before submitting again, in seconds, times the failures in a row.
+	// OnSubmissionFailureRetryInterval is the wait before a new submission, in seconds, times the consecutive failures.
 	// +kubebuilder:validation:Minimum=1
 	// +optional
 	OnSubmissionFailureRetryInterval *int64 `json:"onSubmissionFailureRetryInterval,omitempty"`
-	// OnFailureRetryInterval is the wait before running again, in seconds, times the failures in a row.
+	// OnFailureRetryInterval is the wait before a restart, in seconds, times the consecutive failures.
 	// +kubebuilder:validation:Minimum=1
 	// +optional
 	OnFailureRetryInterval *int64 `json:"onFailureRetryInterval,omitempty"`
-	// Infrastructure is the rule for attempts that the cluster ended: eviction, preemption, a lost node, a deleted driver pod. It
-	// holds with the type Never, too.
+	// Infrastructure is the rule for attempts that the cluster ended: eviction, preemption, a lost node, a deleted driver pod.
+	// It also applies with the type Never.
 	// +optional
 	Infrastructure *RetryRule `json:"infrastructure,omitempty"`
 	// Submission is the rule for submissions that the API server refused.
@@ -38,10 +38,10 @@ type RestartPolicy struct {
 	// OutOfMemory is the rule for drivers that ran out of memory.
 	// +optional
 	OutOfMemory *OutOfMemoryRule `json:"outOfMemory,omitempty"`
-	// Application is the rule for drivers that ended with another exit code than 0.
+	// Application is the rule for drivers with a non-zero exit code.
 	// +optional
 	Application *ApplicationRule `json:"application,omitempty"`
-	// ResetAfter gives all budgets back once a driver has run this long, as streaming applications need it.
+	// ResetAfter refills all budgets once a driver has run this long, as streaming applications need it.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$`
@@ -50,16 +50,16 @@ type RestartPolicy struct {
 
 // RetryRule is the budget of one class of failures.
 type RetryRule struct {
-	// Retries is how often the class may fail and run again.
+	// Retries is the number of retries of the class.
 	// +kubebuilder:validation:Minimum=0
 	// +required
 	Retries int32 `json:"retries"`
-	// Backoff is the wait before the next attempt; 10s, doubled with each failure in a row, at most 10m by default.
+	// Backoff is the wait before the next attempt; by default 10s, doubled with each consecutive failure, at most 10m.
 	// +optional
 	Backoff *Backoff `json:"backoff,omitempty"`
 }
 
-// Backoff is a wait that doubles with each failure in a row. A fifth of it is jitter.
+// Backoff is a wait that doubles with each consecutive failure. A fifth of it is jitter.
 type Backoff struct {
 	// Initial is the wait after the first failure; 10s by default.
 	// +optional
@@ -76,7 +76,7 @@ type Backoff struct {
 // OutOfMemoryRule is the budget of drivers that ran out of memory.
 type OutOfMemoryRule struct {
 	RetryRule `json:",inline"`
-	// MemoryFactor multiplies the driver's memory for each next attempt, such as "1.5"; it stays as it is by default.
+	// MemoryFactor multiplies the driver's memory before each retry, such as "1.5"; by default the memory stays the same.
 	// +optional
 	MemoryFactor *string `json:"memoryFactor,omitempty"`
 	// MaxMemory bounds the driver's memory (spark.driver.memory), such as "16g".
@@ -84,21 +84,21 @@ type OutOfMemoryRule struct {
 	MaxMemory *string `json:"maxMemory,omitempty"`
 }
 
-// ApplicationRule is the budget of drivers that ended with another exit code than 0.
+// ApplicationRule is the budget of drivers with a non-zero exit code.
 type ApplicationRule struct {
 	RetryRule `json:",inline"`
-	// RetryExitCodes are the only exit codes that are worth another attempt; all by default.
+	// RetryExitCodes are the only exit codes that are retried; all by default.
 	// +optional
 	RetryExitCodes []int32 `json:"retryExitCodes,omitempty"`
-	// FailExitCodes are never worth another attempt.
+	// FailExitCodes are never retried.
 	// +optional
 	FailExitCodes []int32 `json:"failExitCodes,omitempty"`
 }
 
-// Deadlines bound the stages of an attempt. A stage that takes longer ends the attempt. One that is not set has no bound, unless a
-// policy of the operator sets it; "0s" is no bound in any case.
+// Deadlines bound the stages of an attempt. A stage that takes longer ends the attempt. A stage without a deadline has no
+// bound, unless an operator policy sets one; "0s" always means no bound.
 type Deadlines struct {
-	// Queued bounds the wait for the driver pod's creation (scheduler, quota). Suspension does not count.
+	// Queued bounds the wait for the creation of the driver pod (scheduler, quota). Suspension does not count.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$`
@@ -108,53 +108,54 @@ type Deadlines struct {
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$`
 	DriverScheduled *metav1.Duration `json:"driverScheduled,omitempty"`
-	// DriverReady bounds the time from the driver pod's node to its running container (images, volumes).
+	// DriverReady bounds the time from the driver pod's scheduling until its container runs (images, volumes).
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$`
 	DriverReady *metav1.Duration `json:"driverReady,omitempty"`
-	// FirstExecutors bounds the time from a running driver to its first running executor.
+	// FirstExecutors bounds the time from the driver's start until the first executor runs.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$`
 	FirstExecutors *metav1.Duration `json:"firstExecutors,omitempty"`
-	// Run bounds the time that the driver runs.
+	// Run bounds the run time of the driver.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$`
 	Run *metav1.Duration `json:"run,omitempty"`
 }
 
-// Retention says what is kept of a finished application, and how long. What is not named is kept with the application.
+// Retention configures the time for which parts of a finished application are kept. Other parts are kept as long as the
+// application.
 type Retention struct {
 	// OnSuccess is for completed applications.
 	// +optional
 	OnSuccess *RetentionTimes `json:"onSuccess,omitempty"`
-	// OnFailure is for failed applications. An attempt that is retried is not failed.
+	// OnFailure is for failed applications. A retried attempt does not count as failed.
 	// +optional
 	OnFailure *RetentionTimes `json:"onFailure,omitempty"`
 }
 
 // RetentionTimes count from the end of the application.
 type RetentionTimes struct {
-	// DriverPod is how long the driver pod, and with it its log, is kept.
+	// DriverPod is the time for which the driver pod and its log are kept.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$`
 	DriverPod *metav1.Duration `json:"driverPod,omitempty"`
-	// Resources is how long the Service, the ConfigMaps and the other objects of the last attempt are kept.
+	// Resources is the time for which the Service, the ConfigMaps and the other objects of the last attempt are kept.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$`
 	Resources *metav1.Duration `json:"resources,omitempty"`
-	// Application is how long the application is kept; it goes before timeToLiveSeconds.
+	// Application is the time for which the application is kept; it overrides timeToLiveSeconds.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$`
 	Application *metav1.Duration `json:"application,omitempty"`
 }
 
-// LogTailPolicy says whether the end of a failed driver's log is stored.
+// LogTailPolicy controls whether the end of a failed driver's log is stored.
 //
 // +kubebuilder:validation:Enum=Enabled;Disabled
 type LogTailPolicy string

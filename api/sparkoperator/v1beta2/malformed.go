@@ -4,16 +4,15 @@ package v1beta2
 
 import "github.com/firesteel-dev/firesteel/api/lenient"
 
-// UnmarshalJSON keeps one application that cannot be decoded from hiding all others: the schema leaves parts of the
-// spec open (pod templates), so the API server stores text where a list belongs, and a typed list that holds one such
-// object would fail as a whole. Such an object is decoded without its spec, and MalformedSpec says why. What is open also
-// keeps fields that mean nothing, which UnknownFields names.
+// UnmarshalJSON accepts an application whose spec cannot be decoded. The schema leaves parts of the spec open (pod templates),
+// so the API server may store text in place of a list, and one such object would make the decoding of a whole typed list fail.
+// It is decoded without its spec, and MalformedSpec has the reason. UnknownFields lists unknown fields of the open parts.
 func (in *SparkApplication) UnmarshalJSON(data []byte) error {
 	type plain SparkApplication
 	var rest struct {
 		plain
 		Spec struct {
-			ManagedBy *string `json:"managedBy"` // another controller's application is not ours, whatever is wrong with it
+			ManagedBy *string `json:"managedBy"` // an application of another controller stays that controller's, even if it is malformed
 		} `json:"spec"`
 	}
 	malformed, unknown, err := lenient.Unmarshal(data, (*plain)(in), &rest)
@@ -25,7 +24,7 @@ func (in *SparkApplication) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// UnmarshalJSON does for a schedule, whose template is as open, what SparkApplication's does.
+// UnmarshalJSON accepts a schedule whose template cannot be decoded, as SparkApplication's does.
 func (in *ScheduledSparkApplication) UnmarshalJSON(data []byte) error {
 	type plain ScheduledSparkApplication
 	var rest struct {

@@ -4,10 +4,10 @@ package v1beta2
 
 import corev1 "k8s.io/api/core/v1"
 
-// SecretType says how a mounted Secret is announced to the Spark containers.
+// SecretType is the way in which Spark containers find a mounted Secret.
 type SecretType string
 
-// Secret types with a meaning. The schema accepts any other text, which is treated as Generic.
+// Secret types with a meaning. The schema accepts any text; others are treated as Generic.
 const (
 	// SecretTypeGCPServiceAccount sets GOOGLE_APPLICATION_CREDENTIALS.
 	SecretTypeGCPServiceAccount SecretType = "GCPServiceAccount"
@@ -17,9 +17,9 @@ const (
 	SecretTypeGeneric SecretType = "Generic"
 )
 
-// SparkPodSpec is what driver and executors have in common.
+// SparkPodSpec has the fields of driver and executors.
 type SparkPodSpec struct {
-	// Template is the pod template; the other fields are laid over it. It needs Spark 3.0 or later.
+	// Template is the pod template; the other fields override it. It needs Spark 3.0 or later.
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
@@ -29,19 +29,19 @@ type SparkPodSpec struct {
 	// +kubebuilder:validation:Minimum=1
 	// +optional
 	Cores *int32 `json:"cores,omitempty"`
-	// CoreLimit is the CPU limit, as Kubernetes quantity.
+	// CoreLimit is the CPU limit, as a Kubernetes quantity.
 	// +optional
 	CoreLimit *string `json:"coreLimit,omitempty"`
 	// Memory of the JVM heap in Java units, such as 512m or 4g.
 	// +optional
 	Memory *string `json:"memory,omitempty"`
-	// MemoryLimit is the memory limit of the container, in Java units or as Kubernetes quantity.
+	// MemoryLimit is the memory limit of the container, in Java units or as a Kubernetes quantity.
 	// +optional
 	MemoryLimit *string `json:"memoryLimit,omitempty"`
-	// MemoryOverhead is the memory beside the heap in Java units, such as 512m.
+	// MemoryOverhead is the memory outside the heap, in Java units such as 512m.
 	// +optional
 	MemoryOverhead *string `json:"memoryOverhead,omitempty"`
-	// GPU asks for GPUs.
+	// GPU requests GPUs.
 	// +optional
 	GPU *GPUSpec `json:"gpu,omitempty"`
 	// Image of this role.
@@ -99,10 +99,10 @@ type SparkPodSpec struct {
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +optional
 	SecurityContext *corev1.SecurityContext `json:"securityContext,omitempty"`
-	// SchedulerName of the pods, unless spec.batchScheduler is set.
+	// SchedulerName of the pods; spec.batchScheduler overrides it.
 	// +optional
 	SchedulerName *string `json:"schedulerName,omitempty"`
-	// Sidecars are further containers of the pods.
+	// Sidecars are additional containers of the pods.
 	// +kubebuilder:validation:items:XPreserveUnknownFields
 	// +kubebuilder:validation:MaxItems=32
 	// +optional
@@ -122,13 +122,13 @@ type SparkPodSpec struct {
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +optional
 	DNSConfig *corev1.PodDNSConfig `json:"dnsConfig,omitempty"`
-	// TerminationGracePeriodSeconds is the time that the pods get to end, in seconds.
+	// TerminationGracePeriodSeconds is the grace period of the pods.
 	// +optional
 	TerminationGracePeriodSeconds *int64 `json:"terminationGracePeriodSeconds,omitempty"`
-	// ServiceAccount is the name of the ServiceAccount of the pods.
+	// ServiceAccount is the ServiceAccount of the pods.
 	// +optional
 	ServiceAccount *string `json:"serviceAccount,omitempty"`
-	// HostAliases are further entries of the pods' hosts file.
+	// HostAliases are additional entries of the pods' hosts file.
 	// +kubebuilder:validation:items:XPreserveUnknownFields
 	// +kubebuilder:validation:MaxItems=256
 	// +optional
@@ -138,27 +138,27 @@ type SparkPodSpec struct {
 	ShareProcessNamespace *bool `json:"shareProcessNamespace,omitempty"`
 }
 
-// DriverSpec describes the driver pod.
+// DriverSpec configures the driver pod.
 type DriverSpec struct {
 	SparkPodSpec `json:",inline"`
 
 	// PodName is the name of the driver pod; <application>-driver by default.
 	//
-	// The pattern is unanchored: existing manifests were never held to more than one such character.
+	// The pattern is unanchored: the schema of existing manifests required only one such character.
 	// +kubebuilder:validation:Pattern=`[a-z0-9]`
 	// +optional
 	PodName *string `json:"podName,omitempty"`
-	// CoreRequest is the CPU request, as Kubernetes quantity.
+	// CoreRequest is the CPU request, as a Kubernetes quantity.
 	// +optional
 	CoreRequest *string `json:"coreRequest,omitempty"`
-	// JavaOptions are further options of the driver's JVM.
+	// JavaOptions are additional options of the driver's JVM.
 	// +optional
 	JavaOptions *string `json:"javaOptions,omitempty"`
 	// Lifecycle hooks of the Spark container.
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +optional
 	Lifecycle *corev1.Lifecycle `json:"lifecycle,omitempty"`
-	// KubernetesMaster is the URL by which the driver reaches the API server.
+	// KubernetesMaster is the driver's URL of the API server.
 	// +optional
 	KubernetesMaster *string `json:"kubernetesMaster,omitempty"`
 	// ServiceAnnotations of the driver's headless Service.
@@ -167,7 +167,7 @@ type DriverSpec struct {
 	// ServiceLabels of the driver's headless Service.
 	// +optional
 	ServiceLabels map[string]string `json:"serviceLabels,omitempty"`
-	// Ports are further ports of the Spark container.
+	// Ports are additional ports of the Spark container.
 	// +kubebuilder:validation:MaxItems=100
 	// +optional
 	Ports []Port `json:"ports,omitempty"`
@@ -176,7 +176,7 @@ type DriverSpec struct {
 	PriorityClassName *string `json:"priorityClassName,omitempty"`
 }
 
-// ExecutorSpec describes the executor pods.
+// ExecutorSpec configures the executor pods.
 type ExecutorSpec struct {
 	SparkPodSpec `json:",inline"`
 
@@ -184,20 +184,20 @@ type ExecutorSpec struct {
 	// +kubebuilder:validation:Minimum=1
 	// +optional
 	Instances *int32 `json:"instances,omitempty"`
-	// CoreRequest is the CPU request, as Kubernetes quantity.
+	// CoreRequest is the CPU request, as a Kubernetes quantity.
 	// +optional
 	CoreRequest *string `json:"coreRequest,omitempty"`
-	// JavaOptions are further options of the executors' JVM.
+	// JavaOptions are additional options of the executors' JVM.
 	// +optional
 	JavaOptions *string `json:"javaOptions,omitempty"`
 	// Lifecycle hooks of the Spark container.
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +optional
 	Lifecycle *corev1.Lifecycle `json:"lifecycle,omitempty"`
-	// DeleteOnTermination lets Spark delete executor pods that have ended.
+	// DeleteOnTermination makes Spark delete ended executor pods.
 	// +optional
 	DeleteOnTermination *bool `json:"deleteOnTermination,omitempty"`
-	// Ports are further ports of the Spark container.
+	// Ports are additional ports of the Spark container.
 	// +kubebuilder:validation:MaxItems=100
 	// +optional
 	Ports []Port `json:"ports,omitempty"`
@@ -206,22 +206,22 @@ type ExecutorSpec struct {
 	PriorityClassName *string `json:"priorityClassName,omitempty"`
 }
 
-// NamePath is a named object and where to mount it.
+// NamePath is a named object with its mount path.
 type NamePath struct {
 	// Name of the object.
 	// +required
 	Name string `json:"name"`
-	// Path to mount it at.
+	// Path is the mount path.
 	// +required
 	Path string `json:"path"`
 }
 
-// SecretInfo is a Secret and where to mount it.
+// SecretInfo is a Secret with its mount path.
 type SecretInfo struct {
 	// Name of the Secret.
 	// +required
 	Name string `json:"name"`
-	// Path to mount it at.
+	// Path is the mount path.
 	// +required
 	Path string `json:"path"`
 	// SecretType is GCPServiceAccount, HadoopDelegationToken or Generic.
@@ -252,7 +252,7 @@ type Port struct {
 	ContainerPort int32 `json:"containerPort"`
 }
 
-// GPUSpec asks for GPUs.
+// GPUSpec requests GPUs.
 type GPUSpec struct {
 	// Name of the resource, such as nvidia.com/gpu.
 	// +required

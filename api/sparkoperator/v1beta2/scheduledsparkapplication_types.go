@@ -7,21 +7,21 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// ConcurrencyPolicy says what happens when a run is due while an earlier one has not finished.
+// ConcurrencyPolicy controls a run that is due while an earlier one is unfinished.
 type ConcurrencyPolicy string
 
 // Concurrency policies. An empty one is Allow.
 const (
-	// ConcurrencyAllow starts the run beside the earlier one.
+	// ConcurrencyAllow starts both runs at the same time.
 	ConcurrencyAllow ConcurrencyPolicy = "Allow"
 	// ConcurrencyForbid starts the run after the earlier one has finished.
 	ConcurrencyForbid ConcurrencyPolicy = "Forbid"
-	// ConcurrencyReplace deletes the earlier run, and starts the new one when it is gone.
+	// ConcurrencyReplace deletes the earlier run, and then starts the new one.
 	ConcurrencyReplace ConcurrencyPolicy = "Replace"
 )
 
-// MissedRunPolicy says what happens to runs that were due while none could start: the schedule was suspended, the operator
-// was away, or an earlier run had not finished.
+// MissedRunPolicy controls runs that were due while none could start: the schedule was suspended, the operator was down, or an
+// earlier run was unfinished.
 //
 // +kubebuilder:validation:Enum=RunLatest;RunAll;Skip
 type MissedRunPolicy string
@@ -47,20 +47,20 @@ const (
 	ScheduleStateFailedValidation ScheduleState = "FailedValidation"
 )
 
-// Names that tie a run to its schedule.
+// Names that link a run to its schedule.
 const (
-	// LabelScheduledAppName holds the name of a run's schedule.
+	// LabelScheduledAppName is the name of a run's schedule.
 	LabelScheduledAppName = "sparkoperator.k8s.io/scheduled-app-name"
-	// AnnotationScheduledTime holds the time that a run was due, in RFC 3339.
+	// AnnotationScheduledTime is the time at which a run was due, in RFC 3339.
 	AnnotationScheduledTime = "sparkoperator.k8s.io/scheduled-time"
-	// AnnotationRunReason says why a run was started: Schedule, Trigger or Backfill.
+	// AnnotationRunReason is the cause of a run: Schedule, Trigger or Backfill.
 	AnnotationRunReason = "sparkoperator.k8s.io/run-reason"
-	// AnnotationTriggerAt on a schedule starts one run. Its value is a time in RFC 3339; a later one starts another run.
+	// AnnotationTriggerAt on a schedule starts one run. Its value is a time in RFC 3339; a later time starts another run.
 	AnnotationTriggerAt = "sparkoperator.k8s.io/trigger-at"
-	// AnnotationRerunAt on an application runs it again. Its value is a time in RFC 3339; a later one runs it again.
+	// AnnotationRerunAt on an application runs it again. Its value is a time in RFC 3339; a later time runs it once more.
 	AnnotationRerunAt = "sparkoperator.k8s.io/rerun-at"
-	// AnnotationAdopts on an application that has had no driver holds the name of a driver pod that others started. No driver is created
-	// until that pod has the application's owner reference and labels, and then it is followed as the application's first.
+	// AnnotationAdopts on a new application names a driver pod that another client started. The operator creates no driver: it
+	// waits until that pod has the application's owner reference and labels, and follows it as the first driver.
 	AnnotationAdopts = "sparkoperator.k8s.io/adopts"
 )
 
@@ -83,17 +83,17 @@ type ScheduledSparkApplication struct {
 	// +required
 	metav1.ObjectMeta `json:"metadata"`
 
-	// Spec is what the user wants to run, and when.
+	// Spec is the desired schedule.
 	// +required
 	Spec ScheduledSparkApplicationSpec `json:"spec"`
-	// Status is what the operator knows about it.
+	// Status is the observed state.
 	// +optional
 	Status ScheduledSparkApplicationStatus `json:"status,omitzero"`
 
-	// MalformedSpec says why the stored spec could not be decoded; Spec is empty then.
+	// MalformedSpec explains why the stored spec could not be decoded; Spec is empty then.
 	MalformedSpec string `json:"-"`
-	// UnknownFields are the paths of fields in the stored spec that do not exist, as in a misspelled toleration; of too many
-	// the first, and "..." at the end.
+	// UnknownFields are the paths of unknown fields in the stored spec, as in a misspelled toleration. A long list is cut and
+	// ends with "...".
 	UnknownFields []string `json:"-"`
 }
 
@@ -106,9 +106,9 @@ type ScheduledSparkApplicationList struct {
 	Items           []ScheduledSparkApplication `json:"items"`
 }
 
-// ScheduledSparkApplicationSpec says what runs, and when.
+// ScheduledSparkApplicationSpec is the desired schedule.
 type ScheduledSparkApplicationSpec struct {
-	// Schedule is five fields of cron, or @yearly, @monthly, @weekly, @daily, @hourly, "@every 2h30m".
+	// Schedule is a cron expression of five fields, or @yearly, @monthly, @weekly, @daily, @hourly, "@every 2h30m".
 	// +required
 	Schedule string `json:"schedule"`
 	// TimeZone of the schedule, such as Europe/Berlin. The default is the operator's: UTC in its image.
@@ -117,136 +117,137 @@ type ScheduledSparkApplicationSpec struct {
 	// Template is the spec of each run.
 	// +required
 	Template SparkApplicationSpec `json:"template"`
-	// Suspend starts no more runs while it is true. Those that run are left alone.
+	// Suspend starts no runs while it is true. Running runs continue.
 	// +optional
 	Suspend *bool `json:"suspend,omitempty"`
-	// ConcurrencyPolicy is Allow (the default), Forbid or Replace: what happens when an earlier run has not finished.
+	// ConcurrencyPolicy controls a run that is due while an earlier one is unfinished: Allow (the default), Forbid or Replace.
 	// +optional
 	ConcurrencyPolicy ConcurrencyPolicy `json:"concurrencyPolicy,omitempty"`
-	// SuccessfulRunHistoryLimit is how many completed runs are kept; 1 by default.
+	// SuccessfulRunHistoryLimit is the number of completed runs to keep; 1 by default.
 	// +optional
 	SuccessfulRunHistoryLimit *int32 `json:"successfulRunHistoryLimit,omitempty"`
-	// FailedRunHistoryLimit is how many failed runs are kept; 1 by default.
+	// FailedRunHistoryLimit is the number of failed runs to keep; 1 by default.
 	// +optional
 	FailedRunHistoryLimit *int32 `json:"failedRunHistoryLimit,omitempty"`
 
-	// StartingDeadlineSeconds is how late a run may start; one that is later is skipped. Without it a run is never too late.
+	// StartingDeadlineSeconds is the longest delay of a run's start; a later run is skipped. Without it a run is never too late.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	StartingDeadlineSeconds *int64 `json:"startingDeadlineSeconds,omitempty"`
-	// MissedRunPolicy is RunLatest (the default), RunAll or Skip: what happens to runs that were due while none could start.
+	// MissedRunPolicy controls runs that were due while none could start: RunLatest (the default), RunAll or Skip.
 	// +optional
 	MissedRunPolicy MissedRunPolicy `json:"missedRunPolicy,omitempty"`
-	// JitterSeconds delays each run by up to that long, always by the same for one schedule. Names and data intervals stay.
+	// JitterSeconds delays each run by at most this long; the delay of a schedule is constant. Names and data intervals do not
+	// change.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=86400
 	// +optional
 	JitterSeconds *int64 `json:"jitterSeconds,omitempty"`
-	// Backfill runs the schedule's times of a past range once.
+	// Backfill starts one run for each scheduled time of a past range.
 	// +optional
 	Backfill *ScheduleBackfill `json:"backfill,omitempty"`
 }
 
-// ScheduleBackfill is a range of times whose runs are made up for, at most 1000. A changed range is a new backfill.
+// ScheduleBackfill is a range of at most 1000 scheduled times. A changed range is a new backfill.
 type ScheduleBackfill struct {
-	// From is the first time that a run may have been due.
+	// From is the begin of the range; a run due at it is included.
 	// +required
 	From metav1.Time `json:"from"`
-	// To is the time before which runs were due.
+	// To is the end of the range; a run due at it is excluded.
 	// +required
 	To metav1.Time `json:"to"`
-	// MaxActive is how many of its runs there are at the same time; 1 by default.
+	// MaxActive limits the runs of the backfill at the same time; 1 by default.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100
 	// +optional
 	MaxActive *int32 `json:"maxActive,omitempty"`
 }
 
-// ScheduledSparkApplicationStatus is what the operator knows of a schedule.
+// ScheduledSparkApplicationStatus is the observed state of a schedule.
 type ScheduledSparkApplicationStatus struct {
-	// LastRun is when the last run was started.
+	// LastRun is the start time of the last run.
 	// +optional
 	// +nullable
 	LastRun metav1.Time `json:"lastRun,omitzero"`
-	// NextRun is when the next run will be started; none while the schedule is suspended.
+	// NextRun is the start time of the next run; absent while the schedule is suspended.
 	// +optional
 	// +nullable
 	NextRun metav1.Time `json:"nextRun,omitzero"`
 	// LastRunName is the name of the last run.
 	// +optional
 	LastRunName string `json:"lastRunName,omitempty"`
-	// PastSuccessfulRunNames are the completed runs that are kept, the newest first.
+	// PastSuccessfulRunNames are the kept completed runs, the newest first.
 	// +optional
 	PastSuccessfulRunNames []string `json:"pastSuccessfulRunNames,omitempty"`
-	// PastFailedRunNames are the failed runs that are kept, the newest first.
+	// PastFailedRunNames are the kept failed runs, the newest first.
 	// +optional
 	PastFailedRunNames []string `json:"pastFailedRunNames,omitempty"`
 	// ScheduleState is Scheduled or FailedValidation.
 	// +optional
 	ScheduleState ScheduleState `json:"scheduleState,omitempty"`
-	// Reason says what is wrong when the state is FailedValidation.
+	// Reason describes the error in the state FailedValidation.
 	// +optional
 	Reason string `json:"reason,omitempty"`
 
-	// ObservedGeneration is the generation of the spec that the status is about.
+	// ObservedGeneration is the generation of the spec that this status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// Submitter is the user who created the schedule, as admission recorded it. Its runs have the same.
+	// Submitter is the user who created the schedule, as recorded by admission. Its runs have the same.
 	// +optional
 	Submitter *SubmitterStatus `json:"submitter,omitempty"`
-	// Active are the runs that have not finished.
+	// Active are the unfinished runs.
 	// +optional
 	Active []string `json:"active,omitempty"`
-	// LastScheduledTime is the last time of the schedule that was dealt with: its run was started or skipped.
+	// LastScheduledTime is the last scheduled time that was handled: its run was started or skipped.
 	// +optional
 	LastScheduledTime *metav1.Time `json:"lastScheduledTime,omitempty"`
-	// ReplacingFor is the time of the schedule for which runs are being stopped, because concurrencyPolicy is Replace. Its run starts
-	// however late that ends.
+	// ReplacingFor is the scheduled time for which concurrencyPolicy Replace is stopping runs. Its run starts after that,
+	// however late.
 	// +optional
 	ReplacingFor *metav1.Time `json:"replacingFor,omitempty"`
-	// ScheduledSince is the time from which the present schedule and time zone count, and Scheduled what they are.
+	// ScheduledSince is the time since when the present schedule and time zone apply; scheduled has both.
 	// +optional
 	ScheduledSince *metav1.Time `json:"scheduledSince,omitempty"`
-	// Scheduled is the schedule with its time zone that scheduledSince is about.
+	// Scheduled is the schedule and time zone of scheduledSince.
 	// +optional
 	Scheduled string `json:"scheduled,omitempty"`
-	// SkippedRuns is how many runs were due and not started.
+	// SkippedRuns counts runs that were due and not started.
 	// +optional
 	SkippedRuns int64 `json:"skippedRuns,omitempty"`
-	// LastSkipped is the last time whose run was skipped, and LastSkippedReason why.
+	// LastSkipped is the last scheduled time whose run was skipped; lastSkippedReason has the reason.
 	// +optional
 	LastSkipped *metav1.Time `json:"lastSkipped,omitempty"`
-	// LastSkippedReason says why the run of lastSkipped was not started.
+	// LastSkippedReason is the reason for the skipped run of lastSkipped.
 	// +optional
 	LastSkippedReason string `json:"lastSkippedReason,omitempty"`
-	// LastTrigger is the value of the annotation trigger-at whose run was started last.
+	// LastTrigger is the value of the annotation trigger-at of the last triggered run.
 	// +optional
 	LastTrigger *metav1.Time `json:"lastTrigger,omitempty"`
-	// Backfill is where the backfill stands.
+	// Backfill is the progress of the backfill.
 	// +optional
 	Backfill *ScheduleBackfillStatus `json:"backfill,omitempty"`
-	// Conditions say where the schedule stands and why.
+	// Conditions explain the state.
 	// +listType=map
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// ScheduleBackfillStatus is where a backfill stands.
+// ScheduleBackfillStatus is the progress of a backfill.
 type ScheduleBackfillStatus struct {
-	// From and To are the range.
+	// From is the begin of the range.
 	// +required
 	From metav1.Time `json:"from"`
 	// To is the end of the range.
 	// +required
 	To metav1.Time `json:"to"`
-	// Next is the next time whose run has to be started; none when all have been.
+	// Next is the next time whose run must start; absent when all have started.
 	// +optional
 	Next *metav1.Time `json:"next,omitempty"`
-	// Started is how many runs have been started.
+	// Started counts the started runs.
 	// +optional
 	Started int32 `json:"started,omitempty"`
-	// Failed are the names of its runs that have failed, also of those that are not kept; at most 100.
+	// Failed are its failed runs, including deleted ones; at most 100.
 	// +optional
 	Failed []string `json:"failed,omitempty"`
 }

@@ -21,18 +21,18 @@ const (
 	ApplicationTypeR      ApplicationType = "R"
 )
 
-// DeployMode says where the driver runs.
+// DeployMode is the place of the driver.
 //
 // +kubebuilder:validation:Enum=cluster;client
 type DeployMode string
 
-// Deploy modes that the schema accepts.
+// Deploy modes of the schema.
 const (
 	DeployModeCluster DeployMode = "cluster"
 	DeployModeClient  DeployMode = "client"
 )
 
-// RestartPolicyType says after which outcome an application runs again.
+// RestartPolicyType is the outcome after which an application restarts.
 //
 // +kubebuilder:validation:Enum=Never;Always;OnFailure
 type RestartPolicyType string
@@ -63,18 +63,18 @@ type SparkApplication struct {
 	// +required
 	metav1.ObjectMeta `json:"metadata"`
 
-	// Spec is what the user wants to run.
+	// Spec is the desired application.
 	// +required
 	// +kubebuilder:validation:XValidation:rule="has(self.managedBy) == has(oldSelf.managedBy) && (!has(self.managedBy) || self.managedBy == oldSelf.managedBy)",fieldPath=".managedBy",message="cannot be changed; delete the application and create it again"
 	Spec SparkApplicationSpec `json:"spec"`
-	// Status is what the operator knows about it.
+	// Status is the observed state.
 	// +optional
 	Status SparkApplicationStatus `json:"status,omitzero"`
 
-	// MalformedSpec says why the stored spec could not be decoded; Spec is empty then.
+	// MalformedSpec explains why the stored spec could not be decoded; Spec is empty then.
 	MalformedSpec string `json:"-"`
-	// UnknownFields are the paths of fields in the stored spec that do not exist, as in a misspelled toleration; of too many
-	// the first, and "..." at the end.
+	// UnknownFields are the paths of unknown fields in the stored spec, as in a misspelled toleration. A long list is cut and
+	// ends with "...".
 	UnknownFields []string `json:"-"`
 }
 
@@ -94,15 +94,15 @@ func init() {
 	})
 }
 
-// ManagedByThisOperator is the value of spec.managedBy that means this operator.
+// ManagedByThisOperator is the value of spec.managedBy for this operator.
 const ManagedByThisOperator = "sparkoperator.k8s.io/spark-operator"
 
-// SparkApplicationSpec is what the user wants to run.
+// SparkApplicationSpec is the desired application.
 type SparkApplicationSpec struct {
-	// Suspend stops a running application and holds back a new one until it is false again.
+	// Suspend stops a running application and holds back a new one while it is true.
 	// +optional
 	Suspend *bool `json:"suspend,omitempty"`
-	// ManagedBy is the controller that runs the application: sparkoperator.k8s.io/spark-operator, which is this operator and the default, or
+	// ManagedBy is the controller of the application: sparkoperator.k8s.io/spark-operator (this operator, the default), or
 	// kueue.x-k8s.io/multikueue, which runs it in another cluster. It cannot be changed.
 	// +optional
 	// +kubebuilder:validation:Enum=sparkoperator.k8s.io/spark-operator;kueue.x-k8s.io/multikueue
@@ -113,19 +113,19 @@ type SparkApplicationSpec struct {
 	// SparkVersion is the Spark version in the image, such as 4.1.4.
 	// +required
 	SparkVersion string `json:"sparkVersion"`
-	// Mode says where the driver runs; cluster by default.
+	// Mode is the place of the driver; cluster by default.
 	// +optional
 	Mode DeployMode `json:"mode,omitempty"`
 	// ProxyUser is the user that Spark impersonates.
 	// +optional
 	ProxyUser *string `json:"proxyUser,omitempty"`
-	// Image of driver and executors, unless a role names its own.
+	// Image of driver and executors; a role may override it.
 	// +optional
 	Image *string `json:"image,omitempty"`
 	// ImagePullPolicy of the Spark containers: Always, IfNotPresent or Never.
 	// +optional
 	ImagePullPolicy *string `json:"imagePullPolicy,omitempty"`
-	// ImagePullSecrets are names of Secrets for pulling the images.
+	// ImagePullSecrets are Secrets for pulling the images.
 	// +kubebuilder:validation:MaxItems=100
 	// +optional
 	ImagePullSecrets []string `json:"imagePullSecrets,omitempty"`
@@ -150,50 +150,50 @@ type SparkApplicationSpec struct {
 	// HadoopConfigMap names a ConfigMap that is mounted as HADOOP_CONF_DIR.
 	// +optional
 	HadoopConfigMap *string `json:"hadoopConfigMap,omitempty"`
-	// Volumes that the roles may mount; the prefix spark-local-dir- marks Spark scratch space.
+	// Volumes that the roles can mount; the prefix spark-local-dir- marks Spark scratch space.
 	// +kubebuilder:validation:items:XPreserveUnknownFields
 	// +kubebuilder:validation:MaxItems=256
 	// +optional
 	Volumes []corev1.Volume `json:"volumes,omitempty"`
-	// Driver describes the driver pod.
+	// Driver configures the driver pod.
 	// +required
 	Driver DriverSpec `json:"driver"`
-	// Executor describes the executor pods.
+	// Executor configures the executor pods.
 	// +required
 	Executor ExecutorSpec `json:"executor"`
 	// Deps are files and packages that the application needs.
 	// +optional
 	Deps Dependencies `json:"deps,omitzero"`
-	// RestartPolicy says when the application runs again; never by default.
+	// RestartPolicy configures restarts; Never by default.
 	// +optional
 	RestartPolicy RestartPolicy `json:"restartPolicy,omitzero"`
 	// Deadlines bound the stages of an attempt.
 	// +optional
 	Deadlines *Deadlines `json:"deadlines,omitempty"`
-	// Retention says what is kept of a finished application, and how long.
+	// Retention configures the time for which parts of a finished application are kept.
 	// +optional
 	Retention *Retention `json:"retention,omitempty"`
-	// LogTails says whether the end of a failed driver's log, and its cause from there, are stored in the status: Enabled (default) or
-	// Disabled.
+	// LogTails controls whether the end of a failed driver's log, and the cause found in it, are stored in the status: Enabled
+	// (default) or Disabled.
 	// +optional
 	LogTails LogTailPolicy `json:"logTails,omitempty"`
 	// NodeSelector of driver and executors; not together with the nodeSelector of a role.
 	// +optional
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
-	// FailureRetries is accepted and has no effect; use restartPolicy.onFailureRetries.
+	// FailureRetries has no effect; use restartPolicy.onFailureRetries.
 	// +optional
 	FailureRetries *int32 `json:"failureRetries,omitempty"`
-	// RetryInterval is accepted and has no effect; use restartPolicy.onFailureRetryInterval.
+	// RetryInterval has no effect; use restartPolicy.onFailureRetryInterval.
 	// +optional
 	RetryInterval *int64 `json:"retryInterval,omitempty"`
 	// PythonVersion is the major Python version of a Python application.
 	// +kubebuilder:validation:Enum={"2","3"}
 	// +optional
 	PythonVersion *string `json:"pythonVersion,omitempty"`
-	// MemoryOverheadFactor is the part of the memory that is added for non-JVM use, such as 0.1.
+	// MemoryOverheadFactor is the fraction of memory added for non-JVM use, such as 0.1.
 	// +optional
 	MemoryOverheadFactor *string `json:"memoryOverheadFactor,omitempty"`
-	// Monitoring says which metrics the pods expose.
+	// Monitoring configures the metrics of the pods.
 	// +optional
 	Monitoring *MonitoringSpec `json:"monitoring,omitempty"`
 	// BatchScheduler names the batch scheduler of the pods.
@@ -202,13 +202,13 @@ type SparkApplicationSpec struct {
 	// BatchSchedulerOptions are passed to the batch scheduler.
 	// +optional
 	BatchSchedulerOptions *BatchSchedulerConfiguration `json:"batchSchedulerOptions,omitempty"`
-	// TimeToLiveSeconds is how long a finished application is kept, in seconds.
+	// TimeToLiveSeconds is the time for which a finished application is kept.
 	// +optional
 	TimeToLiveSeconds *int64 `json:"timeToLiveSeconds,omitempty"`
-	// SparkUIOptions describe the Service and Ingress of the Spark UI.
+	// SparkUIOptions configure the Service and the Ingress of the Spark UI.
 	// +optional
 	SparkUIOptions *SparkUIConfiguration `json:"sparkUIOptions,omitempty"`
-	// DriverIngressOptions describe further Services and Ingresses of the driver.
+	// DriverIngressOptions configure additional Services and Ingresses of the driver.
 	// +kubebuilder:validation:MaxItems=16
 	// +optional
 	DriverIngressOptions []DriverIngressConfiguration `json:"driverIngressOptions,omitempty"`
@@ -234,10 +234,10 @@ type Dependencies struct {
 	// Packages are Maven coordinates, group:artifact:version.
 	// +optional
 	Packages []string `json:"packages,omitempty"`
-	// ExcludePackages are group:artifact pairs that packages must not bring in.
+	// ExcludePackages are group:artifact pairs that are excluded from the dependencies of packages.
 	// +optional
 	ExcludePackages []string `json:"excludePackages,omitempty"`
-	// Repositories are URLs of further Maven repositories.
+	// Repositories are URLs of additional Maven repositories.
 	// +optional
 	Repositories []string `json:"repositories,omitempty"`
 	// Archives are paths or URLs of archives that are unpacked in the executors' working directory.
@@ -253,16 +253,16 @@ type DynamicAllocation struct {
 	// InitialExecutors is the number of executors at the start.
 	// +optional
 	InitialExecutors *int32 `json:"initialExecutors,omitempty"`
-	// MinExecutors is the lowest number of executors.
+	// MinExecutors is the minimum of executors.
 	// +optional
 	MinExecutors *int32 `json:"minExecutors,omitempty"`
-	// MaxExecutors is the highest number of executors.
+	// MaxExecutors is the maximum of executors.
 	// +optional
 	MaxExecutors *int32 `json:"maxExecutors,omitempty"`
 	// ShuffleTrackingEnabled keeps executors with shuffle data, so that no shuffle service is needed.
 	// +optional
 	ShuffleTrackingEnabled *bool `json:"shuffleTrackingEnabled,omitempty"`
-	// ShuffleTrackingTimeout is how long an executor with shuffle data is kept, in milliseconds.
+	// ShuffleTrackingTimeout is the time for which an executor with shuffle data is kept, in milliseconds.
 	// +optional
 	ShuffleTrackingTimeout *int64 `json:"shuffleTrackingTimeout,omitempty"`
 }
@@ -275,26 +275,26 @@ type BatchSchedulerConfiguration struct {
 	// PriorityClassName of the pod group.
 	// +optional
 	PriorityClassName *string `json:"priorityClassName,omitempty"`
-	// Resources that the pod group needs at least, instead of the computed sum.
+	// Resources are the minimal resources of the pod group; they override the computed sum.
 	// +optional
 	Resources corev1.ResourceList `json:"resources,omitempty"`
-	// Parameters are the scheduler plugin's own options.
+	// Parameters are options of the scheduler plugin.
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
 	// +optional
 	Parameters *runtime.RawExtension `json:"parameters,omitempty"`
-	// OnEviction says what becomes of an application whose driver the scheduler takes down: Requeue, by default, or Fail. With the
-	// restart policy Never a driver that has started is only requeued if this or maxEvictions is set.
+	// OnEviction controls an application whose driver the scheduler evicts: Requeue (the default) or Fail. With the restart
+	// policy Never, a driver that has started is requeued only if this or maxEvictions is set.
 	// +optional
 	OnEviction EvictionPolicy `json:"onEviction,omitempty"`
-	// MaxEvictions is how often it is requeued; 3 by default.
+	// MaxEvictions limits the requeues; 3 by default.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	MaxEvictions *int32 `json:"maxEvictions,omitempty"`
 }
 
-// EvictionPolicy says what becomes of an application whose driver its scheduler takes down.
+// EvictionPolicy controls an application whose driver its scheduler evicts.
 //
 // +kubebuilder:validation:Enum=Requeue;Fail
 type EvictionPolicy string

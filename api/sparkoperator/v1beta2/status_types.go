@@ -49,12 +49,12 @@ const (
 	ExecutorStateUnknown   ExecutorState = "UNKNOWN"
 )
 
-// SparkApplicationStatus is what the operator knows about an application.
+// SparkApplicationStatus is the observed state of an application.
 type SparkApplicationStatus struct {
 	// SparkApplicationID is Spark's id of the current attempt.
 	// +optional
 	SparkApplicationID string `json:"sparkApplicationId,omitempty"`
-	// SubmissionID is the UUID of the current attempt; its pods carry it as a label.
+	// SubmissionID is the UUID of the current attempt, a label of its pods.
 	// +optional
 	SubmissionID string `json:"submissionID,omitempty"`
 	// LastSubmissionAttemptTime is when the current attempt was submitted.
@@ -65,33 +65,34 @@ type SparkApplicationStatus struct {
 	// +nullable
 	// +optional
 	TerminationTime metav1.Time `json:"terminationTime,omitzero"`
-	// DriverInfo is about the driver pod.
+	// DriverInfo describes the driver pod.
 	// +required
 	DriverInfo DriverInfo `json:"driverInfo"`
 	// AppState is the state of the application.
 	// +optional
 	AppState ApplicationState `json:"applicationState,omitempty"`
-	// Cause is what the application waits for, or how it failed. It is absent if there is nothing of the kind. Why a driver
-	// pod that was created does not run is in the condition DriverReady.
+	// Cause is the reason of a wait or a failure; absent without one. The condition DriverReady explains why a created driver
+	// pod does not run.
 	// +optional
 	Cause *CauseStatus `json:"cause,omitempty"`
-	// ExecutorState holds the state of executors by pod name.
+	// ExecutorState has the states of executors by pod name.
 	// +mapType=atomic
 	// +optional
 	ExecutorState map[string]ExecutorState `json:"executorState,omitempty"`
-	// ExecutionAttempts is how often the application was submitted with success.
+	// ExecutionAttempts counts successful submissions.
 	// +optional
 	ExecutionAttempts int32 `json:"executionAttempts,omitempty"`
-	// SubmissionAttempts is how often the application was submitted.
+	// SubmissionAttempts counts submissions.
 	// +optional
 	SubmissionAttempts int32 `json:"submissionAttempts,omitempty"`
-	// ObservedGeneration is the generation of the spec that this status is about.
+	// ObservedGeneration is the generation of the spec that this status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// SpecHash identifies what of the spec the current attempt was made from: another one makes the application run again.
+	// SpecHash identifies the part of the spec that the current attempt was created from. If it changes, the application runs
+	// again.
 	// +optional
 	SpecHash string `json:"specHash,omitempty"`
-	// Attempt is the number of the current attempt. It grows with each driver and is part of what the attempt's objects are called.
+	// Attempt is the number of the current attempt. It grows with each driver, and names of the attempt's objects contain it.
 	// +optional
 	Attempt int32 `json:"attempt,omitempty"`
 	// Attempts are the last ten attempts, the current one last.
@@ -101,22 +102,22 @@ type SparkApplicationStatus struct {
 	// Retries counts the failures since the budgets were last full.
 	// +optional
 	Retries *RetryStatus `json:"retries,omitempty"`
-	// Rerun is about the annotation sparkoperator.k8s.io/rerun-at.
+	// Rerun describes requests by the annotation sparkoperator.k8s.io/rerun-at.
 	// +optional
 	Rerun *RerunStatus `json:"rerun,omitempty"`
-	// ExecutorPlacement is about where executors run, an edit of which restarts nothing.
+	// ExecutorPlacement describes the placement of executors, which can be edited without a restart.
 	// +optional
 	ExecutorPlacement *ExecutorPlacementStatus `json:"executorPlacement,omitempty"`
-	// Executors counts the executors of the current attempt. ExecutorState may hold only some of them.
+	// Executors counts the executors of the current attempt. ExecutorState may have only some of them.
 	// +optional
 	Executors *ExecutorSummary `json:"executors,omitempty"`
-	// Scheduling is about the wait for the driver.
+	// Scheduling describes the wait for the driver.
 	// +optional
 	Scheduling *SchedulingStatus `json:"scheduling,omitempty"`
-	// Submitter is the user who created the application, as admission recorded it.
+	// Submitter is the user who created the application, as recorded by admission.
 	// +optional
 	Submitter *SubmitterStatus `json:"submitter,omitempty"`
-	// Released names what of a finished application was deleted already: driverPod, resources.
+	// Released names the deleted parts of a finished application: driverPod, resources.
 	// +listType=atomic
 	// +optional
 	Released []string `json:"released,omitempty"`
@@ -136,36 +137,36 @@ type SubmitterStatus struct {
 	// +listType=atomic
 	// +optional
 	Groups []string `json:"groups,omitempty"`
-	// Source says what recorded the user at the creation: AdmissionPolicy or Webhook.
+	// Source is the recorder of the user: AdmissionPolicy or Webhook.
 	// +required
 	Source string `json:"source"`
 }
 
-// ApplicationState is the state of an application and, after a failure, its reason.
+// ApplicationState is the state of an application with the error of a failure.
 type ApplicationState struct {
-	// State of the application; empty while it is new.
+	// State of the application; empty for a new one.
 	// +required
 	State ApplicationStateType `json:"state"`
-	// ErrorMessage says why the application failed.
+	// ErrorMessage describes the failure.
 	// +optional
 	ErrorMessage string `json:"errorMessage,omitempty"`
 }
 
-// CauseStatus is why an application is in its state.
+// CauseStatus is the reason of an application's state.
 type CauseStatus struct {
-	// Reason of the state, one of the documented list.
+	// Reason of the state, from the documented list.
 	// +optional
 	Reason string `json:"reason,omitempty"`
-	// Message is the sentence to the reason.
+	// Message explains the reason.
 	// +optional
 	Message string `json:"message,omitempty"`
-	// Time is since when the application has had this reason without a break, whatever became of the message. It is absent
-	// if the reason is older than this field.
+	// Time is when the application got this reason; changes of the message do not reset it. It is absent if the reason is older
+	// than this field.
 	// +optional
 	Time *metav1.Time `json:"time,omitempty"`
 }
 
-// DriverInfo is about the driver pod.
+// DriverInfo describes the driver pod.
 type DriverInfo struct {
 	// PodName is the name of the driver pod.
 	// +optional
@@ -191,10 +192,10 @@ type DriverInfo struct {
 	// WebUIRouteAddress is the URL of that HTTPRoute.
 	// +optional
 	WebUIRouteAddress string `json:"webUIRouteAddress,omitempty"`
-	// HistoryServerURL is where the history server shows the current attempt.
+	// HistoryServerURL is the page of the current attempt on the history server.
 	// +optional
 	HistoryServerURL string `json:"historyServerURL,omitempty"`
-	// ExposedBy are the objects beside the driver, as kind/name, as long as they may exist.
+	// ExposedBy are the driver's auxiliary objects, as kind/name, until their deletion is confirmed.
 	// +listType=atomic
 	// +optional
 	ExposedBy []string `json:"exposedBy,omitempty"`
@@ -205,22 +206,22 @@ type AttemptStatus struct {
 	// Attempt is its number.
 	// +required
 	Attempt int32 `json:"attempt"`
-	// SubmissionID is the mark of its pods.
+	// SubmissionID is the UUID of the attempt, a label of its pods.
 	// +optional
 	SubmissionID string `json:"submissionID,omitempty"`
 	// StartTime is when the driver's container started.
 	// +optional
 	StartTime *metav1.Time `json:"startTime,omitempty"`
-	// EndTime is when it was found ended.
+	// EndTime is when its end was observed.
 	// +optional
 	EndTime *metav1.Time `json:"endTime,omitempty"`
 	// ExitCode of the driver's container, if reported.
 	// +optional
 	ExitCode *int32 `json:"exitCode,omitempty"`
-	// FailureClass is the class whose budget the failure counts against.
+	// FailureClass is the class of the failure; each class has a retry budget.
 	// +optional
 	FailureClass string `json:"failureClass,omitempty"`
-	// Reason of the end, one of the documented list.
+	// Reason of the end, from the documented list.
 	// +optional
 	Reason string `json:"reason,omitempty"`
 	// Message explains the reason, with the container's termination message.
@@ -229,7 +230,7 @@ type AttemptStatus struct {
 	// LogTail holds the last lines of a failed driver's log.
 	// +optional
 	LogTail string `json:"logTail,omitempty"`
-	// Withdrawn says that the batch scheduler took the driver away before it had a node: it certainly never started.
+	// Withdrawn is true if the batch scheduler removed the driver before it had a node: it certainly never started.
 	// +optional
 	Withdrawn bool `json:"withdrawn,omitempty"`
 }
@@ -245,36 +246,36 @@ type RetryStatus struct {
 	// OutOfMemory counts drivers that ran out of memory.
 	// +optional
 	OutOfMemory int32 `json:"outOfMemory,omitempty"`
-	// Application counts other exit codes than 0.
+	// Application counts non-zero exit codes.
 	// +optional
 	Application int32 `json:"application,omitempty"`
-	// MemoryRaises is how often the driver's memory was raised.
+	// MemoryRaises counts increases of the driver's memory.
 	// +optional
 	MemoryRaises int32 `json:"memoryRaises,omitempty"`
 }
 
-// RerunStatus is what became of requests to run again.
+// RerunStatus describes requests to run again.
 type RerunStatus struct {
-	// At is the latest request that was acted on, or that came with the first run.
+	// At is the latest request that was acted on or that came with the first run.
 	// +optional
 	At *metav1.Time `json:"at,omitempty"`
-	// Ignored is the request that the application has now, if it is never acted on: it is no time in RFC 3339, or was in the future.
+	// Ignored is the present request if it is never acted on: it is not a time in RFC 3339, or was in the future.
 	// +optional
 	Ignored string `json:"ignored,omitempty"`
 }
 
-// ExecutorPlacementStatus is about where executors may run.
+// ExecutorPlacementStatus describes the placement of executors.
 type ExecutorPlacementStatus struct {
-	// RestHash identifies what of the spec an edit of runs the application again.
+	// RestHash identifies the part of the spec whose edit runs the application again.
 	// +optional
 	RestHash string `json:"restHash,omitempty"`
-	// Hash identifies the placement that the driver makes executors with.
+	// Hash identifies the placement in the driver's executor template.
 	// +optional
 	Hash string `json:"hash,omitempty"`
-	// Outdated is true while the driver may make executors with another placement than the spec has.
+	// Outdated is true while the driver's executor template may differ from the spec.
 	// +optional
 	Outdated bool `json:"outdated,omitempty"`
-	// Problem is why an edit of the placement cannot reach the driver, and holds from the next attempt on.
+	// Problem explains why an edit of the placement cannot reach the driver and takes effect with the next attempt.
 	// +optional
 	Problem string `json:"problem,omitempty"`
 }
@@ -287,16 +288,16 @@ type ExecutorSummary struct {
 	// Running executors run.
 	// +optional
 	Running int32 `json:"running,omitempty"`
-	// Completed executors ended well.
+	// Completed executors succeeded.
 	// +optional
 	Completed int32 `json:"completed,omitempty"`
-	// Failed executors ended otherwise.
+	// Failed executors ended with an error.
 	// +optional
 	Failed int32 `json:"failed,omitempty"`
-	// Unknown executors disappeared before their end was seen.
+	// Unknown executors disappeared before their end was observed.
 	// +optional
 	Unknown int32 `json:"unknown,omitempty"`
-	// Failures are the last five that failed.
+	// Failures are the last five failed executors.
 	// +listType=atomic
 	// +optional
 	Failures []ExecutorFailure `json:"failures,omitempty"`
@@ -310,54 +311,53 @@ type ExecutorFailure struct {
 	// ExitCode of its container, if reported.
 	// +optional
 	ExitCode *int32 `json:"exitCode,omitempty"`
-	// Reason in the kubelet's words, such as OOMKilled or Evicted.
+	// Reason of the kubelet, such as OOMKilled or Evicted.
 	// +optional
 	Reason string `json:"reason,omitempty"`
 }
 
-// SchedulingStatus is about the current attempt's way to its driver.
+// SchedulingStatus describes the current attempt until its driver is created.
 type SchedulingStatus struct {
-	// Scheduler is the name of the scheduler that was chosen.
+	// Scheduler is the chosen scheduler.
 	// +optional
 	Scheduler string `json:"scheduler,omitempty"`
-	// Source is who chose them: Application, Policy (of the operator, for the namespace), Namespace or Cluster.
+	// Source is the origin of the choice: Application, Policy (an operator policy for the namespace), Namespace or Cluster.
 	// +optional
 	Source string `json:"source,omitempty"`
 	// Queue of the scheduler.
 	// +optional
 	Queue string `json:"queue,omitempty"`
-	// Parameters are those of the operator's configuration for what the application leaves out: an object in JSON.
+	// Parameters are the operator's defaults of omitted parameters, as a JSON object.
 	// +optional
 	Parameters string `json:"parameters,omitempty"`
-	// Group is the scheduler's object for the attempt: kind and name.
+	// Group is the kind and name of the attempt's object in the scheduler.
 	// +optional
 	Group string `json:"group,omitempty"`
-	// HeldAttempt is the attempt for which the scheduler has objects.
+	// HeldAttempt is the attempt with objects in the scheduler.
 	// +optional
 	HeldAttempt int32 `json:"heldAttempt,omitempty"`
 	// HeldBy is the scheduler of those objects.
 	// +optional
 	HeldBy string `json:"heldBy,omitempty"`
-	// AdmittedAt is when the driver could be created.
+	// AdmittedAt is when the scheduler admitted the attempt.
 	// +optional
 	AdmittedAt *metav1.Time `json:"admittedAt,omitempty"`
-	// Reason is what the attempt waits for, one of the documented list.
+	// Reason of the wait, from the documented list.
 	// +optional
 	Reason string `json:"reason,omitempty"`
-	// Message is the sentence to the reason.
+	// Message explains the reason.
 	// +optional
 	Message string `json:"message,omitempty"`
-	// Warning is what the scheduler had to say when it let the attempt start.
+	// Warning is the scheduler's warning at admission.
 	// +optional
 	Warning string `json:"warning,omitempty"`
-	// MessageTime is when the message was written. While nothing but its words change, such as what is free of a
-	// quota, it is written again once a minute at most.
+	// MessageTime is when the message was written. Details such as the free amount of a quota are updated at most once a minute.
 	// +optional
 	MessageTime *metav1.Time `json:"messageTime,omitempty"`
-	// Evictions counts the drivers that the scheduler took down since the application last succeeded or was changed.
+	// Evictions counts the scheduler's evictions of drivers since the last success or edit.
 	// +optional
 	Evictions int32 `json:"evictions,omitempty"`
-	// QueuedAt is since when the current attempt waits, or waited, for its driver.
+	// QueuedAt is when the current attempt began to wait for its driver.
 	// +optional
 	QueuedAt *metav1.Time `json:"queuedAt,omitempty"`
 }
