@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package actuate is the only writer of the cluster. Every write can be repeated after a crash at any point: names are
-// functions of the application and its attempt, creates recognize what is already ours, deletes carry the UID of the
-// object, and status patches the resourceVersion that they were decided from.
+// functions of the application and its attempt, creates recognize existing objects of the application, deletes have the UID of
+// the object, and status patches the resourceVersion of the decision.
 package actuate
 
 import (
@@ -23,16 +23,16 @@ import (
 // Writer writes to the cluster.
 type Writer struct {
 	Client client.Client
-	// Existing returns the live object of the same kind, namespace and name, or nil. It is package observe's.
+	// Existing returns the live object of the same kind, namespace and name, or nil; package observe implements it.
 	Existing func(context.Context, client.Object) (client.Object, error)
-	// Drivers returns the live driver pods of an attempt, whatever their names. It is package observe's.
+	// Drivers returns the live driver pods of an attempt under any name; package observe implements it.
 	Drivers func(ctx context.Context, namespace, submissionID string) ([]client.Object, error)
-	// Resources returns what else was created for an attempt and still exists. It is package observe's.
+	// Resources returns the other live objects of an attempt; package observe implements it.
 	Resources func(ctx context.Context, namespace, submissionID string) ([]client.Object, error)
 }
 
-// Submit creates the resources of a submission and then its driver pod. Unless the API server fails, a submission that
-// does not get its driver leaves nothing behind but its clients' token.
+// Submit creates the resources of a submission and then its driver pod. Unless the API server fails, a submission without a
+// driver leaves only its clients' token behind.
 func (w Writer) Submit(ctx context.Context, owner lifecycle.Owner, s spark.Submission) lifecycle.Result {
 	if owner.DriverOwns {
 		return w.submitDriver(ctx, owner, s)
@@ -45,7 +45,7 @@ func (w Writer) Submit(ctx context.Context, owner lifecycle.Owner, s spark.Submi
 		return done()
 	}
 	r = w.submit(ctx, owner, s)
-	if found := r.Class == lifecycle.ClassDone && r.DriverUID == ""; s.TokenSecret != nil && !found { // one that was found may read another
+	if found := r.Class == lifecycle.ClassDone && r.DriverUID == ""; s.TokenSecret != nil && !found { // an existing driver may read another token
 		r.TokenSecret = s.TokenSecret.Name
 	}
 	return r
@@ -74,14 +74,14 @@ func (w Writer) submit(ctx context.Context, owner lifecycle.Owner, s spark.Submi
 	return w.abort(ctx, owner, s, resultOf(lifecycle.Submit, err))
 }
 
-// driverExists is the message of a resource that need not be created, because the driver has it already.
+// driverExists is the message of a resource that an existing driver makes unnecessary.
 const driverExists = "the driver exists"
 
 func done() lifecycle.Result {
 	return lifecycle.Result{Kind: lifecycle.Submit, Class: lifecycle.ClassDone}
 }
 
-// asResource is what a driver that was recognized says to one of its resources.
+// asResource converts the result of an existing driver to that of one of its resources.
 func asResource(r lifecycle.Result) lifecycle.Result {
 	if r.Class == lifecycle.ClassDone {
 		r.Message = driverExists
@@ -89,8 +89,8 @@ func asResource(r lifecycle.Result) lifecycle.Result {
 	return r
 }
 
-// createResource creates one resource. One that an earlier try of this application left behind is replaced, since the
-// spec may have changed; but only when it is certain that no driver uses it.
+// createResource creates one resource. It replaces one left by an earlier try, because the spec may have changed, but only if
+// certainly no driver uses it.
 func (w Writer) createResource(ctx context.Context, owner lifecycle.Owner, resource client.Object, driver *corev1.Pod) lifecycle.Result {
 	err := w.Client.Create(ctx, marked(resource, owner))
 	if !apierrors.IsAlreadyExists(err) {
@@ -119,8 +119,8 @@ func (w Writer) createResource(ctx context.Context, owner lifecycle.Owner, resou
 	return done()
 }
 
-// recognize looks for the driver of this attempt, by its label under any name and by its name under any owner. found is
-// false only when it is certain that there is neither; a failed read is a transient error.
+// recognize looks for the driver of this attempt: by its label under any name, and by its name under any owner. found is false
+// only if certainly neither exists; a failed read is a transient error.
 func (w Writer) recognize(ctx context.Context, owner lifecycle.Owner, driver *corev1.Pod) (r lifecycle.Result, found bool) {
 	pods, err := w.Drivers(ctx, driver.Namespace, owner.SubmissionID)
 	if err != nil {
@@ -151,8 +151,8 @@ func (w Writer) recognize(ctx context.Context, owner lifecycle.Owner, driver *co
 	return lifecycle.Result{}, false
 }
 
-// abort ends a submission. Only when it was refused, and it is certain that no driver of ours uses them, are the
-// resources deleted, including those of an earlier try.
+// abort ends a submission. If it was refused and certainly no driver of the application uses the resources, it deletes them,
+// including those of an earlier try.
 func (w Writer) abort(ctx context.Context, owner lifecycle.Owner, s spark.Submission, r lifecycle.Result) lifecycle.Result {
 	if r.Class == lifecycle.ClassDone || r.Class == lifecycle.ClassTransient {
 		return r
@@ -180,8 +180,7 @@ func (w Writer) abort(ctx context.Context, owner lifecycle.Owner, s spark.Submis
 	return r
 }
 
-// recreate creates the resources once more if another operator, which still considers itself the leader, has created
-// the driver meanwhile.
+// recreate creates the resources again after another operator, which still believes to lead, created the driver.
 func (w Writer) recreate(ctx context.Context, owner lifecycle.Owner, s spark.Submission, r lifecycle.Result) lifecycle.Result {
 	seen, found := w.recognize(ctx, owner, s.Driver)
 	if !found || seen.Class != lifecycle.ClassDone {
@@ -195,7 +194,7 @@ func (w Writer) recreate(ctx context.Context, owner lifecycle.Owner, s spark.Sub
 	return seen
 }
 
-// Restore creates those resources of a submission again that do not exist.
+// Restore creates the missing resources of a submission.
 func (w Writer) Restore(ctx context.Context, owner lifecycle.Owner, s spark.Submission) lifecycle.Result {
 	if owner.DriverOwns {
 		driver, err := w.Existing(ctx, s.Driver)
@@ -216,8 +215,8 @@ func (w Writer) Restore(ctx context.Context, owner lifecycle.Owner, s spark.Subm
 	return done()
 }
 
-// DeleteDriver deletes the pod if it still is the one with the action's UID. With a version, a pod that has changed since or is gone is
-// trouble: what was seen of it does not hold any more.
+// DeleteDriver deletes the pod if it still has the action's UID. With a version, a changed or missing pod is an error: its
+// observation is outdated.
 func (w Writer) DeleteDriver(ctx context.Context, namespace, name string, action lifecycle.Action) lifecycle.Result {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(action.UID)}}
 	if action.Version != "" {
@@ -235,11 +234,11 @@ func (w Writer) DeleteDriver(ctx context.Context, namespace, name string, action
 	return resultOf(lifecycle.DeleteDriver, w.delete(ctx, pod, opts...))
 }
 
-// DeleteResources deletes what was created for an attempt in addition to its driver pod. Objects of others that carry
-// its mark are left alone. One that may not be deleted keeps no other; the first of them is reported.
+// DeleteResources deletes the objects of an attempt except its driver pod. It keeps other owners' objects with the attempt's
+// label. A failed delete does not stop the others; the first error is reported.
 func (w Writer) DeleteResources(ctx context.Context, namespace string, owner lifecycle.Owner) lifecycle.Result {
 	if owner.DriverOwns {
-		return resultOf(lifecycle.DeleteResources, nil) // the garbage collector takes them with the driver
+		return resultOf(lifecycle.DeleteResources, nil) // the garbage collector deletes them with the driver
 	}
 	all, err := w.Resources(ctx, namespace, owner.SubmissionID)
 	r := resultOf(lifecycle.DeleteResources, err)
@@ -258,14 +257,15 @@ func (w Writer) DeleteResources(ctx context.Context, namespace string, owner lif
 	return r
 }
 
-// DeleteApplication deletes the application if it still is as it was read.
+// DeleteApplication deletes the application unless it has changed since it was read.
 func (w Writer) DeleteApplication(ctx context.Context, app client.Object) lifecycle.Result {
 	uid, version := app.GetUID(), app.GetResourceVersion()
 	precondition := client.Preconditions{UID: &uid, ResourceVersion: &version}
 	return resultOf(lifecycle.DeleteApplication, w.Client.Delete(ctx, app, precondition, client.PropagationPolicy(metav1.DeletePropagationBackground)))
 }
 
-// RemoveFinalizer removes a finalizer of the application if it still is as it was read. The others come from a live read: the cache keeps the first few.
+// RemoveFinalizer removes one finalizer of the application unless it has changed since it was read. A live read has the other
+// finalizers: the cache keeps only the first ones.
 func (w Writer) RemoveFinalizer(ctx context.Context, app client.Object, finalizer string) lifecycle.Result {
 	found, err := w.Existing(ctx, app)
 	if err != nil || found == nil || found.GetUID() != app.GetUID() {
@@ -311,7 +311,7 @@ func transient(message string) lifecycle.Result {
 	return lifecycle.Result{Kind: lifecycle.Submit, Class: lifecycle.ClassTransient, Message: message}
 }
 
-// nameTaken is the answer to an object whose name another owner's has.
+// nameTaken is the result if an object's name belongs to another owner's object.
 func nameTaken(owner lifecycle.Owner, wanted, there client.Object) lifecycle.Result {
 	r := lifecycle.Result{Kind: lifecycle.Submit, Class: lifecycle.ClassLeaving}
 	what := kindOf(wanted) + " " + wanted.GetName()
@@ -326,7 +326,7 @@ func nameTaken(owner lifecycle.Owner, wanted, there client.Object) lifecycle.Res
 	return r
 }
 
-// ours reports whether a driver that was recognized is the application's.
+// ours reports whether a recognized driver belongs to the application.
 func ours(r lifecycle.Result) bool {
 	return r.Class != lifecycle.ClassNameTaken && r.Class != lifecycle.ClassLeaving
 }

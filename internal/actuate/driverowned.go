@@ -18,9 +18,9 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// submitDriver creates the driver pod of a submission and then its resources, which belong to the pod: they go with it. The last of them is
-// what the driver waits for, its ConfigMap: it starts with all that it needs, or, after a crash, with what Restore creates. A submission
-// that is refused leaves nothing behind.
+// submitDriver creates the driver pod of a submission and then its resources, which the pod owns. The last one is the ConfigMap
+// that the driver waits for: so the driver starts with all resources or, after a crash, with those that Restore creates. A
+// refused submission leaves nothing behind.
 func (w Writer) submitDriver(ctx context.Context, owner lifecycle.Owner, s spark.Submission) lifecycle.Result {
 	if r := w.namesFree(ctx, owner, s); r.Class != lifecycle.ClassDone {
 		return r
@@ -29,7 +29,7 @@ func (w Writer) submitDriver(ctx context.Context, owner lifecycle.Owner, s spark
 	err := w.Client.Create(ctx, driver)
 	if apierrors.IsAlreadyExists(err) {
 		if r, found := w.recognize(ctx, owner, s.Driver); found {
-			return r // what it lacks is created when it waits for it
+			return r // missing resources are created while the driver waits
 		}
 		return transient(fmt.Sprintf("pod %s was deleted concurrently; retrying", s.Driver.Name))
 	}
@@ -38,7 +38,7 @@ func (w Writer) submitDriver(ctx context.Context, owner lifecycle.Owner, s spark
 		if r.Class == lifecycle.ClassTransient {
 			return r
 		}
-		// An earlier try may have created it, and a policy refuses it since.
+		// An earlier try may have created it before a policy began to refuse it.
 		if seen, found := w.recognize(ctx, owner, s.Driver); found && ours(seen) {
 			return seen
 		}
@@ -53,7 +53,7 @@ func (w Writer) submitDriver(ctx context.Context, owner lifecycle.Owner, s spark
 	return lifecycle.Result{Kind: lifecycle.Submit, Class: lifecycle.ClassDone, DriverUID: string(driver.GetUID())}
 }
 
-// attach creates those of a driver's resources that do not exist.
+// attach creates the missing resources of a driver.
 func (w Writer) attach(ctx context.Context, driver lifecycle.Owner, resources []spark.Object) lifecycle.Result {
 	for _, resource := range resources {
 		err := w.Client.Create(ctx, owned(resource, driver))
@@ -76,8 +76,9 @@ func (w Writer) attach(ctx context.Context, driver lifecycle.Owner, resources []
 	return done()
 }
 
-// namesFree reports whether the names that the user has chosen are free, and that of what the driver waits for: it would start with what is
-// left of an application that had the name before. The others begin with the attempt's id, and are seen when they are created.
+// namesFree reports whether the names chosen by the user and the ConfigMap's name are free. Otherwise the driver would start
+// with the ConfigMap of an earlier application of the same name. All other names begin with the attempt's id; their conflicts
+// show at the create.
 func (w Writer) namesFree(ctx context.Context, owner lifecycle.Owner, s spark.Submission) lifecycle.Result {
 	for i, resource := range s.Resources {
 		if i < len(s.Resources)-1 && strings.HasPrefix(resource.GetName(), owner.SubmissionID) {
@@ -105,8 +106,8 @@ func (w Writer) namesFree(ctx context.Context, owner lifecycle.Owner, s spark.Su
 	return done()
 }
 
-// goes reports whether the garbage collector deletes an object: every driver that owns it is gone or goes. It keeps one without owners, and one of
-// another application.
+// goes reports whether the garbage collector deletes an object: all drivers that own it are deleted or being deleted. It keeps
+// objects without owners and those of other applications.
 func (w Writer) goes(ctx context.Context, owner lifecycle.Owner, o client.Object) (bool, error) {
 	for _, r := range o.GetOwnerReferences() {
 		if r.APIVersion != "v1" || r.Kind != "Pod" {
@@ -123,8 +124,8 @@ func (w Writer) goes(ctx context.Context, owner lifecycle.Owner, o client.Object
 	return len(o.GetOwnerReferences()) > 0, nil
 }
 
-// refusal judges an error about one of a driver's resources. An API that is not installed is no trouble of the API server, and the driver does
-// not run without what belongs to it.
+// refusal classifies an error about one of a driver's resources. A missing API is permanent, because the driver does not run
+// without the resource.
 func refusal(o client.Object, err error) lifecycle.Result {
 	r := resultOf(lifecycle.Submit, err)
 	if meta.IsNoMatchError(err) {
@@ -135,7 +136,7 @@ func refusal(o client.Object, err error) lifecycle.Result {
 	return r
 }
 
-// refersTo reports whether an object belongs to a driver.
+// refersTo reports whether a driver owns an object.
 func refersTo(o client.Object, driver lifecycle.Owner) bool {
 	return slices.ContainsFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == driver.Reference.UID })
 }

@@ -22,8 +22,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// CreateRun creates a run of a schedule under the name that its time gives it. If there is an object of that name, that is
-// returned: it may be the run, created by an operator that crashed before it wrote the status.
+// CreateRun creates a run of a schedule under the name derived from its time. It returns an existing object of that name: it
+// may be the run, created by an operator that crashed before its status write.
 func (w Writer) CreateRun(ctx context.Context, run client.Object) (existing client.Object, err error) {
 	err = w.Client.Create(ctx, run)
 	if !apierrors.IsAlreadyExists(err) {
@@ -39,8 +39,8 @@ func (w Writer) CreateRun(ctx context.Context, run client.Object) (existing clie
 	return found, nil
 }
 
-// DeleteRun deletes a run of a schedule, with what belongs to it, if it still is the one with the UID and, unless that is
-// empty, the version: a conflict is returned then.
+// DeleteRun deletes a run of a schedule with its dependents, if its UID and, unless empty, its version are unchanged; otherwise
+// it returns a conflict.
 func (w Writer) DeleteRun(ctx context.Context, run client.Object, uid, version string) error {
 	condition := client.Preconditions{UID: (*types.UID)(&uid)}
 	if version != "" {
@@ -48,13 +48,13 @@ func (w Writer) DeleteRun(ctx context.Context, run client.Object, uid, version s
 	}
 	err := w.Client.Delete(ctx, run, condition, client.PropagationPolicy(metav1.DeletePropagationBackground))
 	if apierrors.IsNotFound(err) || version == "" && apierrors.IsConflict(err) {
-		return nil // it is gone
+		return nil // already deleted
 	}
 	return err
 }
 
-// SetConf sets a Spark property in the spec of an object, and nothing else of it. The object becomes what the API server has stored. Another
-// object of the name is a conflict. The version is not compared: the edit has to succeed while the cache is behind.
+// SetConf sets one Spark property in the spec of an object, and updates the object to the stored one. Another object of the
+// name is a conflict. The version is not compared, because the edit must succeed while the cache is behind.
 func (w Writer) SetConf(ctx context.Context, o client.Object, property, value string) error {
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": o.GetUID()},
@@ -66,15 +66,14 @@ func (w Writer) SetConf(ctx context.Context, o client.Object, property, value st
 	return w.Client.Patch(ctx, o, client.RawPatch(types.MergePatchType, patch))
 }
 
-// What keeps a driver's template as it is.
+// Reasons why a driver's template is not updated.
 const (
 	noTemplate    = "the driver was created without a template of its executors that the operator could edit"
 	fixedTemplate = "the template of the driver's executors cannot be changed: another release of the operator created it"
 )
 
-// UpdateTemplate writes the ConfigMap that a driver reads its executors' template from. It creates none: a driver without one reads none,
-// and lacks nothing if there is nothing to say of executors. One that an earlier try has left is not read either. A nil template is that of a driver without
-// Spark's step for it.
+// UpdateTemplate updates the ConfigMap with a driver's executor template. It creates none: a driver without one does not read
+// it. It also ignores a ConfigMap left by an earlier try. A nil template belongs to a driver without Spark's step for it.
 func (w Writer) UpdateTemplate(ctx context.Context, owner lifecycle.Owner, s spark.Submission) lifecycle.Result {
 	template := s.ExecutorTemplate
 	driver, err := w.Existing(ctx, s.Driver)
@@ -108,12 +107,12 @@ func readsFrom(o client.Object, configMap string) bool {
 	return ok && slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.ConfigMap != nil && v.ConfigMap.Name == configMap })
 }
 
-// tokenBytes is how many random bytes a token has.
+// tokenBytes is the length of a token, in random bytes.
 const tokenBytes = 32
 
-// createToken creates the Secret with the token of a server's clients, under a name that none has: what there is under a name that can be
-// guessed may be of whoever wants to know the token. One that was made for the server before is created again under its name if it is gone.
-// Create is the one right that it needs: a Secret is never read, changed or deleted. It goes with the application.
+// createToken creates the Secret with the token of a server's clients, under an unused random name: a guessable name could
+// belong to an attacker's Secret. A recorded Secret that is missing is created again under its name. Only the permission to
+// create is needed: a Secret is never read, changed or deleted, and the application owns it.
 func (w Writer) createToken(ctx context.Context, owner lifecycle.Owner, s spark.Submission) (spark.Submission, lifecycle.Result) {
 	if s.TokenSecret == nil {
 		return s, done()

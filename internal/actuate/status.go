@@ -13,13 +13,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// PatchStatus stores the status of next if the object still is as before was read.
+// PatchStatus stores the status of next if the object has not changed since before was read.
 func (w Writer) PatchStatus(ctx context.Context, before, next client.Object) error {
 	return w.Client.Status().Patch(ctx, next, StatusPatch{Before: before})
 }
 
-// StatusPatch is a merge patch of nothing but the status, which holds for the version that Before was read in. controller-runtime's
-// compares the whole objects: of an application that is most of what a write costs.
+// StatusPatch is a merge patch of the status alone, with the version of Before as a precondition. controller-runtime's patch
+// compares whole objects, which is most of the cost of a write.
 type StatusPatch struct{ Before client.Object }
 
 var _ client.Patch = StatusPatch{}
@@ -49,7 +49,7 @@ func (p StatusPatch) Data(next client.Object) ([]byte, error) {
 	return data, nil
 }
 
-// statusOf is the status of an object as JSON.
+// statusOf returns the status of an object as JSON.
 func statusOf(o client.Object) ([]byte, error) {
 	status := reflect.Indirect(reflect.ValueOf(o)).FieldByName("Status")
 	if !status.IsValid() {

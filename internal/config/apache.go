@@ -11,23 +11,25 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// Apache says whether the kinds of spark.apache.org are run. They are off by default: with their definition in the cluster, kubectl takes the
-// names sparkapplications and sparkapp for theirs, and two operators must not run the same objects.
+// Apache configures the kinds of spark.apache.org. They are off by default: with their definitions in the cluster, kubectl
+// resolves the names sparkapplications and sparkapp to them, and two operators must not run the same objects.
 type Apache struct {
 	Enabled bool `json:"enabled,omitempty"`
-	// KeepStateHistory keeps the states of all attempts of a SparkApplication or SparkCluster in one history, up to 500 of earlier ones, and not
-	// only those of the current and of the previous one.
+	// KeepStateHistory keeps the states of all attempts of a SparkApplication or SparkCluster in one history, up to 500 of
+	// earlier ones, instead of those of the current and the previous attempt.
 	KeepStateHistory bool `json:"keepStateHistory,omitempty"`
-	// LabelSelector chooses by their labels the SparkApplications and SparkClusters of spark.apache.org that are run, such as "team in (a, b)";
-	// others are left as they are. All are run without one.
+	// LabelSelector selects the SparkApplications and SparkClusters of spark.apache.org to run, such as "team in (a, b)"; others
+	// are left alone. The default is all.
 	LabelSelector string `json:"labelSelector,omitempty"`
-	// SentinelPeriod is the time between two edits of a sentinel, after which the first must have been seen; 60s by default.
+	// SentinelPeriod is the time between two edits of a sentinel, and the deadline of an edit to reach the cache; 60s by
+	// default.
 	SentinelPeriod metav1.Duration `json:"sentinelPeriod,omitzero"`
-	// WorkerPodDisruptionBudget is that of a SparkCluster with minWorkers of 1 or more, as Apache's operator makes it.
+	// WorkerPodDisruptionBudget configures the budget of a SparkCluster with minWorkers of 1 or more, as Apache's operator
+	// creates it.
 	WorkerPodDisruptionBudget WorkerPodDisruptionBudget `json:"workerPodDisruptionBudget,omitzero"`
 }
 
-// WorkerPodDisruptionBudget keeps one worker of a cluster when nodes are drained, which waits for it where there is only one.
+// WorkerPodDisruptionBudget keeps one worker of a cluster during node drains; a drain of the only worker waits.
 type WorkerPodDisruptionBudget struct {
 	// Enabled is true by default.
 	Enabled *bool `json:"enabled,omitempty"`
@@ -35,14 +37,14 @@ type WorkerPodDisruptionBudget struct {
 
 func (b WorkerPodDisruptionBudget) enabled() bool { return b.Enabled == nil || *b.Enabled }
 
-// minSentinelPeriod bounds what sentinels cost the API server.
+// minSentinelPeriod bounds the API server's load from sentinels.
 const minSentinelPeriod = 10 * time.Second
 
-// Selector chooses objects by their labels; all of them without a selector in the configuration.
+// Selector selects objects by their labels; all of them if the configuration has no selector.
 func (a Apache) Selector() labels.Selector {
 	selector, err := labels.Parse(a.LabelSelector)
 	if err != nil {
-		return labels.Nothing() // Parse has refused it
+		return labels.Nothing() // Parse refuses it
 	}
 	return selector
 }

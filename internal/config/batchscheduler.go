@@ -16,31 +16,29 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
-// BatchScheduler configures the scheduler plugins. Whether the plugins that it names exist is checked where they are
-// registered.
+// BatchScheduler configures the scheduler plugins. Their registry checks the plugin names.
 type BatchScheduler struct {
-	// Default is the plugin of applications that name none; default "kube".
+	// Default is the plugin of applications without one; "kube" by default.
 	Default string `json:"default,omitempty"`
-	// Enabled are the plugins that applications may choose; by default the one above and the one for plain Kubernetes.
+	// Enabled are the plugins that applications may choose; by default Default and the plugin for plain Kubernetes.
 	Enabled []string `json:"enabled,omitempty"`
-	// PlainNames takes a name that is not one of those plugins for the schedulerName of the application's pods, instead of letting the
-	// application wait.
+	// PlainNames uses the name of an unknown plugin as the schedulerName of the application's pods. Without it such an
+	// application waits.
 	PlainNames bool `json:"plainNames,omitempty"`
-	// NamespaceDefaults lets annotations of a namespace choose scheduler and queue of the applications in it.
+	// NamespaceDefaults lets annotations of a namespace set scheduler and queue of its applications.
 	NamespaceDefaults bool `json:"namespaceDefaults,omitempty"`
-	// AllowedQueues say which namespaces may use which queues; none for no restriction.
+	// AllowedQueues restrict the queues of namespaces; none for no restriction.
 	AllowedQueues []AllowedQueues `json:"allowedQueues,omitempty"`
-	// ApplicationIDs is Own if pods may name no other application of their scheduler's than the attempt's own, and Any if they may; default Own
-	// with allowedQueues or a recorded submitter, which another application's queue and user would pass by, else Any.
+	// ApplicationIDs is Own if pods may name only the attempt's own application to their scheduler, or Any. The default is Own
+	// with allowedQueues or a recorded submitter, which another application's id would bypass, else Any.
 	ApplicationIDs string `json:"applicationIDs,omitempty"`
-	// Quota says what happens to applications for which the quotas of their namespace have no room.
+	// Quota configures applications that the quotas of their namespace have no room for.
 	Quota Quota `json:"quota,omitempty"`
 	// Plugins are settings by plugin.
 	Plugins map[string]SchedulerPlugin `json:"plugins,omitempty"`
 }
 
-// AllowedQueues lets the namespaces that match one of its patterns use the queues that match one of its patterns. In a
-// pattern * stands for any text.
+// AllowedQueues allows namespaces that match a pattern to use queues that match a pattern; * stands for any text.
 type AllowedQueues struct {
 	Namespaces []string `json:"namespaces,omitempty"`
 	Queues     []string `json:"queues,omitempty"`
@@ -50,31 +48,31 @@ type AllowedQueues struct {
 type Quota struct {
 	// Mode is Off, Warn (start it with a warning) or Enforce (let it wait); default Off.
 	Mode QuotaMode `json:"mode,omitempty"`
-	// ElasticQuotaSchedulers are the plugins whose pods ElasticQuotas bind.
+	// ElasticQuotaSchedulers are the plugins whose pods count against ElasticQuotas.
 	ElasticQuotaSchedulers []string `json:"elasticQuotaSchedulers,omitempty"`
-	// Order is BestEffortFIFO (an application may pass those ahead of it for which there is no room), StrictFIFO (none passes) or FairShare
-	// (as BestEffortFIFO, and where namespaces share a line, that comes first which uses least of what it is guaranteed);
-	// default BestEffortFIFO.
+	// Order is BestEffortFIFO (an application may pass others that do not fit), StrictFIFO (none passes) or FairShare (as
+	// BestEffortFIFO, but in shared lines the namespace with the lowest use of its guarantee comes first); default
+	// BestEffortFIFO.
 	Order QuotaOrder `json:"order,omitempty"`
-	// AgingBound is how long an application may be passed: from then on it comes before all that have waited less, whatever their
-	// priority; default 10m.
+	// AgingBound is the time for which an application may be passed. After it, the application comes before all that have waited
+	// less, whatever their priority; default 10m.
 	AgingBound metav1.Duration `json:"agingBound,omitzero"`
 }
 
 // SchedulerPlugin configures one plugin.
 type SchedulerPlugin struct {
-	// SchedulerName is what the scheduler calls itself, if not by its usual name.
+	// SchedulerName is the scheduler's name, if it is not the default.
 	SchedulerName string `json:"schedulerName,omitempty"`
-	// SchedulerNames are schedulers that the plugin serves as well. Applications choose each by its name.
+	// SchedulerNames are additional schedulers of the plugin. Applications choose each by its name.
 	SchedulerNames []string `json:"schedulerNames,omitempty"`
-	// DefaultQueue is the queue of applications that name none.
+	// DefaultQueue is the queue of applications without one.
 	DefaultQueue   string `json:"defaultQueue,omitempty"`
 	ParameterRules `json:",inline"`
-	// Queues say more of some queues. The first of them that matches a queue wins over the above, each parameter by itself.
+	// Queues has rules for some queues. For each parameter, the first entry that matches a queue overrides the general rules.
 	Queues []QueueParameters `json:"queues,omitempty"`
 }
 
-// QueueParameters is what holds in the queues of some names or patterns.
+// QueueParameters are rules for queues that match a pattern.
 type QueueParameters struct {
 	Queues         []string `json:"queues"`
 	ParameterRules `json:",inline"`
@@ -82,13 +80,13 @@ type QueueParameters struct {
 
 // ParameterRules are defaults and bounds of a plugin's own options.
 type ParameterRules struct {
-	// Parameters are those that applications get which leave them out: the plugin's own, as in batchSchedulerOptions.parameters.
+	// Parameters are defaults of the plugin's options, as in batchSchedulerOptions.parameters.
 	Parameters map[string]json.RawMessage `json:"parameters,omitempty"`
-	// Bounds limit what applications may write, by parameter.
+	// Bounds restrict the values that applications may set, by parameter.
 	Bounds map[string]ParameterBound `json:"bounds,omitempty"`
 }
 
-// ParameterBound limits one parameter: a number, or the values that are allowed.
+// ParameterBound restricts one parameter: a range of numbers, or the allowed values.
 type ParameterBound struct {
 	Min   *int64            `json:"min,omitempty"`
 	Max   *int64            `json:"max,omitempty"`
@@ -98,7 +96,7 @@ type ParameterBound struct {
 // QuotaMode is one of Off, Warn and Enforce.
 type QuotaMode string
 
-// UnmarshalJSON takes what YAML makes of an unquoted Off, which is false, for what was meant.
+// UnmarshalJSON accepts false, to which YAML converts an unquoted Off.
 func (m *QuotaMode) UnmarshalJSON(text []byte) error {
 	if string(text) == "false" {
 		*m = "Off"
@@ -124,8 +122,8 @@ const (
 
 var quotaOrders = []QuotaOrder{BestEffortFIFO, StrictFIFO, FairShare}
 
-// defaultQuota passes those that wait for at most ten minutes: much longer than most batch jobs of a few minutes take to end and
-// give way, and much shorter than a large one takes.
+// defaultQuota lets attempts be passed for ten minutes: much longer than most batch jobs run, and much shorter than a large
+// one.
 func defaultQuota() Quota {
 	return Quota{Mode: "Off", Order: BestEffortFIFO, AgingBound: metav1.Duration{Duration: 10 * time.Minute}}
 }
@@ -136,7 +134,7 @@ const (
 	AnyApplicationIDs = "Any"
 )
 
-// withApplicationIDs decides what the configuration leaves open.
+// withApplicationIDs sets the default of ApplicationIDs.
 func (b BatchScheduler) withApplicationIDs(s Submitter) BatchScheduler {
 	switch {
 	case b.ApplicationIDs != "":
@@ -187,7 +185,7 @@ func patterns(field string, list []string) []error {
 	}
 	var errs []error
 	for i, pattern := range list {
-		if pattern == "" || strings.ContainsAny(pattern, `?[]\`) { // of other languages of patterns: they are in no name
+		if pattern == "" || strings.ContainsAny(pattern, `?[]\`) { // characters of other pattern languages, which no name has
 			errs = append(errs, fmt.Errorf("%s[%d]: %q is not a pattern: write a name, in which * matches any text", field, i, pattern))
 		}
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package config is the operator's configuration file: one versioned document, strictly decoded, with its defaults in
-// code. The Helm chart and the kustomize tree render it; there are no flags for what it says.
+// Package config is the operator's configuration file: one versioned document, strictly decoded, with its defaults in code. The
+// Helm chart and the kustomize tree render it; it has no equivalent flags.
 package config
 
 import (
@@ -27,7 +27,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/schedule"
 )
 
-// APIVersion and Kind are what the file must say.
+// APIVersion and Kind are required in the file.
 const (
 	APIVersion = "config.firesteel.dev/v1alpha1"
 	Kind       = "OperatorConfiguration"
@@ -37,13 +37,13 @@ const (
 type OperatorConfiguration struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
-	// Namespaces whose applications are run, in addition to those that NamespaceSelector matches; without both, all are.
+	// Namespaces whose applications run, in addition to those matched by NamespaceSelector; without both, all namespaces.
 	Namespaces []string `json:"namespaces,omitempty"`
 	// NamespaceSelector is a label selector of namespaces, e.g. "spark=enabled".
 	NamespaceSelector string `json:"namespaceSelector,omitempty"`
 	// Policies are defaults and limits of the applications in some namespaces.
 	Policies policy.Set `json:"policies,omitempty"`
-	// Workers is how many applications are handled at the same time; default 32.
+	// Workers is the number of concurrent reconciles; default 32.
 	Workers        int            `json:"workers,omitempty"`
 	LeaderElection LeaderElection `json:"leaderElection,omitempty"`
 	Metrics        Metrics        `json:"metrics,omitempty"`
@@ -59,7 +59,7 @@ type OperatorConfiguration struct {
 	HistoryServer             HistoryServer             `json:"historyServer,omitempty"`
 	ScheduledSparkApplication ScheduledSparkApplication `json:"scheduledSparkApplication,omitempty"`
 	Apache                    Apache                    `json:"apache,omitempty"`
-	// File is where the configuration was read from; empty if it was not read from a file.
+	// File is the path of the configuration; empty if it was not read from a file.
 	File string `json:"-"`
 }
 
@@ -68,8 +68,8 @@ type Endpoint struct {
 	BindAddress string `json:"bindAddress,omitempty"`
 }
 
-// Parse decodes a configuration file and fills in the defaults. A field that does not exist, a second document, a wrong
-// version and a value out of range are errors that name the field.
+// Parse decodes a configuration file and fills in the defaults. Unknown fields, a second document, a wrong version and values
+// out of range are errors that name the field.
 func Parse(text []byte) (OperatorConfiguration, error) {
 	c := OperatorConfiguration{
 		Workers:                   32,
@@ -92,7 +92,7 @@ func Parse(text []byte) (OperatorConfiguration, error) {
 	if err != nil {
 		return OperatorConfiguration{}, fmt.Errorf("decode configuration: %w", err)
 	}
-	unknown, err := json.UnmarshalStrict(encoded, &c) // unlike encoding/json, it minds the case of names
+	unknown, err := json.UnmarshalStrict(encoded, &c) // unlike encoding/json, it is case-sensitive
 	if err := errors.Join(append(unknown, inWords(err))...); err != nil {
 		return OperatorConfiguration{}, fmt.Errorf("decode configuration: %w", err)
 	}
@@ -100,10 +100,10 @@ func Parse(text []byte) (OperatorConfiguration, error) {
 	return c, c.validate()
 }
 
-// embedded are Go structs in the path of a field, whose fields are those of the struct around them.
+// embedded matches Go's embedded structs in the path of a field; the configuration has their fields inline.
 var embedded = regexp.MustCompile(`\b[A-Z]\w*\.`)
 
-// inWords says of a value of a wrong kind what would be right, without the names of Go's types.
+// inWords replaces the names of Go's types in an error by a description of a correct value.
 func inWords(err error) error {
 	var mismatch *encodingjson.UnmarshalTypeError
 	if !errors.As(err, &mismatch) {
@@ -150,22 +150,22 @@ func (e Endpoint) validate(field string) error {
 	return nil
 }
 
-// LeaderElection lets several replicas run, of which one leads. The defaults let a replica take over within half a second
-// when the leader is stopped, and within five seconds when it crashes.
+// LeaderElection configures the choice of a leader among several replicas. With the defaults another replica takes over within
+// half a second after the leader stopped, and within five seconds after it crashed.
 type LeaderElection struct {
 	Enabled bool `json:"enabled,omitempty"`
-	// Name of the lease; spark-operator-controller-lock by default. Of operators that share it one leads, so
-	// two that serve different namespaces from one namespace need two.
+	// Name of the Lease; spark-operator-controller-lock by default. Only one of the operators that share it leads, so two
+	// operators in one namespace need two names.
 	Name string `json:"name,omitempty"`
-	// Namespace of the lease; by default the one that the operator's pod runs in.
+	// Namespace of the Lease; by default that of the operator's pod.
 	Namespace string `json:"namespace,omitempty"`
-	// LeaseDuration is how long the others wait for a leader that is silent; 4s by default. It is renewed four times as
+	// LeaseDuration is the time that others wait for a silent leader; 4s by default. A leader renews the Lease four times as
 	// often.
 	LeaseDuration metav1.Duration `json:"leaseDuration,omitzero"`
-	// RenewDeadline is how long a leader that another has replaced tries to lead again before it exits; 2.5s by default. A renewal may take
-	// half of it. One without an answer is repeated for as long as it takes.
+	// RenewDeadline is the time for which a replaced leader tries to lead again before it exits; 2.5s by default. A single
+	// renewal may take half of it. A renewal without a response is repeated without a limit.
 	RenewDeadline metav1.Duration `json:"renewDeadline,omitzero"`
-	// RetryPeriod is how often a replica checks the lease, 100ms by default; it does so in its own cache.
+	// RetryPeriod is the interval at which a replica checks the Lease in its cache; 100ms by default.
 	RetryPeriod metav1.Duration `json:"retryPeriod,omitzero"`
 }
 
@@ -198,8 +198,8 @@ func (l LeaderElection) validate() error {
 	if longest := l.RenewPeriod() / 2; retry < minRetry || retry > longest {
 		return fmt.Errorf("leaderElection.retryPeriod: %s: must be between %s and %s, an eighth of leaseDuration", retry, minRetry, longest)
 	}
-	// A leader whose API server answers believes in a renewal that may be one renewal period old, then tries until the deadline, and
-	// notices a retry period later: it has to have stopped before the others follow.
+	// The last renewal may be one renewal period old when the leader begins to retry. It retries until the deadline and notices
+	// it one retry period later. It must stop before others take over.
 	if longest := lease - l.RenewPeriod() - retry; deadline <= 2*retry || deadline > longest {
 		return fmt.Errorf("leaderElection.renewDeadline: %s: must be more than twice retryPeriod (%s) and at most %s: "+
 			"three quarters of leaseDuration, less retryPeriod", deadline, retry, longest)
@@ -207,36 +207,36 @@ func (l LeaderElection) validate() error {
 	return nil
 }
 
-// Webhook configures the admission webhook, a process of its own (spark-operator webhook).
+// Webhook configures the admission webhook, a separate process (spark-operator webhook).
 type Webhook struct {
 	// Port that the API server connects to; 9443 by default.
 	Port int `json:"port,omitempty"`
 	// CertDir holds tls.crt and tls.key.
 	CertDir string `json:"certDir,omitempty"`
-	// Certificates says where they come from: self, the default, makes them and renews them; files takes what is mounted
-	// at CertDir, from cert-manager for example, and notices renewals.
+	// Certificates is self (the default: the webhook creates and renews them) or files (it reads those at CertDir, e.g. of
+	// cert-manager, and notices renewals).
 	Certificates Certificates `json:"certificates,omitempty"`
-	// Namespace of the Secret and the Service; by default the one that the webhook's pod runs in.
+	// Namespace of the Secret and the Service; by default that of the webhook's pod.
 	Namespace string `json:"namespace,omitempty"`
-	// SecretName is the Secret in which self keeps its certificates. It must exist.
+	// SecretName is the existing Secret in which self stores its certificates.
 	SecretName string `json:"secretName,omitempty"`
-	// ServiceName is the Service by which the API server connects; self's certificates are for it.
+	// ServiceName is the webhook's Service; self issues certificates for it.
 	ServiceName string `json:"serviceName,omitempty"`
-	// Configurations is the name of the MutatingWebhookConfiguration and of the ValidatingWebhookConfiguration that self
-	// names its authority.
+	// Configurations is the name of the MutatingWebhookConfiguration and the ValidatingWebhookConfiguration in which self sets
+	// its CA.
 	Configurations string `json:"configurations,omitempty"`
 }
 
 // Certificates is one of self and files.
 type Certificates string
 
-// Where certificates come from.
+// The sources of certificates.
 const (
 	CertificatesSelf  Certificates = "self"
 	CertificatesFiles Certificates = "files"
 )
 
-// DefaultWebhook is the configuration of a webhook that is installed under its usual names.
+// DefaultWebhook is the configuration of a webhook with the default names.
 func DefaultWebhook() Webhook {
 	return Webhook{
 		Port:           9443,
@@ -272,21 +272,21 @@ func (w Webhook) validate() error {
 	return errors.Join(errs...)
 }
 
-// Submitter says what records in annotations which user created an object. What it says is trusted: statuses, schedulers and the log of
-// refusals name that user.
+// Submitter configures the recorder of the user who created an object. It is trusted: statuses, schedulers and the log of
+// refusals use that user.
 type Submitter struct {
-	// From is AdmissionPolicy for the MutatingAdmissionPolicy of config/submitter, or Webhook for the operator's webhook, whose
-	// configurations must have the failurePolicy Fail then. Empty, the default, means that the annotations are ignored.
+	// From is AdmissionPolicy for the MutatingAdmissionPolicy of config/submitter, or Webhook for the operator's webhook, which
+	// then needs the failurePolicy Fail. With the default, "", the annotations are ignored.
 	From lifecycle.SubmitterSource `json:"from,omitempty"`
-	// OperatorUser is the controller's user, such as system:serviceaccount:spark-operator:spark-operator-controller. The webhook needs it:
-	// what that user creates are runs of schedules, which have the submitter of their schedule.
+	// OperatorUser is the controller's user, such as system:serviceaccount:spark-operator:spark-operator-controller. The webhook
+	// needs it: objects of that user are runs, which have the submitter of their schedule.
 	OperatorUser string `json:"operatorUser,omitempty"`
-	// Since is when From came into force, such as 2026-11-29T08:00:00Z. Objects that are older have no submitter: admission has not seen their
-	// annotations. Without it From was there before all objects.
+	// Since is when From took effect, such as 2026-11-29T08:00:00Z. Older objects have no submitter, because users could write
+	// their annotations. Without it From applies to all objects.
 	Since metav1.Time `json:"since,omitzero"`
 }
 
-// Recorded is what the core needs to know of it.
+// Recorded returns the recorder in the form of the core.
 func (s Submitter) Recorded() lifecycle.Submitters {
 	return lifecycle.Submitters{Source: s.From, Since: s.Since.Time}
 }

@@ -16,31 +16,31 @@ import (
 // Metrics configures the metrics that the operator exposes at /metrics of an endpoint.
 type Metrics struct {
 	Endpoint
-	// Prefix is put before the names of the operator's own metrics; a - in it becomes _.
+	// Prefix begins the names of the operator's own metrics; a - in it becomes _.
 	Prefix string `json:"prefix,omitempty"`
-	// Labels are keys of labels of applications whose values become labels of the metrics about applications; default
-	// app_type. The key namespace means the application's namespace.
+	// Labels are keys of applications' labels whose values become labels of the metrics about applications; default app_type.
+	// The key namespace means the application's namespace.
 	Labels []string `json:"labels,omitempty"`
-	// MaxLabelValues bounds the values of each of these labels, by default to 100: what comes after them is "Other".
+	// MaxLabelValues bounds the values of each of these labels; default 100. Further values are reported as "Other".
 	MaxLabelValues int `json:"maxLabelValues,omitempty"`
 	// JobSubmitLatencyBuckets and JobStartLatencyBuckets are upper bounds in seconds.
 	JobSubmitLatencyBuckets []float64  `json:"jobSubmitLatencyBuckets,omitempty"`
 	JobStartLatencyBuckets  []float64  `json:"jobStartLatencyBuckets,omitempty"`
 	TLS                     MetricsTLS `json:"tls,omitempty"`
-	// Authentication serves metrics only to a token that the API server knows, of a user who may get /metrics. The processes
-	// then need the right to create tokenreviews and subjectaccessreviews.
+	// Authentication serves metrics only to users who may get /metrics, by their token. The processes then need the permission
+	// to create tokenreviews and subjectaccessreviews.
 	Authentication bool `json:"authentication,omitempty"`
 }
 
-// MetricsTLS serves metrics by HTTPS.
+// MetricsTLS serves metrics over HTTPS.
 type MetricsTLS struct {
 	Enabled bool `json:"enabled,omitempty"`
-	// CertDir holds tls.crt and tls.key, which are read again when they change. Without it the operator signs a
-	// certificate of its own at each start.
+	// CertDir holds tls.crt and tls.key, which are reloaded after a change. Without it the operator signs a certificate at each
+	// start.
 	CertDir string `json:"certDir,omitempty"`
 	// MinVersion is VersionTLS12, the default, or VersionTLS13.
 	MinVersion string `json:"minVersion,omitempty"`
-	// CipherSuites are those of TLS 1.2, by their names in Go; empty for Go's choice. TLS 1.3 has no choice.
+	// CipherSuites are those of TLS 1.2, by their names in Go; empty for Go's choice. Those of TLS 1.3 are fixed.
 	CipherSuites []string `json:"cipherSuites,omitempty"`
 }
 
@@ -50,7 +50,7 @@ const (
 	versionTLS13 = "VersionTLS13"
 )
 
-// Version returns the lowest version of TLS that is served.
+// Version returns the minimum TLS version.
 func (t MetricsTLS) Version() uint16 {
 	if t.MinVersion == versionTLS13 {
 		return tls.VersionTLS13
@@ -67,7 +67,7 @@ func (t MetricsTLS) Suites() []uint16 {
 	return ids
 }
 
-// suites are the cipher suites of TLS 1.2 that Go does not call insecure.
+// suites returns the secure cipher suites of TLS 1.2, according to Go.
 func suites() map[string]uint16 {
 	found := map[string]uint16{}
 	for _, s := range tls.CipherSuites() {
@@ -98,7 +98,7 @@ func (t MetricsTLS) validate() []error {
 	return errs
 }
 
-// NamespaceLabel is the key in Metrics.Labels that means the namespace.
+// NamespaceLabel in Metrics.Labels stands for the namespace.
 const NamespaceLabel = "namespace"
 
 func defaultMetrics() Metrics {
@@ -113,15 +113,15 @@ func defaultMetrics() Metrics {
 }
 
 var (
-	// metricName is what Prometheus allows. The colon is for recording rules.
+	// metricName matches Prometheus' names, without the colon of recording rules.
 	metricName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
 	notInLabel = regexp.MustCompile(`[^a-zA-Z0-9_]`)
 )
 
-// reservedLabels are labels that the metrics have already, or that Prometheus sets itself.
+// reservedLabels are labels that the metrics already have or that Prometheus sets.
 var reservedLabels = []string{"le", "quantile", "job", "instance", "state", "reason", "class", "outcome", "by", "scheduler", "queue"}
 
-// LabelName makes a label's name of the key of a label in Kubernetes: team.example.com/cost-centre becomes
+// LabelName converts a Kubernetes label key to the name of a metrics label: team.example.com/cost-centre becomes
 // team_example_com_cost_centre.
 func LabelName(key string) string {
 	name := notInLabel.ReplaceAllString(key, "_")
@@ -131,7 +131,7 @@ func LabelName(key string) string {
 	return name
 }
 
-// NamePrefix is the prefix as names have it.
+// NamePrefix returns the prefix in the form of metric names.
 func (m Metrics) NamePrefix() string { return strings.ReplaceAll(m.Prefix, "-", "_") }
 
 func (m Metrics) validate() []error {

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// liveSections are what an operator takes over from a changed file while it runs.
+// liveSections are applied from a changed file without a restart.
 var liveSections = []string{"namespaces", "namespaceSelector", "policies"}
 
 // Load reads a configuration file. The operator reloads it when it changes.
@@ -30,25 +30,25 @@ func Load(path string) (OperatorConfiguration, error) {
 	return c, nil
 }
 
-// ClusterWide reports whether the operator has to watch all namespaces: because it works in all of them, or to know which
-// ones match the selector.
+// ClusterWide reports whether the operator watches all namespaces: it works in all of them, or needs to know which ones match
+// the selector.
 func (c OperatorConfiguration) ClusterWide() bool {
 	return len(c.Namespaces) == 0 || c.NamespaceSelector != ""
 }
 
-// Selector chooses namespaces by their labels; nil if none are chosen in that way.
+// Selector selects namespaces by their labels; nil without a selector.
 func (c OperatorConfiguration) Selector() labels.Selector {
 	if c.NamespaceSelector == "" {
 		return nil
 	}
 	selector, err := labels.Parse(c.NamespaceSelector)
 	if err != nil {
-		return labels.Nothing() // Parse has refused it
+		return labels.Nothing() // Parse refuses it
 	}
 	return selector
 }
 
-// NeedsRestart names the sections in which another configuration differs that an operator reads when it starts only.
+// NeedsRestart names the changed sections that are read only at the start.
 func (c OperatorConfiguration) NeedsRestart(other OperatorConfiguration) []string {
 	var sections []string
 	mine, theirs := reflect.ValueOf(c), reflect.ValueOf(other)
@@ -77,7 +77,7 @@ func (c OperatorConfiguration) validateNamespaces() []error {
 	return errs
 }
 
-// SameTenancy reports whether another configuration agrees in what a running operator takes over.
+// SameTenancy reports whether two configurations agree in the sections that apply without a restart.
 func (c OperatorConfiguration) SameTenancy(other OperatorConfiguration) bool {
 	return slices.Equal(c.Namespaces, other.Namespaces) && c.NamespaceSelector == other.NamespaceSelector && reflect.DeepEqual(c.Policies, other.Policies)
 }

@@ -13,29 +13,29 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/exposure"
 )
 
-// UI says how people reach the drivers.
+// UI configures the access of users to drivers.
 type UI struct {
-	// Service makes a Service for each application that has a UI; default true.
+	// Service creates a Service for each application with a UI; default true.
 	Service bool      `json:"service,omitempty"`
 	Ingress UIIngress `json:"ingress,omitempty"`
 	Route   UIRoute   `json:"route,omitempty"`
 }
 
-// UIIngress says whether and how Ingresses are made.
+// UIIngress configures Ingresses.
 type UIIngress struct {
-	// Enabled lets the operator make Ingresses; default true, and a urlFormat implies it. Without a urlFormat, only
-	// spec.driverIngressOptions of applications gets some, and what applications of spark.apache.org attach to their drivers.
+	// Enabled lets the operator create Ingresses; default true, and implied by a urlFormat. Without a urlFormat, Ingresses are
+	// created only for spec.driverIngressOptions and for those attached to spark.apache.org applications.
 	Enabled bool `json:"enabled,omitempty"`
 	// URLFormat is the URL of each UI, with {{$appName}}, {{$appNamespace}} and {{$appId}}; "" for no Ingress of the UI.
 	URLFormat string `json:"urlFormat,omitempty"`
 	// ClassName is the ingressClassName of all Ingresses.
 	ClassName string `json:"className,omitempty"`
-	// TLS and Annotations are for applications that have none of their own.
+	// TLS and Annotations are defaults for applications without their own.
 	TLS         []networkingv1.IngressTLS `json:"tls,omitempty"`
 	Annotations map[string]string         `json:"annotations,omitempty"`
 }
 
-// UIRoute says how HTTPRoutes of the Gateway API are made; without a urlFormat there are none.
+// UIRoute configures HTTPRoutes of the Gateway API; without a urlFormat none are created.
 type UIRoute struct {
 	URLFormat   string            `json:"urlFormat,omitempty"`
 	ParentRefs  []ParentRef       `json:"parentRefs,omitempty"`
@@ -50,18 +50,18 @@ type ParentRef struct {
 	Port        int32  `json:"port,omitempty"`
 }
 
-// DriverPodDisruptionBudget lets applications protect their drivers by spec.driverPodDisruptionBudget.
+// DriverPodDisruptionBudget allows applications to set spec.driverPodDisruptionBudget.
 type DriverPodDisruptionBudget struct {
 	Enabled bool `json:"enabled,omitempty"`
 }
 
-// HistoryServer is where event logs can be read.
+// HistoryServer configures links to a Spark history server.
 type HistoryServer struct {
 	// URLFormat is the URL of an application in the history server, with {{$appName}}, {{$appNamespace}} and {{$appId}}.
 	URLFormat string `json:"urlFormat,omitempty"`
 }
 
-// Exposure is the configuration of the auxiliary objects of drivers.
+// Exposure returns the configuration of drivers' auxiliary objects.
 func (c OperatorConfiguration) Exposure() exposure.Config {
 	i, r := c.UI.Ingress, c.UI.Route
 	out := exposure.Config{
@@ -81,7 +81,7 @@ func (c OperatorConfiguration) Exposure() exposure.Config {
 	return out
 }
 
-// validateExposure checks what concerns the drivers' surroundings.
+// validateExposure validates the sections about auxiliary objects.
 func (c OperatorConfiguration) validateExposure() []error {
 	var errs []error
 	format := func(field, value string, check func(string) error) {
@@ -116,7 +116,7 @@ func (c OperatorConfiguration) validateExposure() []error {
 	return errs
 }
 
-// pathIn is what follows the host of a URL format.
+// pathIn returns the path of a URL format.
 func pathIn(format string) string {
 	if _, rest, ok := strings.Cut(format, "://"); ok {
 		format = rest

@@ -15,7 +15,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// annotationClass is older than the field of the class. Proxies read it first.
+// annotationClass is older than the class field. Proxies read it first.
 const annotationClass = "kubernetes.io/ingress.class"
 
 func classOf(field spark.Field, annotations map[string]string) []Choice {
@@ -25,7 +25,7 @@ func classOf(field spark.Field, annotations map[string]string) []Choice {
 	return nil
 }
 
-// selected are the labels of pods that the selector of a Service names.
+// selected returns the pod labels in the selector of a Service.
 func selected(field spark.Field, selector map[string]string) []Choice {
 	if len(selector) == 0 {
 		return nil
@@ -34,7 +34,7 @@ func selected(field spark.Field, selector map[string]string) []Choice {
 	return []Choice{{field + ".selector", name + "=" + selector[name]}}
 }
 
-// Addresses are the addresses and the ports of nodes that a Service chooses by itself.
+// Addresses returns the addresses and node ports that a Service chooses itself.
 func Addresses(field spark.Field, spec *corev1.ServiceSpec) []Choice {
 	var all []Choice
 	for _, ip := range append([]string{spec.ClusterIP}, spec.ClusterIPs...) {
@@ -56,7 +56,7 @@ func Addresses(field spark.Field, spec *corev1.ServiceSpec) []Choice {
 	return all
 }
 
-// gatewaysOf are the parents of a route. One without a namespace is in that of the application.
+// gatewaysOf returns the parents of a route. The default namespace is the application's.
 func gatewaysOf(field spark.Field, o *unstructured.Unstructured, namespace string) []Choice {
 	parents, _, _ := unstructured.NestedSlice(o.Object, "spec", "parentRefs")
 	all := make([]Choice, 0, len(parents))

@@ -11,49 +11,49 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// Claim is what an application itself requests of one auxiliary object. What the operator's configuration requests is
-// not a claim.
+// Claim is an application's own request for one auxiliary object, without the operator's configuration.
 type Claim struct {
 	Object Ref
-	// Field has the options.
+	// Field is the field with the options.
 	Field spark.Field
-	// ServiceType is that of a Service, in TypeField of the options; "" for the default.
+	// ServiceType is the type of a Service; the options have it in TypeField. "" for the default.
 	ServiceType corev1.ServiceType
 	TypeField   spark.Field
-	// ExternalIPs are addresses whose traffic a Service takes.
+	// ExternalIPs are addresses whose traffic a Service receives.
 	ExternalIPs []string
-	// Annotations are in AnnotationsField of the options.
+	// Annotations are those of the object; the options have them in AnnotationsField.
 	Annotations      map[string]string
 	AnnotationsField spark.Field
-	// Labels are in LabelsField of the options.
+	// Labels are those of the object; the options have them in LabelsField.
 	Labels      map[string]string
 	LabelsField spark.Field
-	// MetaField has the metadata; "" if labels and annotations are among the options.
+	// MetaField is the field with the metadata; "" if labels and annotations are options.
 	MetaField spark.Field
 	// TLSHosts are the hosts of an Ingress's certificates.
 	TLSHosts []string
-	// IPsField has the ExternalIPs, beside the options if it is empty.
+	// IPsField is the field with the ExternalIPs; "" for a field beside the options.
 	IPsField spark.Field
 	// Classes are the classes of an Ingress, and Gateways those of a route, as NAMESPACE/NAME.
 	Classes, Gateways []Choice
-	// Own are the pods and the addresses that a Service chooses by itself, instead of those that it gets.
+	// Own are pods and addresses that a Service chooses itself, instead of the operator's.
 	Own []Choice
-	// Reach are the hosts and paths of requests that an object takes, each under the name of its field.
+	// Reach has the hosts and paths of requests that an object serves, each with the name of its field.
 	Reach []Reach
-	// URLFormat is the URL of an Ingress, and Host and Path what becomes of it, or Err why it cannot be made; "" for none.
+	// URLFormat is the URL of an Ingress; "" for none. Host and Path result from it; Err explains an invalid one.
 	URLFormat, Host, Path string
 	Err                   error
 }
 
-// Reach is a part of the requests that an object takes.
+// Reach is a part of the requests that an object serves.
 type Reach struct {
 	Field spark.Field
 	// Host is "" for all hosts.
 	Host string
-	// Path is where the paths begin; nil if paths do not matter. Why says why it is more than what is written; "" if it is not.
+	// Path is the prefix of paths; nil if paths do not matter. Why explains why it covers more than is written; "" if it does
+	// not.
 	Path *string
 	Why  string
-	// Err is why no proxy may be given what is written.
+	// Err explains why no proxy may get the written path.
 	Err error
 }
 
@@ -63,8 +63,7 @@ type Choice struct {
 	Value string
 }
 
-// Claims returns what an application requests, whether or not the operator creates it. The id of an attempt that is
-// not known yet is "".
+// Claims returns the application's requests, whether or not the operator creates the objects. An unknown attempt has the id "".
 func Claims(app spark.Application, sparkAppID string) []Claim {
 	if sparkAppID == "" {
 		sparkAppID = exampleID
@@ -113,17 +112,16 @@ func ingressClaim(field spark.Field, name string, p spark.ExposedPort) Claim {
 	return c
 }
 
-// Objection is why an object must not be created as the application requests it.
+// Objection is the reason why an object must not be created as requested.
 type Objection struct {
 	Object Ref
-	// Policy and Limit name the rule: a policy of the operator, and one of its limits.
+	// Policy and Limit identify the rule: an operator policy and one of its limits.
 	Policy, Limit string
 	*spark.ConfError
 }
 
-// Without removes what is objected to: such an object is not created, updated or deleted, so that an existing one is
-// kept. It also returns the objections that matter: to what would be made or means nothing, and not to what the
-// operator's configuration turns off.
+// Without removes objects with objections: they are not created, updated or deleted, so an existing one is kept. It also
+// returns the relevant objections: not those about objects that the operator's configuration turns off.
 func (w Wanted) Without(app spark.Application, objections []Objection) (Wanted, []Objection) {
 	objections = slices.DeleteFunc(slices.Clone(objections), func(o Objection) bool { return !w.wants(o.Object) && !w.keeps(o.Object) })
 	rest := w
@@ -139,14 +137,14 @@ func (w Wanted) Without(app spark.Application, objections []Objection) (Wanted, 
 	return rest, objections
 }
 
-// notMade says what happens to an object because of its problem.
+// notMade states the effect of a problem on its object.
 const notMade = " is not created or updated: "
 
 func (w Wanted) wants(r Ref) bool {
 	return slices.ContainsFunc(w.Objects, func(o Object) bool { return o.Ref == r })
 }
 
-// keeps reports whether an object stays as it is, if it is there, because something is wrong with what is asked for now.
+// keeps reports whether an existing object stays unchanged because the present request has an error.
 func (w Wanted) keeps(r Ref) bool {
 	return slices.ContainsFunc(w.Problems, func(p Problem) bool { return p.Object == r })
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package exposure builds the auxiliary objects of a running driver, which expose it to users and protect it from
-// eviction: Services, Ingresses, a Gateway API route, a disruption budget, and a link to a history server. It is pure:
-// values in, objects out.
+// Package exposure builds the auxiliary objects of a running driver, which expose it to users and protect it from eviction:
+// Services, Ingresses, a Gateway API route, a disruption budget, and a link to a history server. It is pure.
 package exposure
 
 import (
@@ -16,80 +15,80 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// Config is set by the operator's administrator. Its zero value creates only what an application itself requests, the
-// Services of spec.driverIngressOptions and that of a server's clients.
+// Config is the administrator's configuration. The zero value creates only an application's own requests: the Services of
+// spec.driverIngressOptions and that of a server's clients.
 type Config struct {
-	// Service of the UI for each application that has one.
+	// Service creates a Service of the UI for each application with one.
 	Service bool
 	Ingress Ingress
 	Route   Route
-	// ServicesOnly lets applications attach Services to their drivers, and nothing that leads to them from outside.
+	// ServicesOnly lets applications attach Services to their drivers, but no external access to them.
 	ServicesOnly bool
-	// NoWorkerBudget makes none for the workers of clusters, which have one otherwise.
+	// NoWorkerBudget creates no disruption budget for the workers of clusters.
 	NoWorkerBudget bool
-	// DisruptionBudget lets applications ask for one.
+	// DisruptionBudget lets applications request one.
 	DisruptionBudget bool
 	// HistoryURLFormat is the link to the history server, with placeholders; "" for none.
 	HistoryURLFormat string
 }
 
-// Ingress says whether and how Ingresses are made.
+// Ingress configures Ingresses.
 type Ingress struct {
-	// Enabled lets the operator make Ingresses: that of the UI if there is a URLFormat, and those of
+	// Enabled lets the operator create Ingresses: that of the UI if there is a URLFormat, and those of
 	// spec.driverIngressOptions.
 	Enabled   bool
 	URLFormat string
 	ClassName string
-	// TLS and Annotations are for applications that have none of their own.
+	// TLS and Annotations are defaults for applications without their own.
 	TLS         []networkingv1.IngressTLS
 	Annotations map[string]string
 }
 
-// Route says how the HTTPRoute of the UI is made; without a URLFormat there is none.
+// Route configures the HTTPRoute of the UI; without a URLFormat there is none.
 type Route struct {
 	URLFormat   string
 	ParentRefs  []ParentRef
 	Annotations map[string]string
 }
 
-// ParentRef is a Gateway, as gateway.networking.k8s.io/v1 refers to it.
+// ParentRef is a Gateway, as in gateway.networking.k8s.io/v1.
 type ParentRef struct {
 	Name        string
 	Namespace   string
 	SectionName string
-	// Port of the Gateway; 0 for all.
+	// Port of the Gateway; 0 for all ports.
 	Port int32
 }
 
-// Attempt is the attempt whose driver runs.
+// Attempt is an attempt with a driver.
 type Attempt struct {
 	App spark.Application
-	// Owner owns the objects. Those of a driver that endures belong to no attempt.
+	// Owner owns the objects. Those of an enduring driver belong to no attempt.
 	Owner lifecycle.Owner
 	// SparkAppID is Spark's id of the attempt.
 	SparkAppID string
 	DriverName string
 }
 
-// Wanted is the desired auxiliary objects while the driver of an attempt exists.
+// Wanted is the desired state of auxiliary objects while an attempt's driver exists.
 type Wanted struct {
 	Objects []Object
-	// Status names what the objects offer, as far as it is known before they exist.
+	// Status has the addresses of the objects that are known before the objects exist.
 	Status lifecycle.Exposure
-	// Problems are why something cannot be made. They concern nothing else.
+	// Problems are independent reasons why objects cannot be created.
 	Problems []Problem
 
 	labels lifecycle.Labels
 }
 
-// Problem is why an object cannot be created as requested. An existing one is kept.
+// Problem is the reason why an object cannot be created as requested. An existing one is kept.
 type Problem struct {
-	// Object is the zero value if nothing is to stay.
+	// Object is the object to keep; zero for none.
 	Object Ref
 	lifecycle.Cause
 }
 
-// Of returns what is to be there for an attempt.
+// Of returns the desired objects of an attempt.
 func Of(a Attempt, c Config) Wanted {
 	w := &wanted{Wanted: Wanted{labels: a.Owner.Labels}, attempt: a, config: c, names: namesOf(a.App, a.SparkAppID)}
 	w.ui()
@@ -108,20 +107,20 @@ func Of(a Attempt, c Config) Wanted {
 	return w.Wanted
 }
 
-// History returns the link to the history server for an attempt, or "" if there will be nothing to see.
+// History returns an attempt's link to the history server; "" if the server will not show it.
 func History(app spark.Application, sparkAppID string, c Config) string {
 	if c.HistoryURLFormat == "" || sparkAppID == "" || !spark.LogsEvents(app) {
 		return ""
 	}
 	u, err := fill(c.HistoryURLFormat, namesOf(app, sparkAppID))
 	if err != nil {
-		return "" // the configuration was checked, and names need no more than it
+		return "" // the configuration is valid, and so are names
 	}
 	return u.String()
 }
 
-// Configure returns the application with the Spark properties that the UI needs to be read below a path, unless the user
-// has set them, and without what the configuration forbids to attach. Properties: spark.ui.proxyBase and spark.ui.proxyRedirectUri.
+// Configure returns the application with the Spark properties that the UI needs below a path, unless the user has set them, and
+// without attached objects that the configuration forbids. Properties: spark.ui.proxyBase and spark.ui.proxyRedirectUri.
 func Configure(app spark.Application, sparkAppID string, c Config) spark.Application {
 	if c.ServicesOnly {
 		app = servicesOnly(app)
@@ -143,11 +142,10 @@ func Configure(app spark.Application, sparkAppID string, c Config) spark.Applica
 	return withDefaults(app, map[string]string{spark.ConfUIProxyBase: pathOf(u), spark.ConfUIProxyRedirect: "/"})
 }
 
-// Seen is the existing auxiliary objects of an application, by reference; nil for one that does not exist.
+// Seen has the existing auxiliary objects of an application, by reference; nil for a missing one.
 type Seen map[Ref]metav1.Object
 
-// About names the objects to read: those that are wanted or stay as they are, and those that are recorded. What an
-// previous operator recorded are names only.
+// About lists the objects to read: those that are wanted, kept or recorded. Another operator recorded names only.
 func About(w Wanted, recorded lifecycle.Exposure) []Ref {
 	var refs []Ref
 	add := func(r Ref) {
@@ -164,7 +162,7 @@ func About(w Wanted, recorded lifecycle.Exposure) []Ref {
 		}
 	}
 	for _, text := range recorded.Objects {
-		if ref, err := ParseRef(text); err == nil { // what cannot be parsed was not written by this operator
+		if ref, err := ParseRef(text); err == nil { // this operator writes only valid references
 			add(ref)
 		}
 	}
@@ -177,8 +175,7 @@ func About(w Wanted, recorded lifecycle.Exposure) []Ref {
 	return refs
 }
 
-// diff compares what is wanted with what was seen: what is to be written, and what is to be deleted. What has a
-// problem is neither. Whether an object is ours is checked by the writer.
+// diff returns the objects to write and those to delete; an object with a problem is in neither. The writer checks the owner.
 func diff(w Wanted, seen Seen) (write []Object, remove []Ref) {
 	keep := map[Ref]bool{}
 	for _, object := range w.Objects {
@@ -196,7 +193,7 @@ func diff(w Wanted, seen Seen) (write []Object, remove []Ref) {
 	return write, remove
 }
 
-// same reports whether an object was applied as it is wanted, and is there to stay.
+// same reports whether an object was applied as wanted and is not being deleted.
 func (w Wanted) same(found metav1.Object, want Object) bool {
 	return w.labels.SameApplied(found, want) && found.GetDeletionTimestamp().IsZero()
 }

@@ -18,8 +18,8 @@ import (
 // maxName is the longest name of a Service (RFC 1123).
 const maxName = 63
 
-// nameOf joins an application's name and a suffix. A name that would be too long is cut and made unique by a hash of
-// the whole, as the Kubeflow operator does, whose objects have to be found.
+// nameOf joins an application's name and a suffix. A too long name is cut and gets a hash, as in the Kubeflow operator, whose
+// objects must be found.
 func nameOf(app, suffix string) string {
 	name := app + "-" + suffix
 	if len(name) <= maxName {
@@ -31,7 +31,7 @@ func nameOf(app, suffix string) string {
 	return app[:min(len(app), max(room, 0))] + "-" + hex.EncodeToString(sum[:])[:hash] + "-" + suffix
 }
 
-// ServiceName is what the Service of an application's UI is called.
+// ServiceName returns the name of the UI's Service.
 func ServiceName(app string) string { return nameOf(app, "ui-svc") }
 
 func ingressName(app string) string { return nameOf(app, "ui-ingress") }
@@ -54,7 +54,7 @@ var (
 	DisruptionBudget = policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget")
 )
 
-// Kinds are those that an operator of this configuration makes.
+// Kinds returns the kinds that an operator of this configuration creates.
 func Kinds(c Config) []schema.GroupVersionKind {
 	kinds := []schema.GroupVersionKind{Service}
 	if c.Ingress.Enabled {
@@ -69,16 +69,16 @@ func Kinds(c Config) []schema.GroupVersionKind {
 	return kinds
 }
 
-// Ref names an auxiliary object of a driver; its namespace is the application's.
+// Ref identifies an auxiliary object of a driver; its namespace is the application's.
 type Ref struct {
 	Kind schema.GroupVersionKind
 	Name string
 }
 
-// String is how a status names the object: its kind in lower case, and its name.
+// String returns the object's reference in a status: its kind in lower case, and its name.
 func (r Ref) String() string { return strings.ToLower(r.Kind.Kind) + "/" + r.Name }
 
-// ParseRef reads what String wrote.
+// ParseRef parses the result of String.
 func ParseRef(text string) (Ref, error) {
 	kind, name, _ := strings.Cut(text, "/")
 	for _, known := range []schema.GroupVersionKind{Service, IngressKind, HTTPRoute, DisruptionBudget} {

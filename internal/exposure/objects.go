@@ -21,26 +21,25 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// Object is a desired object, with labels and the annotation that records what was applied, but without an
-// owner, which the writer adds.
+// Object is a desired object with labels and the applied hash, without an owner, which the writer adds.
 type Object struct {
 	Ref
 	*unstructured.Unstructured
 }
 
-// What the label lifecycle.Labels.Exposes says.
+// Values of the label lifecycle.Labels.Exposes.
 const (
 	exposesUI     = "ui"
 	exposesPort   = "port"
 	exposesDriver = "driver"
-	// exposesConnect is the Service of a server's clients.
+	// exposesConnect marks the Service of a server's clients.
 	exposesConnect = "connect"
 )
 
 // portNameUI is the name of the UI Service's port.
 const portNameUI = "spark-driver-ui-port"
 
-// wanted collects what is to be there.
+// wanted collects the desired objects.
 type wanted struct {
 	Wanted
 	attempt Attempt
@@ -48,7 +47,7 @@ type wanted struct {
 	names   map[string]string
 }
 
-// ui adds the Service of the UI and, if there is a URL for it, an Ingress and a route.
+// ui adds the Service of the UI and, if it has a URL, an Ingress and a route.
 func (w *wanted) ui() {
 	listens := spark.UIPort(w.attempt.App)
 	if !w.config.Service || listens == 0 || w.attempt.App.Exposure.NoUI {
@@ -81,10 +80,10 @@ func (w *wanted) ui() {
 	}
 }
 
-// port adds the Service of one more port and, if it has a URL, an Ingress.
+// port adds the Service of another port and, if it has a URL, an Ingress.
 func (w *wanted) port(p spark.ExposedPort) {
 	if p.Port < 1 {
-		return // refused before the application started
+		return // it was refused before the application started
 	}
 	if p.PortName == "" {
 		p.PortName = fmt.Sprintf("driver-ing-%d", p.Port)
@@ -109,7 +108,7 @@ func (w *wanted) problem(object Ref, message string) {
 	w.Problems = append(w.Problems, Problem{object, lifecycle.Cause{Reason: lifecycle.ReasonExposureInvalid, Message: message}})
 }
 
-// url fills in a format; nil if it is not a URL.
+// url fills in a format; nil if the result is no URL.
 func (w *wanted) url(format string, object Ref, what string) *url.URL {
 	u, err := rule(format, w.names)
 	if err != nil {
@@ -119,7 +118,7 @@ func (w *wanted) url(format string, object Ref, what string) *url.URL {
 	return u
 }
 
-// add completes an object with its marks.
+// add completes an object with its labels.
 func (w *wanted) add(typed metav1.Object, exposes string) {
 	typed.SetNamespace(w.attempt.App.Namespace)
 	w.attempt.Owner.Mark(typed)
@@ -143,7 +142,7 @@ func (w *wanted) add(typed metav1.Object, exposes string) {
 	w.Objects = append(w.Objects, Object{ref, u})
 }
 
-// plain is an object as the API server gets it, with a hash of what it says.
+// plain returns an object in the form in which it is applied, with the hash of its content.
 func (w *wanted) plain(typed metav1.Object) (*unstructured.Unstructured, error) {
 	u, ok := typed.(*unstructured.Unstructured)
 	if !ok {
@@ -167,8 +166,8 @@ func (a Attempt) driverSelector() map[string]string {
 	return map[string]string{a.Owner.Labels.App: a.App.Name, spark.LabelRole: role}
 }
 
-// requested adds a Service that the application requests whole. Of its metadata only what describes it is taken over: finalizers and
-// owners are not an application's to set.
+// requested adds a Service that the application specifies as a whole. Of its metadata, finalizers and owners are dropped,
+// because an application may not set them.
 func (w *wanted) requested(s *corev1.Service) {
 	w.add(&corev1.Service{
 		TypeMeta:   metav1.TypeMeta{APIVersion: Service.GroupVersion().String(), Kind: Service.Kind},
@@ -189,7 +188,7 @@ func (w *wanted) service(name string, p spark.ExposedPort, target int32) *corev1
 	}
 }
 
-// rewriteTarget makes ingress-nginx send on what comes behind the path.
+// rewriteTarget makes ingress-nginx forward the rest of the path.
 const rewriteTarget = "nginx.ingress.kubernetes.io/rewrite-target"
 
 func (w *wanted) ingress(name, service string, p spark.ExposedPort, u *url.URL) *networkingv1.Ingress {
@@ -230,8 +229,7 @@ func (w *wanted) ingress(name, service string, p spark.ExposedPort, u *url.URL) 
 	return i
 }
 
-// route is an HTTPRoute. It has so few fields that its types are not worth a dependency, whose release would have to
-// follow that of Kubernetes.
+// route returns an HTTPRoute. A dependency on its types would tie the operator to one release of the Gateway API.
 func (w *wanted) route(name, service string, port int32, u *url.URL) *unstructured.Unstructured {
 	path := pathOf(u)
 	rule := map[string]any{
@@ -271,8 +269,8 @@ func (p ParentRef) value() map[string]any {
 	return v
 }
 
-// disruptionBudget keeps the driver from being evicted for maintenance. Only minAvailable is possible for pods without a
-// controller that counts them (Kubernetes, "Specifying a Disruption Budget": arbitrary workloads).
+// disruptionBudget protects the driver from evictions for maintenance. For pods without a counting controller, only
+// minAvailable works (Kubernetes, "Specifying a Disruption Budget": arbitrary workloads).
 func disruptionBudget(a Attempt) *policyv1.PodDisruptionBudget {
 	return &policyv1.PodDisruptionBudget{
 		TypeMeta:   metav1.TypeMeta{APIVersion: DisruptionBudget.GroupVersion().String(), Kind: DisruptionBudget.Kind},
@@ -292,15 +290,16 @@ func orDefault[T comparable](value, preset T) T {
 	return value
 }
 
-// Fragment is what the operator may do with one kind of objects, in addition to its own role. It is needed only if the
-// configuration turns the kind on.
+// Fragment has the operator's permissions for one kind of objects, in addition to its own role. It is needed only if the
+// configuration enables the kind.
 type Fragment struct {
-	// Name of the files that hold the rules.
+	// Name of the files with the rules.
 	Name  string
 	Rules []rbacv1.PolicyRule
 }
 
-// Fragments returns the rights for each kind that is off by default. Services and Ingresses belong to the operator's own role.
+// Fragments returns the permissions of each kind that is off by default. The operator's own role includes Services and
+// Ingresses.
 func Fragments() []Fragment {
 	of := func(name, group, resource string) Fragment {
 		return Fragment{name, []rbacv1.PolicyRule{{

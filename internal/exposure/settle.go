@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	// Retry is how often an auxiliary object that the API server refuses is tried again.
+	// Retry is the interval of retries of a refused auxiliary object.
 	Retry = 30 * time.Second
-	// Soon is when what it may well take in a moment is tried again.
+	// Soon is the delay before a retry after a temporary error.
 	Soon = 5 * time.Second
-	// maxRefusals is how often an object that the API server refuses for what it says is sent to it: what it says may be in the way of
-	// something that goes, such as a port that is taken. After that it has to say something else.
+	// maxRefusals bounds the retries of an object whose content the API server refuses: it may conflict with an object that is
+	// being deleted, e.g. over a port. After that, only changed content is sent.
 	maxRefusals = 5
 )
 
-// Refusals are what the API server has refused for what it says. They may be lost at any time.
+// Refusals are the objects whose content the API server refused. They may be lost at any time.
 type Refusals map[Ref]refusal
 
 type refusal struct {
@@ -30,11 +30,12 @@ type refusal struct {
 	times int
 }
 
-// Plan is what to write and to delete of a driver's auxiliary objects. None waits for another one.
+// Plan has the writes and deletes of a driver's auxiliary objects, independent of each other.
 type Plan struct {
 	Write  []Object
 	Remove []Ref
-	// Lookup is the Service whose cluster IP has to be read, and Address that IP: the Service stays as it is, and its address is not recorded.
+	// Lookup is the Service whose cluster IP must be read, and Address that IP: the Service is unchanged, but its address is not
+	// recorded.
 	Lookup  Ref
 	Address string
 
@@ -42,11 +43,11 @@ type Plan struct {
 	seen    Seen
 	before  lifecycle.Exposure
 	refused Refusals
-	// differ are the objects to write and those that need not be sent again.
+	// differ are the objects to write and those that are not sent again.
 	differ []Object
 }
 
-// Decide plans how to get from what was seen and is recorded to what is wanted.
+// Decide plans the writes from the observed and recorded objects to the wanted ones.
 func Decide(w Wanted, seen Seen, recorded lifecycle.Exposure, refused Refusals) Plan {
 	p := Plan{wanted: w, seen: seen, before: recorded, refused: refused}
 	p.differ, p.Remove = diff(w, seen)
@@ -62,7 +63,7 @@ func Decide(w Wanted, seen Seen, recorded lifecycle.Exposure, refused Refusals) 
 	return p
 }
 
-// hopeless returns what the API server said of the same object, if it need not be asked again.
+// hopeless returns the API server's refusal of the same object, if it is not sent again.
 func (p Plan) hopeless(o Object) (lifecycle.Cause, bool) {
 	last, known := p.refused[o.Ref]
 	return last.cause, known && last.hash == p.hash(o) && last.times >= maxRefusals
@@ -74,7 +75,7 @@ func (p Plan) differs(r Ref) bool {
 	return slices.ContainsFunc(p.differ, func(o Object) bool { return o.Ref == r })
 }
 
-// recordedIP is the address of the wanted Service, if it is recorded.
+// recordedIP returns the recorded address of the wanted Service.
 func (p Plan) recordedIP() string {
 	ip, _, err := net.SplitHostPort(p.before.ServiceAddress)
 	if err != nil || p.before.Service != p.wanted.Status.Service {
@@ -83,33 +84,33 @@ func (p Plan) recordedIP() string {
 	return ip
 }
 
-// Result is what became of an object of a plan.
+// Result is the result of one object of a plan.
 type Result struct {
 	lifecycle.Result
-	// ClusterIP is that of a Service which was written; "" for none.
+	// ClusterIP is that of a written Service; "" for none.
 	ClusterIP string
 }
 
-// Settled is what is true after a plan.
+// Settled is the state after a plan.
 type Settled struct {
 	lifecycle.Exposure
-	// Again is when to try again what was not done; 0 for no need.
+	// Again is the delay until the next try; 0 for none.
 	Again time.Duration
-	// Refused are the refusals to plan with the next time.
+	// Refused are the refusals for the next plan.
 	Refused Refusals
 
 	retry    time.Duration
 	problems []lifecycle.Cause
 }
 
-// Settle says what is there after a plan, where, and what could not be made. results are of all that the plan writes and removes. What was refused
-// is tried again after the given time.
+// Settle returns the existing objects after a plan, their addresses, and those that could not be created. results covers all
+// writes and deletes of the plan. Refused ones are retried after the given time.
 func Settle(p Plan, results map[Ref]Result, retry time.Duration) Settled {
 	s := Settled{Refused: Refusals{}, retry: retry}
 	for _, problem := range p.wanted.Problems {
 		s.problems = append(s.problems, problem.Cause)
 		if problem.Reason == lifecycle.ReasonExposureForbidden {
-			s.again(retry) // a policy may change without an event that brings the application here
+			s.again(retry) // a changed policy may not enqueue the application
 		}
 	}
 	there := p.written(&s, results)
@@ -132,7 +133,7 @@ func Settle(p Plan, results map[Ref]Result, retry time.Duration) Settled {
 	return s
 }
 
-// written settles the writes, and returns what is there as it is wanted.
+// written settles the writes, and returns the objects that are as wanted.
 func (p Plan) written(s *Settled, results map[Ref]Result) (there func(Ref) bool) {
 	missing := map[Ref]bool{}
 	for ref, last := range p.refused {
@@ -159,12 +160,12 @@ func (p Plan) written(s *Settled, results map[Ref]Result) (there func(Ref) bool)
 	return func(r Ref) bool { return p.wanted.wants(r) && !missing[r] }
 }
 
-// failed notes what the API server answered. What may pass in a moment is not worth a condition.
+// failed records the API server's error. A temporary error needs no condition.
 func (s *Settled) failed(ref Ref, r lifecycle.Result) lifecycle.Cause {
 	cause := lifecycle.Cause{Reason: r.Class.Reason(lifecycle.ReasonExposureRefused), Message: ref.String() + ": " + r.Message}
 	if r.Class == lifecycle.ClassTransient {
 		s.again(Soon)
-		s.Objects = append(s.Objects, ref.String()) // it may have been made
+		s.Objects = append(s.Objects, ref.String()) // it may have been created
 		return cause
 	}
 	if !r.BySpec {
@@ -174,7 +175,7 @@ func (s *Settled) failed(ref Ref, r lifecycle.Result) lifecycle.Cause {
 	return cause
 }
 
-// refuse counts a refusal, and reports whether another try is worth it.
+// refuse counts a refusal, and reports whether to try again.
 func (s *Settled) refuse(ref Ref, now refusal) bool {
 	if last := s.Refused[ref]; last.hash == now.hash {
 		now.times += last.times
@@ -189,8 +190,7 @@ func (s *Settled) again(after time.Duration) {
 	}
 }
 
-// keep records what stays as it was made before, because something is wrong with what is asked for now, and keeps reporting
-// its addresses.
+// keep records objects that stay unchanged because the present request has an error, with their addresses.
 func (p Plan) keep(s *Settled) {
 	for _, problem := range p.wanted.Problems {
 		if p.seen[problem.Object] == nil {
@@ -208,7 +208,7 @@ func (p Plan) keep(s *Settled) {
 	}
 }
 
-// describe records the addresses of what is there.
+// describe records the addresses of existing objects.
 func (p Plan) describe(s *Settled, there func(Ref) bool, results map[Ref]Result) {
 	w := p.wanted.Status
 	if service := (Ref{Service, w.Service}); there(service) {

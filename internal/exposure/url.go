@@ -15,10 +15,10 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// placeholder is {{$name}}, with or without blanks.
+// placeholder matches {{$name}}, with or without blanks.
 var placeholder = regexp.MustCompile(`\{\{\s*\$([A-Za-z]*)\s*\}\}`)
 
-// fill puts names into a URL format and reads the URL. One without a scheme is http.
+// fill replaces the placeholders of a URL format and parses the URL. The default scheme is http.
 func fill(format string, names map[string]string) (*url.URL, error) {
 	var unknown string
 	text := placeholder.ReplaceAllStringFunc(format, func(found string) string {
@@ -49,30 +49,30 @@ func fill(format string, names map[string]string) (*url.URL, error) {
 	return u, nil
 }
 
-// exampleID stands for the id of an attempt that is not known.
+// exampleID stands for an unknown id of an attempt.
 const exampleID = "spark-0"
 
-// namesOf are what the placeholders stand for.
+// namesOf returns the values of the placeholders.
 func namesOf(app spark.Application, sparkAppID string) map[string]string {
 	return map[string]string{"appName": app.Name, "appNamespace": app.Namespace, "appId": sparkAppID}
 }
 
-// example are names as applications have them.
+// example has typical values of the placeholders.
 var example = map[string]string{"appName": "pi", "appNamespace": "jobs", "appId": exampleID}
 
-// CheckURL says what is wrong with a URL format, filled in with names as applications have them.
+// CheckURL returns the error in a URL format, filled in with typical values.
 func CheckURL(format string) error {
 	_, err := fill(format, example)
 	return err
 }
 
-// CheckRule says what is wrong with a URL format that becomes a rule of an Ingress or a route.
+// CheckRule returns the error in a URL format for a rule of an Ingress or a route.
 func CheckRule(format string) error {
 	_, err := rule(format, example)
 	return err
 }
 
-// rule puts names into a URL format that becomes a rule of an Ingress or a route, which has a host and a path.
+// rule fills in a URL format for a rule of an Ingress or a route, which has a host and a path.
 func rule(format string, names map[string]string) (*url.URL, error) {
 	u, err := fill(format, names)
 	if err != nil {
@@ -92,15 +92,15 @@ func rule(format string, names map[string]string) (*url.URL, error) {
 	if err := CheckPath(u.Path); err != nil {
 		return nil, err
 	}
-	u.RawPath = "" // none of the characters has to be encoded
+	u.RawPath = "" // no character needs encoding
 	return u, nil
 }
 
-// literal are the characters of a path that mean themselves to every proxy, once they are quoted in a regular expression.
+// literal matches paths of characters that every proxy reads literally, after they are quoted for a regular expression.
 var literal = regexp.MustCompile(`^[A-Za-z0-9._~/-]*$`)
 
-// CheckPath says what is wrong with the decoded path of a rule. A proxy writes it into its own configuration, and compares it
-// with paths in which it has resolved dots and merged slashes.
+// CheckPath returns the error in the decoded path of a rule. A proxy writes it into its own configuration, and compares it with
+// normalized paths: without dots and repeated slashes.
 func CheckPath(path string) error {
 	if !literal.MatchString(path) {
 		return fmt.Errorf("the path %.120q has a character other than A-Z a-z 0-9 . _ ~ / -", path)
@@ -116,7 +116,7 @@ func CheckPath(path string) error {
 	return nil
 }
 
-// pathOf is the path without its last slash; "" for the root.
+// pathOf returns the path without its last slash; "" for the root.
 func pathOf(u *url.URL) string { return strings.TrimRight(u.Path, "/") }
 
 // withDefaults returns the application with properties that the user has not set.

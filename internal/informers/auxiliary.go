@@ -28,30 +28,31 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// Auxiliary watches the auxiliary objects of drivers: the metadata of objects that carry our label, so that one that is deleted or
-// tampered with is noticed, and looking at them costs nothing. Its cache is apart from the manager's: an API that is not
-// installed must not block anything else.
+// Auxiliary watches the metadata of drivers' auxiliary objects, by the operator's label, so that it notices deleted and changed
+// objects and reading them is free. Its cache is separate from the manager's: an API that is not installed must not block
+// anything else.
 type Auxiliary struct {
 	*namespaced.Cache
 	kinds    []schema.GroupVersionKind
 	families []lifecycle.Family
 	enqueue  func([]scheduler.Key)
-	// every is how often is looked for APIs that are not installed; 0 is discoveryPeriod.
+	// every is the interval of checks for missing APIs; 0 for discoveryPeriod.
 	every time.Duration
 
 	mu        sync.Mutex
 	informers map[schema.GroupVersionKind]cache.Informer
-	// found are applications of what was there when its kind began to be watched.
+	// found has the applications of objects that existed when the watch of their kind began.
 	found map[auxiliaryOf]bool
 }
 
-// auxiliaryOf is an application, and the kind of an auxiliary object of it.
+// auxiliaryOf is an application and the kind of one of its auxiliary objects.
 type auxiliaryOf struct {
 	app  scheduler.Key
 	kind schema.GroupVersionKind
 }
 
-// NewAuxiliary returns the watch and adds it to the manager. It looks for APIs that are not installed every so often; 0 is for discoveryPeriod.
+// NewAuxiliary returns the watch and adds it to the manager. every is the interval of checks for missing APIs; 0 for
+// discoveryPeriod.
 func NewAuxiliary(mgr ctrl.Manager, c config.OperatorConfiguration, families []lifecycle.Family,
 	every time.Duration, enqueue func([]scheduler.Key)) (*Auxiliary, error) {
 	exposes := families[0].Labels.Exposes
@@ -79,8 +80,7 @@ func NewAuxiliary(mgr ctrl.Manager, c config.OperatorConfiguration, families []l
 	return w, nil
 }
 
-// Start watches the kinds until the context ends; those whose API is not installed as soon as it is. It implements
-// manager.Runnable.
+// Start watches the kinds until the context ends, each after its API is installed. It implements manager.Runnable.
 func (w *Auxiliary) Start(ctx context.Context) error {
 	return run(ctx, w.Cache, w.every, func(ctx context.Context) {
 		for _, kind := range w.kinds {
@@ -94,7 +94,7 @@ func (w *Auxiliary) Start(ctx context.Context) error {
 func (w *Auxiliary) NeedLeaderElection() bool { return true }
 
 func (w *Auxiliary) watch(ctx context.Context, kind schema.GroupVersionKind) {
-	if w.informers[kind] != nil { // only this goroutine writes
+	if w.informers[kind] != nil { // only this goroutine writes it
 		return
 	}
 	var object metav1.PartialObjectMetadata
@@ -117,9 +117,9 @@ func (w *Auxiliary) watch(ctx context.Context, kind schema.GroupVersionKind) {
 	w.mu.Unlock()
 }
 
-// handler enqueues the application of an object that is there or gone, or is not what was applied. One that is new is mostly
-// our own, but it may belong to an application that is over: an operator made it that crashed before it wrote the status, or that
-// read an old cache. Those that exist at the start are checked once all of them are known.
+// handler enqueues the application of an object that exists at the start, is deleted, or differs from the applied one. A new
+// object is mostly this operator's, but it may belong to an ended application: an operator created it and crashed, or read a
+// stale cache. Objects that exist at the start are checked after all of them are known.
 func (w *Auxiliary) handler(kind schema.GroupVersionKind) toolscache.ResourceEventHandler {
 	enqueue := func(o any) { w.enqueue(w.appsOf(o)) }
 	return toolscache.ResourceEventHandlerDetailedFuncs{
@@ -146,7 +146,7 @@ func (w *Auxiliary) handler(kind schema.GroupVersionKind) toolscache.ResourceEve
 	}
 }
 
-// appsOf names the applications of an object.
+// appsOf returns the applications of an object.
 func (w *Auxiliary) appsOf(o any) []scheduler.Key {
 	if gone, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
 		o = gone.Obj
@@ -158,7 +158,7 @@ func (w *Auxiliary) appsOf(o any) []scheduler.Key {
 	return appsOf(w.families, object)
 }
 
-// AppLabels are the labels that name the application of an object.
+// AppLabels returns the labels that name an object's application.
 func AppLabels(families []lifecycle.Family) []string {
 	var all []string
 	for _, f := range families {
@@ -169,7 +169,7 @@ func AppLabels(families []lifecycle.Family) []string {
 	return all
 }
 
-// enqueueFound enqueues the applications of what was found, as far as the kind can be read now.
+// enqueueFound enqueues the applications of found objects whose kind can be read now.
 func (w *Auxiliary) enqueueFound() {
 	w.mu.Lock()
 	var apps []scheduler.Key
@@ -185,7 +185,7 @@ func (w *Auxiliary) enqueueFound() {
 	}
 }
 
-// serves reports whether a kind can be read. The lock is held.
+// serves reports whether a kind can be read. The caller holds the lock.
 func (w *Auxiliary) serves(kind schema.GroupVersionKind, namespace string) bool {
 	var object metav1.PartialObjectMetadata
 	object.SetGroupVersionKind(kind)

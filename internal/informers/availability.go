@@ -21,23 +21,24 @@ import (
 )
 
 const (
-	// reviewPeriod is how often the operator's rights are checked.
+	// reviewPeriod is the interval of checks of the operator's permissions.
 	reviewPeriod = time.Minute
-	// reviewIn is in how many namespaces they are checked.
+	// reviewIn bounds the checked namespaces.
 	reviewIn = 5
 )
 
-// availability is which kinds of the plugins are installed, and which of the rights that plugins declare the operator lacks.
+// availability knows which kinds of the plugins are installed, and which declared permissions the operator lacks.
 type availability struct {
 	options availabilityOptions
 	kinds   []schema.GroupVersionKind
-	// reviewedAt is when all rights were checked; zero has them checked the next time.
+	// reviewedAt is the time of the last full review; zero triggers one.
 	reviewedAt time.Time
 
 	mu sync.Mutex
-	// namespaces are where rights are looked for; "" for all namespaces.
+	// namespaces are the namespaces to check; "" for all.
 	namespaces []string
-	// served has the kinds that were looked for, and denied the rights. Only discover writes them, and reads them without the lock.
+	// served has the checked kinds, and denied the missing permissions. Only discover writes them, and reads them without the
+	// lock.
 	served map[schema.GroupVersionKind]bool
 	denied map[scheduler.Access]bool
 }
@@ -45,7 +46,7 @@ type availability struct {
 type availabilityOptions struct {
 	Discovery discovery.ServerResourcesInterface
 	Mapper    meta.RESTMapper
-	// Live is asked for the operator's rights.
+	// Live sends access reviews.
 	Live    client.Writer
 	Plugins []scheduler.Plugin
 	// Namespaces are those of Configure.
@@ -58,7 +59,7 @@ func newAvailability(o availabilityOptions) *availability {
 		served: map[schema.GroupVersionKind]bool{}, denied: map[scheduler.Access]bool{}}
 }
 
-// kindsOf returns the kinds that plugins read. Core kinds that the operator reads anyway are read live.
+// kindsOf returns the kinds that plugins read, without core kinds that are read live.
 func kindsOf(plugins []scheduler.Plugin) []schema.GroupVersionKind {
 	var found []schema.GroupVersionKind
 	for _, p := range plugins {
@@ -78,14 +79,14 @@ func kindsOf(plugins []scheduler.Plugin) []schema.GroupVersionKind {
 	return found
 }
 
-// Configure takes over for which namespaces rights are needed.
+// Configure sets the namespaces that need permissions.
 func (a *availability) Configure(c config.OperatorConfiguration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.namespaces = Targets(c)
 }
 
-// discover compares what is installed with what was, and reviews the rights.
+// discover updates the installed kinds and the permissions.
 func (a *availability) discover(ctx context.Context) {
 	groups := map[schema.GroupVersion]map[string]bool{}
 	for _, kind := range a.kinds {
@@ -93,7 +94,7 @@ func (a *availability) discover(ctx context.Context) {
 		if !looked {
 			list, err := a.options.Discovery.ServerResourcesForGroupVersion(kind.GroupVersion().String())
 			if err != nil && !apierrors.IsNotFound(err) {
-				continue // an API server that fails proves nothing
+				continue // a failing API server proves nothing
 			}
 			kinds = map[string]bool{}
 			if list != nil {
@@ -113,7 +114,7 @@ func (a *availability) discover(ctx context.Context) {
 	a.review(ctx)
 }
 
-// review asks the API server for the operator's rights: for all of them now and then, and each time for those that were missing.
+// review checks the operator's permissions: all of them regularly, and missing ones each time.
 func (a *availability) review(ctx context.Context) {
 	now := a.options.Clock.Now()
 	all := now.Sub(a.reviewedAt) > reviewPeriod
@@ -137,15 +138,15 @@ func (a *availability) review(ctx context.Context) {
 	}
 }
 
-// allowed reports whether the operator has a right in one of the namespaces: a namespace without rights, or one that does
-// not exist, must not disable a plugin in the others. It is not known if the API server does not answer.
+// allowed reports whether the operator has a permission in any of the namespaces: one namespace without it, or a missing one,
+// must not disable a plugin in the others. It is unknown if the API server does not respond.
 func allowed(ctx context.Context, live client.Writer, access scheduler.Access, namespaces []string) (may, known bool) {
 	for _, namespace := range namespaces {
 		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 			ResourceAttributes: &authorizationv1.ResourceAttributes{Group: access.Group, Resource: access.Resource, Verb: access.Verb, Namespace: namespace},
 		}}
 		if err := live.Create(ctx, review); err != nil {
-			return false, false // no answer is no denial
+			return false, false // a missing response is no denial
 		}
 		if review.Status.Allowed {
 			return true, true
@@ -154,8 +155,8 @@ func allowed(ctx context.Context, live client.Writer, access scheduler.Access, n
 	return false, true
 }
 
-// mayWatch reports whether a kind is installed, a plugin's rules say that it is to be watched, and the operator has the right, as discover
-// has found it. It is called by the goroutine that calls discover.
+// mayWatch reports whether a kind is installed, is to be watched by a plugin's rules, and the operator has the permission, as
+// discover found. Only the goroutine of discover calls it.
 func (a *availability) mayWatch(kind schema.GroupVersionKind) bool {
 	if !a.served[kind] {
 		return false
@@ -173,7 +174,7 @@ func (a *availability) mayWatch(kind schema.GroupVersionKind) bool {
 	return false
 }
 
-// Unavailable says why a plugin cannot be asked.
+// Unavailable explains why a plugin cannot be asked.
 func (a *availability) Unavailable(d scheduler.Descriptor) (scheduler.Admission, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -16,16 +16,16 @@ import (
 )
 
 const (
-	// classHold is how long a PriorityClass is not asked for again, and absentHold one that does not exist or may not be read. The value of a PriorityClass
-	// cannot be changed.
+	// classHold is the time for which a PriorityClass is cached, and absentHold that for a missing or forbidden one. The value
+	// of a PriorityClass is immutable.
 	classHold  = time.Minute
 	absentHold = 10 * time.Second
-	// classesKept is how many answers are remembered at most: anyone may name one that does not exist.
+	// classesKept bounds the cached answers: users may name missing classes.
 	classesKept = 1000
 )
 
-// classCache keeps PriorityClasses for a short while. They are not watched: operators with few rights may get them alone. But all
-// who wait are checked now and then, and most of them name the same one.
+// classCache caches PriorityClasses for a short time. They are not watched, because operators with few permissions may only get
+// them. But all waiting applications are checked regularly, and most name the same class.
 type classCache struct {
 	flight singleflight.Group
 	known  *cache.LRUExpireCache
@@ -35,7 +35,7 @@ func newClassCache(now clock.PassiveClock) *classCache {
 	return &classCache{known: cache.NewLRUExpireCacheWithClock(classesKept, now)}
 }
 
-// get fills in the PriorityClass of a name, of now or of a moment ago.
+// get returns the PriorityClass of a name, current or a moment old.
 func (s *classCache) get(ctx context.Context, live client.Reader, key client.ObjectKey, o *unstructured.Unstructured) error {
 	if known, ok := s.known.Get(key.Name); ok {
 		return fill(o, known)
@@ -60,7 +60,7 @@ func (s *classCache) get(ctx context.Context, live client.Reader, key client.Obj
 	return fill(o, answer)
 }
 
-// fill is an answer: the object, or the error.
+// fill copies an answer: the object, or the error.
 func fill(o *unstructured.Unstructured, answer any) error {
 	switch answer := answer.(type) {
 	case *unstructured.Unstructured:

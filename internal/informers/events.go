@@ -16,45 +16,45 @@ import (
 )
 
 const (
-	// eventKind is the kind that is never watched as a whole: there are very many events in a cluster.
+	// eventKind is never watched as a whole, because a cluster has very many events.
 	eventKind = "Event"
-	// eventsHold is how long what schedulers said in events is not asked for again where it is not followed.
+	// eventsHold is the time for which unfollowed events are cached.
 	eventsHold = 10 * time.Second
-	// eventLists is how many answers are remembered at most that are not followed.
+	// eventLists bounds the cached answers that are not followed.
 	eventLists = 500
-	// eventPage and eventPages bound an answer: whoever may write events in a namespace can write any number.
+	// eventPage and eventPages bound an answer, because users may write any number of events.
 	eventPage  = 500
 	eventPages = 20
-	// eventWords is how long a text of an event may be, in bytes; the rest is left out.
+	// eventWords bounds a text of an event, in bytes; the rest is cut.
 	eventWords = 1024
 )
 
-// eventCache keeps lists of events: an application in a busy queue is checked again with each change of it, together with all others
-// that wait there, and what their scheduler says about them is in one list. A list is read when the first one asks, and followed by a
-// watch from then on, as long as anyone asks. It is read again when the watch has ended, which the API server sees to now and then.
+// eventCache caches lists of events. Each change in a busy queue causes checks of all applications there, and one list has
+// their scheduler's events about all of them. The first check reads the list; a watch then follows it while it is in use. When
+// the API server ends the watch, which it does regularly, the list is read again.
 type eventCache struct {
 	flight singleflight.Group
 
 	mu sync.Mutex
-	// life is how long answers are followed; nil as long as none is.
+	// life bounds the followed answers; nil while none is followed.
 	life  context.Context
 	lists map[string]*answer
-	// watches is how many answers are followed, and followed how many events they have together.
+	// watches counts the followed answers, and followed their events.
 	watches, followed int
 }
 
-// answer is what is known of the events that are asked for together.
+// answer has the known events of one list.
 type answer struct {
 	events map[string]unstructured.Unstructured // by name
-	// sorted are they in the order of their names; nil after a change.
+	// sorted are the events by name; nil after a change.
 	sorted []unstructured.Unstructured
-	// more is not "" if some are left out.
+	// more is "" if all events fit.
 	more        string
 	at, askedAt time.Time
 	followed    bool
 }
 
-// list fills in the events that the options choose, of now or of a moment ago. They must not be changed.
+// list returns the selected events, current or a moment old. The objects are read-only.
 func (s *eventCache) list(ctx context.Context, live client.WithWatch, list *unstructured.UnstructuredList, o client.ListOptions, now func() time.Time) error {
 	key := o.Namespace
 	for _, selector := range []interface{ String() string }{o.LabelSelector, o.FieldSelector} {
@@ -75,11 +75,11 @@ func (s *eventCache) list(ctx context.Context, live client.WithWatch, list *unst
 	return nil
 }
 
-// read reads an answer once for all that ask for it meanwhile.
+// read reads an answer once for all concurrent callers.
 func (s *eventCache) read(ctx context.Context, live client.WithWatch, key string, list *unstructured.UnstructuredList,
 	o client.ListOptions, now func() time.Time) (*answer, error) {
 	found, err, _ := s.flight.Do(key, func() (any, error) {
-		if known := s.known(key, now()); known != nil { // another flight has ended meanwhile
+		if known := s.known(key, now()); known != nil { // another call has read it
 			return known, nil
 		}
 		found, version, err := readEvents(ctx, live, list, o)
@@ -94,7 +94,7 @@ func (s *eventCache) read(ctx context.Context, live client.WithWatch, key string
 	return answer, err
 }
 
-// readEvents reads the events page by page. kind says what a list of them is. The text is the version of the cluster that they are of.
+// readEvents reads the events page by page. kind is the kind of their list. The text is the resource version of the result.
 func readEvents(ctx context.Context, live client.Reader, kind *unstructured.UnstructuredList, o client.ListOptions) (*answer, string, error) {
 	found, version := &answer{events: map[string]unstructured.Unstructured{}}, ""
 	o.Limit = eventPage
@@ -117,19 +117,19 @@ func readEvents(ctx context.Context, live client.Reader, kind *unstructured.Unst
 
 func nameOf(e *unstructured.Unstructured) string { return e.GetNamespace() + "/" + e.GetName() }
 
-// essence is what schedulers' plugins read of an event. Anyone who may write events can write long ones.
+// essence returns the part of an event that scheduler plugins read. Users who may write events can write long ones.
 func essence(e *unstructured.Unstructured) unstructured.Unstructured {
 	out := map[string]any{}
 	for _, path := range [][]string{{"involvedObject", "name"}, {"involvedObject", "uid"}, {"type"}, {"reason"}, {"message"},
 		{"lastTimestamp"}, {"eventTime"}, {"series", "lastObservedTime"}} {
 		if text, found, _ := unstructured.NestedString(e.Object, path...); found {
-			_ = unstructured.SetNestedField(out, strings.ToValidUTF8(text[:min(len(text), eventWords)], ""), path...) // what is there are maps
+			_ = unstructured.SetNestedField(out, strings.ToValidUTF8(text[:min(len(text), eventWords)], ""), path...) // all levels are maps
 		}
 	}
 	return unstructured.Unstructured{Object: out}
 }
 
-// fill shows what is known, in the order of the events' names.
+// fill copies the known events, sorted by name.
 func (a *answer) fill(list *unstructured.UnstructuredList) {
 	if a.sorted == nil {
 		a.sorted = make([]unstructured.Unstructured, 0, len(a.events))
@@ -141,7 +141,7 @@ func (a *answer) fill(list *unstructured.UnstructuredList) {
 	list.SetContinue(a.more)
 }
 
-// known is an answer that is good enough; nil if there is none.
+// known returns a fresh enough answer; nil if there is none.
 func (s *eventCache) known(key string, now time.Time) *answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,7 +153,7 @@ func (s *eventCache) known(key string, now time.Time) *answer {
 	return known
 }
 
-// remember keeps an answer if there is room for it once those are gone that are too old.
+// remember stores an answer if there is room after outdated ones are removed.
 func (s *eventCache) remember(key string, a *answer, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

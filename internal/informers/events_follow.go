@@ -14,26 +14,26 @@ import (
 )
 
 const (
-	// eventsIdle is how long an answer is followed without being asked for, and eventsLook how often that is checked.
+	// eventsIdle is the time for which an unused answer is followed, and eventsLook the interval of checks for that.
 	eventsIdle = 15 * time.Minute
 	eventsLook = time.Minute
-	// eventWatches is how many answers are followed at most, and eventsFollowed how many events they may have together.
+	// eventWatches bounds the followed answers, and eventsFollowed their events together.
 	eventWatches   = 500
 	eventsFollowed = 100_000
 )
 
-// leftOut marks an answer without events for which there was no room.
+// leftOut marks an answer whose events did not all fit.
 const leftOut = "some are left out"
 
-// begin lets answers be followed until the context ends.
+// begin allows answers to be followed until the context ends.
 func (s *eventCache) begin(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.life = ctx
 }
 
-// follow keeps an answer that is remembered as the cluster has it, from a version on. What is asked about one object is not asked again
-// for long.
+// follow updates a stored answer by a watch from a version on. Answers about one object are not followed, because they are
+// rarely asked again.
 func (s *eventCache) follow(live client.WithWatch, key string, a *answer, version string,
 	kind schema.GroupVersionKind, o client.ListOptions, now func() time.Time) {
 	if o.FieldSelector != nil {
@@ -54,7 +54,7 @@ func (s *eventCache) follow(live client.WithWatch, key string, a *answer, versio
 	changes, err := live.Watch(ctx, list, &o)
 	if err != nil {
 		stop()
-		return // it is good for a while, and then read again
+		return // it stays valid for a while and is then read again
 	}
 	s.mu.Lock()
 	a.followed = true
@@ -68,7 +68,7 @@ func (s *eventCache) follow(live client.WithWatch, key string, a *answer, versio
 	}()
 }
 
-// apply applies changes until they end, or the answer is not asked for any more.
+// apply applies changes until the watch ends or the answer is no longer used.
 func (s *eventCache) apply(ctx context.Context, a *answer, changes <-chan watch.Event, now func() time.Time) {
 	ticker := time.NewTicker(eventsLook)
 	defer ticker.Stop()
@@ -96,7 +96,7 @@ func (s *eventCache) idle(a *answer, now time.Time) bool {
 	return now.Sub(a.askedAt) >= eventsIdle
 }
 
-// change applies a change. An event for which there is no room is left out.
+// change applies one change. An event that does not fit is dropped.
 func (s *eventCache) change(a *answer, what watch.EventType, e *unstructured.Unstructured) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,7 +114,7 @@ func (s *eventCache) change(a *answer, what watch.EventType, e *unstructured.Uns
 	s.followed += len(a.events)
 }
 
-// forget drops an answer that is not followed any more: whoever asks next reads it again.
+// forget drops an answer that is no longer followed; the next caller reads it again.
 func (s *eventCache) forget(key string, a *answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

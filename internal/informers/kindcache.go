@@ -19,25 +19,25 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// kindCache reads the kinds of the plugins: from informers if they are watched, and else live. What is not watched as a whole, events and
-// PriorityClasses, it remembers for a while.
+// kindCache reads the kinds of the plugins from informers if they are watched, and else live. Kinds that are not watched as a
+// whole, events and PriorityClasses, are cached for a while.
 type kindCache struct {
 	options kindCacheOptions
 	events  eventCache
 	classes *classCache
-	// watched has the kinds that are watched, for the goroutine that calls watch.
+	// watched lists the watched kinds; only the goroutine that calls watch uses it.
 	watched map[schema.GroupVersionKind]bool
 }
 
 type kindCacheOptions struct {
-	// Cache has the informers. It is apart from the manager's: an API that goes away must not block anything else.
+	// Cache has the informers. It is separate from the manager's, so that a deleted API blocks nothing else.
 	Cache *namespaced.Cache
 	Live  client.WithWatch
-	// Handler handles the changes of a kind that is watched.
+	// Handler returns the handler for changes of a watched kind.
 	Handler func(schema.GroupVersionKind) toolscache.ResourceEventHandler
 	// Listed is called for each list, with the kind and the namespace of its objects.
 	Listed func(kind schema.GroupVersionKind, namespace string)
-	// Index names the applications of an object, for observe.IndexApp.
+	// Index returns the applications of an object, for observe.IndexApp.
 	Index client.IndexerFunc
 	Clock clock.PassiveClock
 }
@@ -46,14 +46,14 @@ func newKindCache(o kindCacheOptions) *kindCache {
 	return &kindCache{options: o, classes: newClassCache(o.Clock), watched: map[schema.GroupVersionKind]bool{}}
 }
 
-// objectOfKind is an empty object, which tells the cache what kind is meant.
+// objectOfKind returns an empty object of a kind, for calls of the cache.
 func objectOfKind(kind schema.GroupVersionKind) *unstructured.Unstructured {
 	object := &unstructured.Unstructured{}
 	object.SetGroupVersionKind(kind)
 	return object
 }
 
-// watch starts or stops watching a kind and reports whether that has changed. A kind that is not watched is read live.
+// watch starts or stops watching a kind and reports whether that changed. Other kinds are read live.
 func (c *kindCache) watch(ctx context.Context, kind schema.GroupVersionKind, may bool) bool {
 	switch {
 	case may == c.watched[kind]:
@@ -80,7 +80,7 @@ func (c *kindCache) watch(ctx context.Context, kind schema.GroupVersionKind, may
 	return true
 }
 
-// Get reads an object from its informer, or live if its kind is not watched. PriorityClasses are remembered for a while.
+// Get reads an object from its informer, or live if its kind is not watched. PriorityClasses are cached for a while.
 func (c *kindCache) Get(ctx context.Context, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
 	if class, ok := o.(*unstructured.Unstructured); ok && class.GroupVersionKind() == scheduler.PriorityClassKind {
 		return c.classes.get(ctx, c.options.Live, key, class)
@@ -88,8 +88,8 @@ func (c *kindCache) Get(ctx context.Context, key client.ObjectKey, o client.Obje
 	return c.reader(o.GetObjectKind().GroupVersionKind(), key.Namespace).Get(ctx, key, o, options...)
 }
 
-// List reads a list from its informer. One that is chosen by fields is read live: informers have no index for them. Events
-// are remembered, and followed as long as anyone asks for them.
+// List reads a list from its informer. A list with a field selector is read live, because informers have no index for it.
+// Events are cached, and followed while they are in use.
 func (c *kindCache) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
 	kind := list.GetObjectKind().GroupVersionKind()
 	kind.Kind = strings.TrimSuffix(kind.Kind, "List")
@@ -106,7 +106,8 @@ func (c *kindCache) List(ctx context.Context, list client.ObjectList, options ..
 	return c.reader(kind, o.Namespace).List(ctx, list, options...)
 }
 
-// Owned lists the objects of a kind that observe.IndexByApp finds under a value, from the informer: none of a kind that is not watched.
+// Owned lists the objects of a kind that observe.IndexByApp finds under a value, from the informer; none for a kind that is not
+// watched.
 func (c *kindCache) Owned(ctx context.Context, kind schema.GroupVersionKind, namespace, value string) ([]unstructured.Unstructured, error) {
 	if !c.options.Cache.Serves(objectOfKind(kind), namespace) {
 		return nil, nil
@@ -124,7 +125,7 @@ func (c *kindCache) reader(kind schema.GroupVersionKind, namespace string) clien
 	return c.options.Live
 }
 
-// Whole reports whether all objects of a kind are to be seen, not those of some namespaces.
+// Whole reports whether all objects of a kind are visible, not only those of some namespaces.
 func (c *kindCache) Whole(kind schema.GroupVersionKind) bool {
 	return c.options.Cache.Whole(objectOfKind(kind))
 }

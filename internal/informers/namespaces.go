@@ -31,48 +31,48 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/namespaced"
 )
 
-// retryPeriod is how often it is tried again to begin with a namespace. Watches that were begun try again by themselves,
-// at least once a minute.
+// retryPeriod is the interval of retries to start watching a namespace. Started watches retry by themselves, at least once a
+// minute.
 const retryPeriod = 15 * time.Second
 
-// Namespaces are those that the operator works in. They change while it runs: with the configuration, and with the labels
-// of namespaces. Applications elsewhere are left alone as they are, and taken up again when their namespace comes back.
+// Namespaces are the namespaces that the operator works in. They change at run time, with the configuration and with the labels
+// of namespaces. Applications elsewhere are left alone, and continue when their namespace returns.
 type Namespaces struct {
 	log logr.Logger
 	// cache holds applications and pods; the others follow it.
 	cache  *namespaced.Cache
 	others []*namespaced.Cache
-	// controllers are those whose applications continue when a namespace is taken up.
+	// controllers are the controllers whose applications continue when a namespace returns.
 	controllers []*followed
-	// arrived is called when applications become visible that were not before.
+	// arrived is called when further applications become visible.
 	arrived func()
 	metrics *metrics.Metrics
 	// own is the operator's namespace.
 	own string
 
-	// following is held while the caches are made to follow, and shown while that is made visible.
+	// following is held while the caches are updated, and shown while metrics are.
 	following, shown sync.Mutex
 
 	mu       sync.Mutex
 	all      bool
 	listed   []string
 	selector labels.Selector
-	labels   map[string]labels.Set // of the namespaces that there are, while there is a selector
-	stop     func()                // ends the watch over namespaces; nil if there is none
+	labels   map[string]labels.Set // of existing namespaces, if there is a selector
+	stop     func()                // ends the watch of namespaces; nil without one
 	targets  []string
 	failed   bool
-	joined   map[string]time.Time // of namespaces that match the selector since their labels changed
+	joined   map[string]time.Time // when the labels of namespaces began to match the selector
 }
 
-// followed is a controller whose objects are in the namespaces.
+// followed is a controller whose objects are in these namespaces.
 type followed struct {
-	// list names its objects in the cache, by namespace, or all with "".
+	// list returns its cached objects of a namespace, or all with "".
 	list func(ctx context.Context, namespace string) ([]types.NamespacedName, error)
 	// queue is nil until the controller starts.
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
 }
 
-// Targets are what has to be watched.
+// Targets are the namespaces to watch.
 func Targets(c config.OperatorConfiguration) []string {
 	if c.ClusterWide() {
 		return []string{namespaced.All}
@@ -104,15 +104,15 @@ func (n *Namespaces) choosesLocked(namespace string) bool {
 // systemNamespaces are those of Kubernetes itself.
 var systemNamespaces = []string{metav1.NamespaceSystem, metav1.NamespacePublic, corev1.NamespaceNodeLease}
 
-// reserved reports whether applications have no place in a namespace unless it is listed: who may create one in a namespace of the
-// system, or in the operator's own, would have pods made there that read its Secrets.
+// reserved reports whether a namespace needs to be listed to have applications: users who could create one in a system
+// namespace, or in the operator's own, could have pods created there that read its Secrets.
 func (n *Namespaces) reserved(namespace string) bool {
 	return slices.Contains(systemNamespaces, namespace) || namespace != "" && namespace == n.own
 }
 
-// NewNamespaces returns what knows the namespaces of a manager whose cache NewManager has made. It has to be configured.
+// NewNamespaces returns the namespaces of a manager whose cache NewManager created. Configure must be called.
 //
-// own is the namespace of the operator itself; "" if it is not known. arrived is called when applications become visible that were not before.
+// own is the operator's namespace; "" if unknown. arrived is called when further applications become visible.
 func NewNamespaces(mgr ctrl.Manager, m *metrics.Metrics, own string, arrived func(), others ...*namespaced.Cache) (*Namespaces, error) {
 	cached, ok := mgr.GetCache().(*namespaced.Cache)
 	if !ok {
@@ -127,7 +127,7 @@ func NewNamespaces(mgr ctrl.Manager, m *metrics.Metrics, own string, arrived fun
 	return n, nil
 }
 
-// Configure takes over a configuration. It can be called at any time.
+// Configure applies a configuration. It can be called at any time.
 func (n *Namespaces) Configure(ctx context.Context, c config.OperatorConfiguration) {
 	n.mu.Lock()
 	n.all, n.listed, n.selector = len(c.Namespaces) == 0 && c.NamespaceSelector == "", c.Namespaces, c.Selector()
@@ -147,7 +147,7 @@ func (n *Namespaces) Configure(ctx context.Context, c config.OperatorConfigurati
 	n.takeUp(ctx, "")
 }
 
-// follow makes the caches watch what they are to watch. What fails is tried again.
+// follow updates the watched namespaces of the caches. Failures are retried.
 func (n *Namespaces) follow(ctx context.Context) {
 	n.following.Lock()
 	defer n.following.Unlock()
@@ -169,7 +169,7 @@ func (n *Namespaces) follow(ctx context.Context) {
 	n.failed = failed != nil
 }
 
-// show sets the metric for whether a namespace can currently be watched.
+// show sets the metric of a namespace's watch.
 func (n *Namespaces) show(namespace string) {
 	n.shown.Lock()
 	defer n.shown.Unlock()
@@ -183,7 +183,7 @@ func (n *Namespaces) show(namespace string) {
 	n.metrics.NamespaceWatched(labelOf(namespace), n.cache.Watching(namespace))
 }
 
-// Start tries again what failed, until the context ends. It implements manager.Runnable.
+// Start retries failed watches until the context ends. It implements manager.Runnable.
 func (n *Namespaces) Start(ctx context.Context) error {
 	n.follow(ctx)
 	ticker := time.NewTicker(retryPeriod)
@@ -206,7 +206,7 @@ func (n *Namespaces) Start(ctx context.Context) error {
 // NeedLeaderElection is false: standby replicas watch too.
 func (n *Namespaces) NeedLeaderElection() bool { return false }
 
-// changed is called by the cache when a namespace became ready, or ceased to be.
+// changed is called by the cache when a namespace becomes ready, or stops being so.
 func (n *Namespaces) changed(namespace string) {
 	ready := n.cache.Ready(namespace)
 	n.show(namespace)
@@ -216,7 +216,7 @@ func (n *Namespaces) changed(namespace string) {
 	}
 }
 
-// troubled is called by a cache when a namespace cannot be watched, or with nil when it can be again.
+// troubled is called by a cache when a namespace cannot be watched, or with nil after a recovery.
 func (n *Namespaces) troubled(namespace string, err error) {
 	n.show(namespace)
 	if err == nil {
@@ -227,10 +227,10 @@ func (n *Namespaces) troubled(namespace string, err error) {
 	n.log.Error(err, "cannot watch; it is tried again", "namespace", labelOf(namespace))
 }
 
-// takeUp lets the applications of a namespace, or of all, continue as far as the operator works there.
+// takeUp enqueues the applications of a namespace, or of all, where the operator works.
 func (n *Namespaces) takeUp(ctx context.Context, namespace string) {
 	if namespace != "" && !n.cache.Ready(namespace) {
-		return // there is a call when the namespace is ready
+		return // called again when the namespace is ready
 	}
 	n.mu.Lock()
 	controllers := slices.Clone(n.controllers)
@@ -240,7 +240,7 @@ func (n *Namespaces) takeUp(ctx context.Context, namespace string) {
 	}
 }
 
-// takeUpIn does so in one controller. There is a call when it starts.
+// takeUpIn does so in one controller; it is called again when that starts.
 func (n *Namespaces) takeUpIn(ctx context.Context, c *followed, namespace string) {
 	n.mu.Lock()
 	queue := c.queue
@@ -270,7 +270,7 @@ func (n *Namespaces) takeUpIn(ctx context.Context, c *followed, namespace string
 	}
 }
 
-// Source makes a controller take up its objects, which list names by namespace, or all of them with "".
+// Source makes a controller enqueue its objects, which list returns by namespace, or all with "".
 func (n *Namespaces) Source(list func(ctx context.Context, namespace string) ([]types.NamespacedName, error)) source.Source {
 	c := &followed{list: list}
 	n.mu.Lock()
@@ -285,14 +285,14 @@ func (n *Namespaces) Source(list func(ctx context.Context, namespace string) ([]
 	})
 }
 
-// namespaceKind is what is watched of namespaces: their labels.
+// namespaceKind is the watched part of namespaces: their labels.
 func namespaceKind() *metav1.PartialObjectMetadata {
 	o := &metav1.PartialObjectMetadata{}
 	o.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
 	return o
 }
 
-// watchLabels begins or ends the watch over namespaces.
+// watchLabels starts or stops the watch of namespaces.
 func (n *Namespaces) watchLabels(ctx context.Context) error {
 	n.mu.Lock()
 	wanted, has := n.selector != nil, n.stop != nil
@@ -333,7 +333,7 @@ func (n *Namespaces) watchLabels(ctx context.Context) error {
 	return nil
 }
 
-// labelsChanged takes note of the labels of a namespace, and takes its applications up if it matches from now on.
+// labelsChanged records the labels of a namespace, and enqueues its applications if it begins to match.
 func (n *Namespaces) labelsChanged(o any, exists bool) {
 	if gone, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
 		o = gone.Obj
@@ -366,7 +366,7 @@ func (n *Namespaces) labelsChanged(o any, exists bool) {
 	}
 }
 
-// coverage is how long the API server may take until what it does for the namespaces of a selector is done for one more.
+// coverage is the time in which the API server applies a selector's rules to a newly matching namespace.
 const coverage = 5 * time.Second
 
 func (n *Namespaces) joinLocked(namespace string) {
@@ -376,14 +376,15 @@ func (n *Namespaces) joinLocked(namespace string) {
 	n.joined[namespace] = time.Now().Add(coverage)
 }
 
-// Joined returns when a namespace that existed before got labels that match the selector, as far as this process has seen it; zero if it did not.
+// Joined returns when the labels of an existing namespace began to match the selector, as observed by this process; zero if
+// they did not.
 func (n *Namespaces) Joined(namespace string) time.Time {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.joined[namespace]
 }
 
-// labelOf is a namespace in metrics and logs.
+// labelOf returns a namespace's name in metrics and logs.
 func labelOf(namespace string) string {
 	if namespace == namespaced.All {
 		return "*"

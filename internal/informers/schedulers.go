@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package informers has the caches other than the manager's: for the kinds that scheduler plugins read, and for auxiliary
-// objects. It says which namespaces are the operator's, and enqueues the applications that a change concerns. It knows no
-// API family but by its labels.
+// Package informers has the caches besides the manager's: for the kinds of scheduler plugins, and for auxiliary objects. It
+// knows the operator's namespaces, and enqueues the applications that a change concerns. It knows API families by their labels
+// only.
 package informers
 
 import (
@@ -25,35 +25,35 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// discoveryPeriod is how often it is looked whether the APIs of schedulers came or went.
+// discoveryPeriod is the interval of checks for installed and removed APIs of schedulers.
 const discoveryPeriod = 15 * time.Second
 
-// SchedulerKinds keeps an eye on the APIs that scheduler plugins need: it watches kinds as long as they are available, and
-// enqueues the applications that a change concerns.
+// SchedulerKinds follows the APIs that scheduler plugins need: it watches kinds while they are available, and enqueues the
+// applications that a change concerns.
 type SchedulerKinds struct {
 	*availability
 	*kindCache
 	*triggers
 	enqueuer *enqueuer
-	// Cache has the kinds that are watched.
+	// Cache has the watched kinds.
 	Cache *namespaced.Cache
 	every time.Duration
 }
 
-// SchedulerOptions are what the watch over the APIs of schedulers works with.
+// SchedulerOptions are the dependencies of SchedulerKinds.
 type SchedulerOptions struct {
 	Config  config.OperatorConfiguration
 	Plugins []scheduler.Plugin
-	// Families are those whose labels name the application of an object.
+	// Families are the families whose labels name the application of an object.
 	Families []lifecycle.Family
-	// Waiters are the applications that wait for a kind in a namespace, or in all of them, the first of them if there are more than so many in
-	// no line. It is asked when the manager has started.
+	// Waiters returns the applications that wait for a kind in a namespace, or in all. Of those in no line it returns only the
+	// first ones. It is called after the manager has started.
 	Waiters func(kind schema.GroupVersionKind, namespace string, everywhere bool, most int) []scheduler.Key
-	// Discovery is in place of discoveryPeriod; 0 is not.
+	// Discovery replaces discoveryPeriod, unless 0.
 	Discovery time.Duration
 }
 
-// NewSchedulerKinds returns the watch over the APIs of the plugins and adds it to the manager.
+// NewSchedulerKinds returns the watch of the plugins' APIs and adds it to the manager.
 func NewSchedulerKinds(mgr ctrl.Manager, o SchedulerOptions) (*SchedulerKinds, error) {
 	apis, err := discovery.NewDiscoveryClientForConfig(mgr.GetConfig())
 	if err != nil {
@@ -86,7 +86,7 @@ func NewSchedulerKinds(mgr ctrl.Manager, o SchedulerOptions) (*SchedulerKinds, e
 	return k, nil
 }
 
-// Start looks for the APIs until the context ends. It implements manager.Runnable.
+// Start checks the APIs until the context ends. It implements manager.Runnable.
 func (k *SchedulerKinds) Start(ctx context.Context) error {
 	k.events.begin(ctx)
 	return run(ctx, k.Cache, k.every, func(ctx context.Context) {
@@ -99,7 +99,7 @@ func (k *SchedulerKinds) Start(ctx context.Context) error {
 	})
 }
 
-// run starts a cache, and looks for the APIs of its kinds now and then, until the context ends.
+// run starts a cache, and checks the APIs of its kinds regularly, until the context ends.
 func run(ctx context.Context, c *namespaced.Cache, every time.Duration, look func(context.Context)) error {
 	done := make(chan error, 1)
 	go func() { done <- c.Start(ctx) }()

@@ -22,22 +22,23 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/standalone"
 )
 
-// ClusterTarget is what to look for of a standalone cluster.
+// ClusterTarget selects the objects of a standalone cluster.
 type ClusterTarget struct {
 	Owner lifecycle.Owner
-	// Wanted are the objects that the cluster is to have, marked with what they say (lifecycle.Labels.MarkApplied), beside their parts.
+	// Parts are the wanted objects of the cluster, marked with the hash of their content (lifecycle.Labels.MarkApplied).
 	Parts  []standalone.Part
 	Wanted []*unstructured.Unstructured
-	// Optional are those that it may have besides.
+	// Optional are further objects that it may have.
 	Optional []standalone.Ref
-	// Empty returns an empty object of the type in which the cache holds a kind.
+	// Empty returns an empty object of the cache's type for a kind.
 	Empty func(kind string) client.Object
-	// Namespace and Name are the cluster's, and Master and Workers the names of the StatefulSets.
+	// Namespace and Name identify the cluster; Master and Workers are the names of its StatefulSets.
 	Namespace, Name string
 	Master, Workers string
 }
 
-// Cluster returns what there is of a standalone cluster in the cache. What is wanted gets what must stay of what is there.
+// Cluster returns the cached objects of a standalone cluster. Fields of existing objects that must stay are copied to the
+// wanted ones.
 func (r Reader) Cluster(ctx context.Context, t ClusterTarget) (standalone.Observation, error) {
 	o := standalone.Observation{Found: map[standalone.Ref]standalone.Found{}}
 	for i, part := range t.Parts {
@@ -65,7 +66,7 @@ func (r Reader) Cluster(ctx context.Context, t ClusterTarget) (standalone.Observ
 	return o, r.roles(ctx, t, &o)
 }
 
-// clusterObject reads one object as it is compared; nil if there is none.
+// clusterObject reads one object in the compared form; nil if there is none.
 func (r Reader) clusterObject(ctx context.Context, t ClusterTarget, into client.Object, ref standalone.Ref) (*unstructured.Unstructured, error) {
 	err := r.Cache.Get(ctx, client.ObjectKey{Namespace: t.Namespace, Name: ref.Name}, into)
 	if apierrors.IsNotFound(err) {
@@ -90,7 +91,7 @@ func foundOf(owner lifecycle.Owner, there, wanted *unstructured.Unstructured) st
 	return f
 }
 
-// roles reads the sets and the pods of both roles.
+// roles reads the StatefulSets and the pods of both roles.
 func (r Reader) roles(ctx context.Context, t ClusterTarget, o *standalone.Observation) error {
 	roles := map[string]*standalone.Role{t.Master: &o.Master, t.Workers: &o.Workers}
 	for name, role := range roles {
@@ -124,14 +125,14 @@ func (r Reader) clusterPods(ctx context.Context, t ClusterTarget, visit func(set
 	for _, pod := range pods {
 		owner := metav1.GetControllerOf(pod)
 		if owner == nil || owner.Kind != "StatefulSet" || owner.Name != t.Master && owner.Name != t.Workers || pod.driver == nil {
-			continue // it has the label, and is not of the cluster
+			continue // it has the label, but belongs to another owner
 		}
 		visit(owner.Name, pod)
 	}
 	return nil
 }
 
-// ClusterPods returns the pods of a cluster by name, each as far as it is known of a driver pod: what it waits for, or how it ended.
+// ClusterPods returns the pods of a cluster by name, in the form of drivers: their wait or their end.
 func (r Reader) ClusterPods(ctx context.Context, t ClusterTarget) ([]lifecycle.Driver, error) {
 	var all []lifecycle.Driver
 	err := r.clusterPods(ctx, t, func(_ string, pod *Pod) { all = append(all, *pod.driver) })
@@ -139,8 +140,8 @@ func (r Reader) ClusterPods(ctx context.Context, t ClusterTarget) ([]lifecycle.D
 	return all, err
 }
 
-// ClusterPodStatuses returns what schedulers want to know of a cluster's pods: the master is its driver, and the workers are its executors, the
-// first of which has the number 1.
+// ClusterPodStatuses returns the statuses of a cluster's pods for schedulers: the master as the driver, and the workers as
+// executors, numbered from 1.
 func (r Reader) ClusterPodStatuses(ctx context.Context, t ClusterTarget, now time.Time) (scheduler.PodStatuses, error) {
 	f := scheduler.PodStatuses{Now: now}
 	err := r.clusterPods(ctx, t, func(set string, pod *Pod) {

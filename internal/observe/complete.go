@@ -16,29 +16,29 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
-// Log names what is read of a log: the last LogLines lines of a container, at most Limit bytes.
+// Log identifies a part of a log: the last LogLines lines of a container, at most Limit bytes.
 type Log struct {
 	Namespace, Pod, Container string
-	// Previous means the container that was there before the present one was started in its place.
+	// Previous selects the container that ran before a restart.
 	Previous bool
 	Limit    int64
 }
 
-// Options are those of the request.
+// Options returns the options of the request.
 func (l Log) Options() *corev1.PodLogOptions {
 	return &corev1.PodLogOptions{Container: l.Container, Previous: l.Previous, TailLines: new(int64(LogLines)), LimitBytes: &l.Limit}
 }
 
-// LogLines is how many of a log's last lines are read. An exception of Spark 4 that a query failed with, and the end of the
-// driver after it, have up to 300; the cause is among the first of them. The record keeps less.
+// LogLines is the number of last lines to read. An exception of a failed query in Spark 4 and the driver's end after it have up
+// to 300 lines; the cause is among the first of them. The record keeps fewer.
 const LogLines = 500
 
-// logLimit bounds what is read of a log, in bytes. The kubelet counts them from the first of the lines, so that less would
-// cut off the end.
+// logLimit bounds the read part of a log, in bytes. The kubelet counts from the first of the lines, so a lower limit would cut
+// off the end.
 const logLimit = 256 << 10
 
-// complete reads what the pod itself does not report: why its volumes are not mounted, and the end of the log of a driver whose program
-// failed. Both are only shown to users, so a failed read is not an error.
+// complete reads details that the pod lacks: the error of a volume mount, and the end of a failed driver's log. Users see both
+// and no decision depends on them, so a failed read is no error.
 func (r Reader) complete(ctx context.Context, d *lifecycle.Driver, pod *Pod, t Target, rec lifecycle.Record) {
 	d.Exit.Message = said(d.Exit, t.LogTails)
 	if d.Ownership == lifecycle.NotOwned || !rec.State.HasDriver() {
@@ -54,10 +54,10 @@ func (r Reader) complete(ctx context.Context, d *lifecycle.Driver, pod *Pod, t T
 	}
 }
 
-// ansiCodes are the escape sequences by which a program colors a terminal.
+// ansiCodes matches a terminal's color codes.
 var ansiCodes = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]")
 
-// plain is a log without what only a terminal can show.
+// plain removes terminal codes from a log.
 func plain(log string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsGraphic(r) && r != '\n' && r != '\t' || r == utf8.RuneError {
@@ -67,8 +67,8 @@ func plain(log string) string {
 	}, ansiCodes.ReplaceAllString(log, ""))
 }
 
-// said is the message about an end that may be shown. The kubelet takes that of a container that has run from the container, be it
-// the end of its log; the runtime's, about one that could not be started, is its own.
+// said returns the message of an end if it may be shown. For a container that ran, the kubelet takes it from the container,
+// possibly from its log; for one that failed to start, it is the runtime's own.
 func said(e lifecycle.Exit, tails lifecycle.LogTails) string {
 	switch {
 	case e.Code < 0, e.Reason == "StartError", e.Reason == "ContainerCannotRun":
@@ -77,7 +77,7 @@ func said(e lifecycle.Exit, tails lifecycle.LogTails) string {
 	return tails.Redact(plain(e.Message))
 }
 
-// mountFailure returns the newest event that says why a volume is not mounted, if there is one.
+// mountFailure returns the newest event about a failed volume mount, if there is one.
 func (r Reader) mountFailure(ctx context.Context, pod *Pod) lifecycle.Wait {
 	var events corev1.EventList
 	about := client.MatchingFields{"involvedObject.name": pod.Name, "involvedObject.uid": string(pod.UID), "type": corev1.EventTypeWarning}
@@ -97,11 +97,11 @@ func (r Reader) mountFailure(ctx context.Context, pod *Pod) lifecycle.Wait {
 	if newest == nil {
 		return lifecycle.Wait{}
 	}
-	volume, details, _ := strings.Cut(newest.Message, ": ") // the kubelet first says what it does to which volume
+	volume, details, _ := strings.Cut(newest.Message, ": ") // the kubelet's message begins with the operation and the volume
 	return lifecycle.Wait{Cause: lifecycle.Cause{Reason: lifecycle.ReasonVolume, Message: volume}, Details: details}
 }
 
-// seenAt is when an event was last seen. Recorders of events.k8s.io leave the old field empty.
+// seenAt returns the last time of an event. Recorders of events.k8s.io leave the old field empty.
 func seenAt(e *corev1.Event) time.Time {
 	switch {
 	case !e.LastTimestamp.IsZero():

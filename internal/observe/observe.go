@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package observe is the only reader of the cluster. It turns pods and other objects into the values that the pure
-// packages decide on. What it cannot see for certain it calls unknown, never absent.
+// Package observe is the only reader of the cluster. It converts objects into the values that the pure packages decide on. What
+// is uncertain is unknown, never absent.
 package observe
 
 import (
@@ -29,61 +29,62 @@ const IndexApp = "app"
 
 // Reader reads the cluster.
 type Reader struct {
-	// Labels are those of the applications' family.
+	// Labels are those of the family.
 	Labels lifecycle.Labels
-	// Cache holds our own objects only and may be stale.
+	// Cache has the operator's objects only and may be stale.
 	Cache client.Reader
-	// Pods are the cached ones; nil for those that Cache reads.
+	// Pods are the cached pods; nil for those of Cache.
 	Pods Pods
-	// Live asks the API server.
+	// Live reads from the API server.
 	Live client.Reader
-	// Kinds reads what scheduler plugins want to see; Live if nil.
+	// Kinds reads the objects of scheduler plugins; Live if nil.
 	Kinds client.Reader
-	// Whole reports whether Kinds lists all objects of a kind that there are, not those of some namespaces; nil for always.
+	// Whole reports whether Kinds lists all objects of a kind, not only those of some namespaces; nil for always.
 	Whole func(schema.GroupVersionKind) bool
-	// Owned lists the objects of a scheduler's kind that IndexByApp finds under a value, as far as they are watched; nil for none.
+	// Owned lists the watched objects of a scheduler's kind that IndexByApp finds under a value; nil for none.
 	Owned func(ctx context.Context, kind schema.GroupVersionKind, namespace, value string) ([]unstructured.Unstructured, error)
 	// Auxiliary reads the auxiliary objects of drivers; Live if nil.
 	Auxiliary Auxiliary
-	// Logs returns the last lines of a log; nil if logs are not to be read.
+	// Logs returns the last lines of a log; nil if logs must not be read.
 	Logs func(context.Context, Log) (string, error)
-	// Dial connects to the pods of servers, to ask them for their sessions; the operating system's way if nil.
+	// Dial connects to the pods of servers to read their sessions; nil for the operating system's dialer.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Target says which pods to look for.
+// Target selects the pods of an application.
 type Target struct {
 	Namespace string
 	App       string
 	UID       types.UID
-	// Owner is the reference of what belongs to the application.
+	// Owner is the reference to the application.
 	Owner      metav1.OwnerReference
 	DriverName string
-	// DriverUID is that of the last driver that is known to have been created, if any: another one in the cache is older, and was deleted, or
-	// younger, if the answer about it was lost. The API server is asked which.
+	// DriverUID is that of the last driver known to have been created, if any. Another driver in the cache is an older, deleted
+	// one, or a younger one whose response was lost. The API server decides.
 	DriverUID string
-	// NextName is the name that the next driver gets, if the spec has changed it.
+	// NextName is the name of the next driver, if the spec has changed it.
 	NextName     string
 	SubmissionID string
-	// Cached says that what the cache does not have counts as absent: for a look that starts and ends nothing.
+	// Cached lets the cache alone prove absence, for an observation that neither starts nor ends anything.
 	Cached bool
-	// LogTails says what of the driver's output may be shown.
+	// LogTails restricts the shown output of the driver.
 	LogTails lifecycle.LogTails
-	// Now is the time of the look.
+	// Now is the time of the observation.
 	Now time.Time
 }
 
-// another reports whether a cached driver of the attempt is not the one that is known.
+// another reports whether a cached driver of the attempt differs from the known one.
 func (t Target) another(pod *Pod) bool {
 	return t.DriverUID != "" && string(pod.UID) != t.DriverUID
 }
 
-// mountTime is how long a pod that has its node may take to mount its volumes before it is asked why it does not: whoever lists events reads all
-// of the namespace from etcd, and almost every driver starts sooner.
+// mountTime is the time in which a scheduled pod mounts its volumes before its events are read. Listing events reads all of the
+// namespace from etcd, and almost every driver starts sooner.
 const mountTime = 5 * time.Second
 
-// Observe returns what is to be known of the application's pods. A driver that the cache does not have is asked for
-// live, by its name and then by its mark, except before the first submission, when the create reports it, and where the target says so.
+// Observe returns the state of the application's pods. A driver missing in the cache is read live, by its name and then by its
+// label. Before the first submission it is not read, because the create reports an existing one, nor if the target allows the
+// cache alone.
 func (r Reader) Observe(ctx context.Context, t Target, rec lifecycle.Record) (lifecycle.Observation, error) {
 	all, err := r.pods(ctx, t)
 	if err != nil {
@@ -94,7 +95,8 @@ func (r Reader) Observe(ctx context.Context, t Target, rec lifecycle.Record) (li
 	return o, err
 }
 
-// strays are the drivers of other attempts, if it is known which one is followed. A pod without a mark is a previous operator's.
+// strays returns the drivers of other attempts, if the followed one is known. A pod without the label belongs to another
+// operator.
 func (r Reader) strays(pods []*Pod, t Target, followed lifecycle.Driver) []lifecycle.Driver {
 	if followed.Presence == lifecycle.Unknown {
 		return nil
@@ -116,7 +118,7 @@ func (r Reader) attempt(ctx context.Context, all []*Pod, t Target, rec lifecycle
 	pods := r.marked(all, t.SubmissionID)
 	o := lifecycle.Observation{Executors: executorsOf(pods)}
 	for _, pod := range pods {
-		// By its label first: the spec may have renamed the driver.
+		// By its label first: an edit may have renamed the driver.
 		if !pod.runsDriver || r.ownership(pod, t) != lifecycle.Current {
 			continue
 		}
@@ -132,7 +134,7 @@ func (r Reader) attempt(ctx context.Context, all []*Pod, t Target, rec lifecycle
 	var err error
 	o.Driver, err = r.named(ctx, t, rec)
 	if err == nil && o.Driver.Ownership == lifecycle.Previous && o.Driver.SubmissionID == "" && rec.SubmissionID == "" {
-		// A previous operator marked no attempts.
+		// Another operator did not label attempts.
 		o.Executors = executorsOf(r.marked(all, ""))
 		return o, nil
 	}
@@ -143,8 +145,8 @@ func (r Reader) attempt(ctx context.Context, all []*Pod, t Target, rec lifecycle
 	return o, err
 }
 
-// renamed looks for a driver that was created under another name than the recorded one: by a reconcile that crashed before
-// it wrote the status, after the spec had changed.
+// renamed looks for a driver under another name than the recorded one. A reconcile created it after an edit and crashed before
+// its status write.
 func (r Reader) renamed(ctx context.Context, t Target, rec lifecycle.Record, d *lifecycle.Driver) error {
 	pods, err := r.Drivers(ctx, t.Namespace, t.SubmissionID)
 	if err != nil {
@@ -164,7 +166,7 @@ func (r Reader) renamed(ctx context.Context, t Target, rec lifecycle.Record, d *
 	return err
 }
 
-// Orphans reports whether the cache has a driver of the application that has not ended and is not being deleted.
+// Orphans reports whether the cache has a live driver of the application that is not being deleted.
 func (r Reader) Orphans(ctx context.Context, app client.Object) (bool, error) {
 	pods, err := r.pods(ctx, Target{Namespace: app.GetNamespace(), App: app.GetName()})
 	if err != nil {
@@ -177,16 +179,16 @@ func (r Reader) Orphans(ctx context.Context, app client.Object) (bool, error) {
 	}), nil
 }
 
-// ownership returns who owns a pod.
+// ownership returns the ownership of a pod.
 func (r Reader) ownership(pod metav1.Object, t Target) lifecycle.Ownership {
 	return lifecycle.Owner{Reference: metav1.OwnerReference{UID: t.UID}, SubmissionID: t.SubmissionID, Labels: r.Labels}.Of(pod)
 }
 
-// named returns the pod that has the driver's name, regardless of its owner.
+// named returns the pod with the driver's name, of any owner.
 func (r Reader) named(ctx context.Context, t Target, rec lifecycle.Record) (lifecycle.Driver, error) {
 	key := client.ObjectKey{Namespace: t.Namespace, Name: t.DriverName}
 	pod, err := r.cached().Get(ctx, key)
-	// The driver of the attempt before may be in a cache that is behind, under the very name of the one that lives.
+	// A stale cache may have the driver of the previous attempt under the name of the present one.
 	outdated := err == nil && (t.another(pod) || !rec.State.Starting() && r.ownership(pod, t) != lifecycle.Current)
 	if outdated || apierrors.IsNotFound(err) && rec.State != lifecycle.New && !t.Cached {
 		pod, err = r.podsOf(r.Live).Get(ctx, key)
@@ -197,12 +199,12 @@ func (r Reader) named(ctx context.Context, t Target, rec lifecycle.Record) (life
 	case ctx.Err() != nil:
 		return lifecycle.Driver{}, fmt.Errorf("get driver pod %s: %w", key, ctx.Err())
 	case err != nil:
-		return lifecycle.Driver{Presence: lifecycle.Unknown, Name: t.DriverName}, nil //nolint:nilerr // an API server in trouble proves nothing about the pod
+		return lifecycle.Driver{Presence: lifecycle.Unknown, Name: t.DriverName}, nil //nolint:nilerr // a failing API server proves nothing about the pod
 	}
 	return r.driver(ctx, pod, t, rec), nil
 }
 
-// driver is a pod as a driver. An executor that has the driver's name is another owner's pod.
+// driver converts a pod to a driver. An executor with the driver's name counts as another owner's pod.
 func (r Reader) driver(ctx context.Context, pod *Pod, t Target, rec lifecycle.Record) lifecycle.Driver {
 	if pod.driver == nil {
 		return lifecycle.Driver{Presence: lifecycle.Present, Ownership: lifecycle.NotOwned, Name: pod.Name}
@@ -214,7 +216,7 @@ func (r Reader) driver(ctx context.Context, pod *Pod, t Target, rec lifecycle.Re
 	return d
 }
 
-// cached are the cached pods.
+// cached returns the cached pods.
 func (r Reader) cached() Pods {
 	if r.Pods != nil {
 		return r.Pods
@@ -222,7 +224,7 @@ func (r Reader) cached() Pods {
 	return r.podsOf(r.Cache)
 }
 
-// podsOf are the pods that a client reads.
+// podsOf returns the pods that a client reads.
 func (r Reader) podsOf(from client.Reader) Pods { return readPods{from, labelsRead(r.Labels)} }
 
 // pods lists the cached pods of the application.
@@ -234,7 +236,7 @@ func (r Reader) pods(ctx context.Context, t Target) ([]*Pod, error) {
 	return all, nil
 }
 
-// marked are the pods of an attempt.
+// marked returns the pods of an attempt.
 func (r Reader) marked(all []*Pod, submissionID string) []*Pod {
 	return slices.DeleteFunc(slices.Clone(all), func(pod *Pod) bool { return pod.label(r.Labels.Submission) != submissionID })
 }
@@ -250,7 +252,7 @@ func executorsOf(pods []*Pod) []lifecycle.Executor {
 	return all
 }
 
-// Drivers returns the live driver pods of an attempt, whatever their names.
+// Drivers returns the live driver pods of an attempt, under any name.
 func (r Reader) Drivers(ctx context.Context, namespace, submissionID string) ([]client.Object, error) {
 	var list corev1.PodList
 	if err := r.listDrivers(ctx, &list, namespace, r.Labels.Submission, submissionID); err != nil {
@@ -263,7 +265,7 @@ func (r Reader) Drivers(ctx context.Context, namespace, submissionID string) ([]
 	return pods, nil
 }
 
-// resourceKinds are those that a submission may contain in addition to the driver pod.
+// resourceKinds are the kinds of a submission's objects besides the driver pod.
 func resourceKinds() []schema.GroupVersionKind {
 	return []schema.GroupVersionKind{
 		corev1.SchemeGroupVersion.WithKind("ConfigMap"), corev1.SchemeGroupVersion.WithKind("Service"),
@@ -271,7 +273,7 @@ func resourceKinds() []schema.GroupVersionKind {
 	}
 }
 
-// Resources returns the metadata of the live objects that were created for an attempt in addition to its driver pod.
+// Resources returns the metadata of an attempt's live objects besides its driver pod.
 func (r Reader) Resources(ctx context.Context, namespace, submissionID string) ([]client.Object, error) {
 	var all []client.Object
 	for _, kind := range resourceKinds() {
@@ -288,7 +290,7 @@ func (r Reader) Resources(ctx context.Context, namespace, submissionID string) (
 	return all, nil
 }
 
-// Existing returns the live object that has obj's kind, namespace and name, or nil if there is none.
+// Existing returns the live object with obj's kind, namespace and name, or nil if there is none.
 func (r Reader) Existing(ctx context.Context, obj client.Object) (client.Object, error) {
 	found, ok := obj.DeepCopyObject().(client.Object)
 	if !ok {
@@ -304,7 +306,7 @@ func (r Reader) Existing(ctx context.Context, obj client.Object) (client.Object,
 	return found, nil
 }
 
-// Fresh reports whether an object of a kind still is as it was read from the cache.
+// Fresh reports whether an object is unchanged since the cache read it.
 func (r Reader) Fresh(ctx context.Context, obj client.Object, kind schema.GroupVersionKind) (bool, error) {
 	var found metav1.PartialObjectMetadata
 	found.SetGroupVersionKind(kind)

@@ -23,36 +23,36 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// Pod is what is read of a pod of an application, judged when it arrives. The cache holds nothing else: with thousands of executors pods
-// are most of the operator's memory. It must not be changed.
+// Pod is the cached part of an application's pod. The cache has nothing else, because with thousands of executors pods take
+// most of the operator's memory. It is read-only.
 type Pod struct {
-	// ObjectMeta has names, the version, and of what is no executor the UID, the time of its creation and the controller.
+	// ObjectMeta has names and the version; for other pods than executors also UID, creation time and controller.
 	metav1.ObjectMeta
-	// labels are those that are read. Those of all executors of an attempt are one text.
+	// labels are the read labels. All executors of an attempt share one text.
 	labels unique.Handle[string]
-	// runsDriver is whether its role is that of a pod in which a driver runs, and driver what is known of it as one; nil for an executor.
-	// What families call differently is not in it.
+	// runsDriver is set if the pod's role is that of a driver. driver is its state, without the parts that differ between
+	// families; nil for an executor.
 	runsDriver bool
 	driver     *lifecycle.Driver
-	// executor is the zero value for any other pod.
+	// executor is zero for other pods.
 	executor lifecycle.Executor
 	status   scheduler.PodStatus
-	// container is the name of Spark's.
+	// container is the name of Spark's container.
 	container string
 }
 
 var _ client.Object = (*Pod)(nil)
 
-// GetObjectKind implements runtime.Object. The kind of a cached pod is not read.
+// GetObjectKind implements runtime.Object. Readers do not need the kind of a cached pod.
 func (*Pod) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
 
-// DeepCopyObject implements runtime.Object. What a pod leads to is never changed, and can be shared.
+// DeepCopyObject implements runtime.Object. Referenced values never change and are shared.
 func (p *Pod) DeepCopyObject() runtime.Object {
 	out := *p
 	return &out
 }
 
-// GetLabels returns the labels that are read. The map is the caller's.
+// GetLabels returns the read labels as a new map.
 func (p *Pod) GetLabels() map[string]string {
 	all := map[string]string{}
 	for pair := range strings.SplitSeq(p.labels.Value(), ",") {
@@ -73,14 +73,14 @@ func (p *Pod) label(key string) string {
 	return ""
 }
 
-// Ended reports whether the pod holds no room on a node any more.
+// Ended reports whether the pod occupies no room on a node any more.
 func (p *Pod) Ended() bool { return ended(p.status.Phase) }
 
 func ended(phase corev1.PodPhase) bool {
 	return phase == corev1.PodSucceeded || phase == corev1.PodFailed
 }
 
-// DriverPhase is the phase of a driver; "" if none runs in the pod.
+// DriverPhase returns the phase of a driver; "" for other pods.
 func (p *Pod) DriverPhase() lifecycle.DriverPhase {
 	if !p.runsDriver {
 		return ""
@@ -88,7 +88,7 @@ func (p *Pod) DriverPhase() lifecycle.DriverPhase {
 	return p.driver.Phase
 }
 
-// labelsRead are the labels of pods that are read for families, sorted.
+// labelsRead returns the pod labels that families read, sorted.
 func labelsRead(families ...lifecycle.Labels) []string {
 	keys := []string{spark.LabelRole, spark.LabelAppSelector}
 	for _, f := range families {
@@ -98,7 +98,7 @@ func labelsRead(families ...lifecycle.Labels) []string {
 	return slices.Compact(keys)
 }
 
-// podOf returns what is read of a pod, and the labels with some keys.
+// podOf returns the cached part of a pod, with the labels in keys.
 func podOf(pod *corev1.Pod, keys []string) *Pod {
 	p := &Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: shared(pod.Namespace), ResourceVersion: pod.ResourceVersion},
@@ -123,7 +123,7 @@ func podOf(pod *corev1.Pod, keys []string) *Pod {
 	return p
 }
 
-// keptOwners are the controller of an object, or its first owner if none is.
+// keptOwners returns the controller of an object, or its first owner without one.
 func keptOwners(o metav1.Object) []metav1.OwnerReference {
 	if owner := metav1.GetControllerOf(o); owner != nil {
 		return []metav1.OwnerReference{*owner}
@@ -132,7 +132,7 @@ func keptOwners(o metav1.Object) []metav1.OwnerReference {
 	return slices.Clone(all[:min(len(all), 1)])
 }
 
-// labelsOf writes the labels of a pod that have some keys. Neither keys nor values have a comma or an equals sign.
+// labelsOf encodes the labels in keys as one text. Keys and values contain neither commas nor equals signs.
 func labelsOf(pod *corev1.Pod, keys []string) string {
 	var text strings.Builder
 	for _, key := range keys {
@@ -143,8 +143,7 @@ func labelsOf(pod *corev1.Pod, keys []string) string {
 	return text.String()
 }
 
-// lean is the status of an executor as it is cached: with no condition but those that say what is wrong, and with the words of many
-// executors once.
+// lean returns the cached status of an executor: only conditions about errors, and texts shared between executors.
 func lean(s scheduler.PodStatus) scheduler.PodStatus {
 	var kept []corev1.PodCondition
 	for _, c := range s.Conditions {
@@ -158,7 +157,7 @@ func lean(s scheduler.PodStatus) scheduler.PodStatus {
 	return s
 }
 
-// shared is a text that many objects have, so that most of them have the same.
+// shared returns the one copy of a text that many objects have.
 func shared[S ~string](s S) S { return unique.Make(s).Value() }
 
 // CachePod returns the transform of the cache of pods. It never fails.
@@ -168,19 +167,19 @@ func CachePod(families ...lifecycle.Labels) toolscache.TransformFunc {
 		if pod, ok := o.(*corev1.Pod); ok {
 			return podOf(pod, keys), nil
 		}
-		return o, nil // a tombstone, or one that has come this way before
+		return o, nil // a tombstone, or an already converted pod
 	}
 }
 
-// Pods finds pods of applications. What it returns must not be changed.
+// Pods finds pods of applications. The returned pods are read-only.
 type Pods interface {
-	// OfApp returns the pods in a namespace that have a label with the name of an application.
+	// OfApp returns the pods of a namespace whose label has the name of an application.
 	OfApp(ctx context.Context, namespace, label, app string) ([]*Pod, error)
-	// Get returns a pod by its name. The error is NotFound if there is none.
+	// Get returns a pod by name, or a NotFound error.
 	Get(ctx context.Context, key client.ObjectKey) (*Pod, error)
 }
 
-// IndexPods returns the index that CachedPods needs, over the labels by which families name the application of a pod.
+// IndexPods returns the index of CachedPods, over the labels in which families name the application of a pod.
 func IndexPods(labels ...string) toolscache.Indexers {
 	byApp := IndexByApp(labels...)
 	return toolscache.Indexers{IndexApp: func(o any) ([]string, error) {
@@ -196,7 +195,7 @@ func IndexPods(labels ...string) toolscache.Indexers {
 	}}
 }
 
-// CachedPods are the pods in the stores of an informer with IndexPods and CachePod; store returns that of a namespace.
+// CachedPods returns the pods in the stores of an informer with IndexPods and CachePod; store returns that of a namespace.
 func CachedPods(store func(ctx context.Context, namespace string) (toolscache.Indexer, error)) Pods {
 	return cachedPods(store)
 }
@@ -244,7 +243,7 @@ type readPods struct {
 	keys []string
 }
 
-// OfApp implements Pods. An API server refuses to look for what no label can say: there are no pods of such an application.
+// OfApp implements Pods. The API server refuses a name that is no valid label value: such an application has no pods.
 func (c readPods) OfApp(ctx context.Context, namespace, label, app string) ([]*Pod, error) {
 	if len(validation.IsValidLabelValue(app)) > 0 {
 		return nil, nil

@@ -20,19 +20,19 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// Snapshot reads what a scheduler plugin requests. Its content must not be changed.
+// Snapshot reads the objects that a scheduler plugin needs. Its content is read-only.
 func (r Reader) Snapshot(ctx context.Context, reads []scheduler.Read) (scheduler.Snapshot, error) {
 	s := make(scheduler.Snapshot, len(reads))
 	for _, read := range reads {
 		if _, done := s[read]; done {
-			continue // both plugins of a chain may want it
+			continue // both plugins of a chain may need it
 		}
 		found, err := r.read(ctx, read)
 		switch {
 		case apierrors.IsNotFound(err), meta.IsNoMatchError(err):
 			s[read] = nil // a kind that is not installed has no objects
 		case read.Optional && apierrors.IsForbidden(err):
-			s[read] = &unstructured.Unstructured{} // a denial does not prove that it is absent
+			s[read] = &unstructured.Unstructured{} // a denied read does not prove absence
 		case err != nil:
 			return nil, fmt.Errorf("read %s %s/%s: %w", read.Kind, read.Namespace, read.Name, err)
 		default:
@@ -83,7 +83,7 @@ func (r Reader) read(ctx context.Context, read scheduler.Read) (*unstructured.Un
 	return scheduler.NewList(items...), nil
 }
 
-// Scheduled names the objects of some kinds that schedulers have for an application, as far as the cache knows them.
+// Scheduled returns an application's cached objects of some kinds of schedulers.
 func (r Reader) Scheduled(ctx context.Context, app client.Object, kinds []schema.GroupVersionKind) ([]scheduler.Ref, error) {
 	if r.Owned == nil {
 		return nil, nil
@@ -103,7 +103,7 @@ func (r Reader) Scheduled(ctx context.Context, app client.Object, kinds []schema
 	return refs, nil
 }
 
-// PodStatuses returns what schedulers want to know of the attempt's cached pods.
+// PodStatuses returns the statuses of the attempt's cached pods for schedulers.
 func (r Reader) PodStatuses(ctx context.Context, t Target, now time.Time) (scheduler.PodStatuses, error) {
 	pods, err := r.pods(ctx, t)
 	f := scheduler.PodStatuses{Now: now}

@@ -21,20 +21,21 @@ import (
 )
 
 const (
-	// sessionsTimeout bounds a look at a server's sessions, and sessionsLimit what is read of the answer, in bytes. The counts stand
-	// before the tables.
+	// sessionsTimeout bounds a read of a server's sessions, and sessionsLimit the read part of the response, in bytes. The
+	// counts precede the tables.
 	sessionsTimeout = 2 * time.Second
 	sessionsLimit   = 1 << 20
-	// streamsPath is the page of streaming queries. Until the first one was started, Spark redirects it to its page of jobs.
+	// streamsPath is the page of streaming queries. Until the first query starts, Spark redirects it to the page of jobs.
 	streamsPath = "/StreamingQuery/"
-	// sessionsQuery is for Spark Connect's page of the UI: the newest ends of requests first: of each table it shows one page only.
+	// sessionsQuery sorts Spark Connect's page of the UI by the newest ends of requests, because each table shows its first page
+	// only.
 	sessionsQuery = "?sqlstat.sort=Finish+Time&sqlstat.desc=true&sqlstat.pageSize=20&sessionstat.pageSize=20"
 )
 
-// Sessions asks the Spark Connect server of a pod for its sessions, on the port of Spark's UI, which is 0 if there is none. The driver's
-// container started at started. The pod is a tenant's, who can make it say anything.
+// Sessions reads the sessions of a pod's Spark Connect server from the port of Spark's UI; 0 for no UI. The driver's container
+// started at started. The pod belongs to a tenant, so the response is not trusted.
 //
-// There is no other source: neither the metrics nor the REST API of Spark know of sessions.
+// No other source exists: Spark's metrics and REST API have no sessions.
 func (r Reader) Sessions(ctx context.Context, podIP string, port int32, started time.Time) lifecycle.Sessions {
 	address, err := netip.ParseAddr(podIP)
 	switch {
@@ -64,7 +65,7 @@ func (r Reader) Sessions(ctx context.Context, podIP string, port int32, started 
 	return s
 }
 
-// page reads a page of the UI. The problem has no address in it and no words of others: the message stays the same.
+// page reads a page of the UI. The problem contains neither addresses nor other programs' texts, so that the message is stable.
 func (r Reader) page(ctx context.Context, host, path, query string) (text, problem string) {
 	ctx, cancel := context.WithTimeout(ctx, sessionsTimeout)
 	defer cancel()
@@ -72,7 +73,7 @@ func (r Reader) page(ctx context.Context, host, path, query string) (text, probl
 	if err != nil {
 		return "", "cannot be asked"
 	}
-	transport := &http.Transport{DialContext: r.Dial, DisableKeepAlives: true, DisableCompression: true, MaxResponseHeaderBytes: 64 << 10} // and no proxy
+	transport := &http.Transport{DialContext: r.Dial, DisableKeepAlives: true, DisableCompression: true, MaxResponseHeaderBytes: 64 << 10} // without a proxy
 	client := http.Client{
 		Transport:     transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -96,7 +97,7 @@ func noPage(path string, status int) string {
 	return fmt.Sprintf("has no page %s (HTTP status %d)", path, status)
 }
 
-// unreachable says why there is no answer.
+// unreachable explains a missing response.
 func unreachable(err error) string {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
@@ -115,10 +116,10 @@ var (
 	timeCell  = regexp.MustCompile(`<td>\s*(\d{4}/\d\d/\d\d \d\d:\d\d:\d\d)\s*</td>`)
 )
 
-// pageTime is how the page writes times: those of the server's own time zone, which it does not name.
+// pageTime is the page's format of times, which are in the server's time zone, without naming it.
 const pageTime = "2006/01/02 15:04:05"
 
-// latest is the latest of the first n times of a part of the page; of all with -1.
+// latest returns the latest of the first n times in a part of the page; of all with -1.
 func latest(part string, n int) time.Time {
 	last := time.Time{}
 	for _, cell := range timeCell.FindAllStringSubmatch(part, n) {
@@ -129,9 +130,9 @@ func latest(part string, n int) time.Time {
 	return last
 }
 
-// parseSessions reads Spark Connect's page of Spark 3.5 to 4.1. What users write is escaped in it. The times of a request are when it
-// began, was computed and was fetched. A session that is opened counts as well: a client is about to use the server. One that is
-// closed, perhaps by the server after a while, does not.
+// parseSessions parses Spark Connect's page of Spark 3.5 to 4.1. Users' texts are escaped in it. A request has three times:
+// begin, end of computation, end of fetching. An opened session counts, too, because its client is about to use the server. A
+// closed session does not count: the server may have closed it after a timeout.
 func parseSessions(text string, started time.Time) (lifecycle.Sessions, error) {
 	found := counted.FindStringSubmatch(text)
 	if found == nil {
@@ -162,8 +163,8 @@ func parseSessions(text string, started time.Time) (lifecycle.Sessions, error) {
 	return s, nil
 }
 
-// parseStreams counts the active queries of the page of Spark 3.5 to 4.1: it has no such heading if there are none. What users write is
-// escaped in it.
+// parseStreams counts the active queries on the page of Spark 3.5 to 4.1; without any, the page lacks the heading. Users' texts
+// are escaped in it.
 func parseStreams(text string) int32 {
 	if found := streams.FindStringSubmatch(text); found != nil {
 		return number(found[1])
@@ -171,12 +172,12 @@ func parseStreams(text string) int32 {
 	return 0
 }
 
-// zone is what time zones differ by.
+// zone is the step between time zones.
 const zone = 15 * time.Minute
 
-// zoneOf is what a server's clock on the wall is ahead of UTC: Spark starts after the container, by less than a quarter of an hour. A zone
-// other than UTC may have put its clocks back since, so that a time of the last hour would look older than it is: it is taken for an
-// hour later.
+// zoneOf returns the offset of a server's wall clock from UTC: Spark starts less than a quarter of an hour after its container.
+// Outside UTC the clocks may have been put back since, so a time within the last hour would look older: it is taken as one hour
+// later.
 func zoneOf(wall, started time.Time) time.Duration {
 	if started.IsZero() {
 		return 0
@@ -184,7 +185,7 @@ func zoneOf(wall, started time.Time) time.Duration {
 	ahead := wall.Sub(started.UTC().Truncate(time.Second)) + time.Second
 	rounded := ahead.Truncate(zone)
 	if rounded > ahead {
-		rounded -= zone // of a negative one
+		rounded -= zone // for a negative offset
 	}
 	if rounded != 0 {
 		rounded -= time.Hour

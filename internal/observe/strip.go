@@ -16,9 +16,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
-// What is cached of one object at most, in bytes of memory: of its spec, and of its labels and its annotations each. A usual
-// application has a spec of 5 KB; the largest that are decoded have a megabyte, and a few hundred of them would be the operator's whole
-// memory.
+// Bounds of a cached object, in bytes of memory: of its spec, and of its labels and annotations each. A typical spec has 5 KB;
+// the largest that is decoded has a megabyte, and a few hundred of those would fill the operator's memory.
 const (
 	maxSpec     = 32 << 10
 	maxMetadata = 16 << 10
@@ -26,19 +25,19 @@ const (
 	maxReferences = 16
 )
 
-// annotationStub marks an object whose spec is not cached. It has a sign that the API server takes in no name, so that no other client
-// can write it.
+// annotationStub marks an object whose spec is not cached. Its key contains a character that the API server forbids, so that no
+// other client can write it.
 const annotationStub = "stub!"
 
-// annotationApplied is what client-side apply remembers: the whole object as text.
+// annotationApplied is kubectl's last-applied annotation: the whole object as text.
 const annotationApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// Strip returns a cache transform that drops from an object what is not read, and bounds the rest. One with a large spec is cached without it,
-// and read live by what WithStubs returns. It never fails. Of labels and annotations those that families read are kept before all others.
+// Strip returns a cache transform that drops unread parts of an object and bounds the rest. An object with a large spec is
+// cached without it, and WithStubs reads it live. It never fails. Labels and annotations that families read are kept first.
 func Strip(families ...lifecycle.Family) toolscache.TransformFunc {
 	ranks := map[string]int{}
 	for i, key := range lifecycle.KeysRead(families) {
-		ranks[key] = i - maxMetadata // the order in which they are kept
+		ranks[key] = i - maxMetadata // the order of precedence
 	}
 	return func(o any) (any, error) { return strip(o, ranks) }
 }
@@ -67,7 +66,7 @@ func strip(o any, ranks map[string]int) (any, error) {
 	return o, nil
 }
 
-// stripMetadata bounds what users write beside a spec.
+// stripMetadata bounds the metadata that users write.
 func stripMetadata(o metav1.Object, ranks map[string]int) {
 	o.SetManagedFields(nil)
 	annotations := o.GetAnnotations()
@@ -86,7 +85,7 @@ func stripMetadata(o metav1.Object, ranks map[string]int) {
 	}
 }
 
-// bounded returns as much of labels or annotations as may be cached, those with a low rank first.
+// bounded returns as many labels or annotations as may be cached, those with a low rank first.
 func bounded(all map[string]string, ranks map[string]int) map[string]string {
 	size := 0
 	for k, v := range all {
@@ -107,7 +106,7 @@ func bounded(all map[string]string, ranks map[string]int) map[string]string {
 	return kept
 }
 
-// within returns what is left of so many bytes when a value is in memory; less than 0 if it takes more.
+// within returns the room left after a value of that size in memory; less than 0 if it does not fit.
 func within(v reflect.Value, room int) int {
 	if room -= int(v.Type().Size()); room < 0 {
 		return room
@@ -115,7 +114,7 @@ func within(v reflect.Value, room int) int {
 	return below(v, room)
 }
 
-// below is within for what a value leads to.
+// below is within for values that a value refers to.
 func below(v reflect.Value, room int) int {
 	switch v.Kind() {
 	case reflect.String:
@@ -144,18 +143,18 @@ func below(v reflect.Value, room int) int {
 		for entries := v.MapRange(); room >= 0 && entries.Next(); {
 			room = within(entries.Value(), within(entries.Key(), room))
 		}
-	default: // numbers, which lead nowhere
+	default: // numbers, which refer to none
 	}
 	return room
 }
 
-// IsStub reports whether a cached object lacks its spec, which is too large to be cached.
+// IsStub reports whether a cached object lacks its spec because it is too large.
 func IsStub(o client.Object) bool {
 	_, stub := o.GetAnnotations()[annotationStub]
 	return stub
 }
 
-// WithStubs returns a reader of a cache that reads live what the cache has as a stub. A list has stubs. read is called each time.
+// WithStubs returns a reader of a cache that reads stubs live. Lists keep the stubs. read is called for each live read.
 func WithStubs(cache, live client.Reader, read func()) client.Reader { return stubs{cache, live, read} }
 
 type stubs struct {
@@ -170,6 +169,6 @@ func (s stubs) Get(ctx context.Context, key client.ObjectKey, o client.Object, o
 		return err
 	}
 	s.read()
-	reflect.ValueOf(o).Elem().SetZero() // a decoder leaves what it does not find
+	reflect.ValueOf(o).Elem().SetZero() // a decoder keeps fields that the input lacks
 	return s.live.Get(ctx, key, o, options...)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// loose are those of the waiting that stand in no line for a quota, by the kind and the namespace whose changes may concern them, the longest
-// wait first. Finding the first of thousands takes time that grows with the number of namespaces alone.
+// loose are the waiting applications in no line of a quota, by the kind and the namespace whose changes may concern them, the
+// longest wait first. Finding the first of thousands takes time that grows with the number of namespaces only.
 type loose map[schema.GroupKind]map[string]*btree.BTreeG[arrival]
 
 func (l loose) add(app scheduler.Key, w waiter) {
@@ -40,8 +40,8 @@ func (l loose) remove(app scheduler.Key, w waiter) {
 	}
 }
 
-// first returns those in a namespace, or in all for "", that wait for a kind: the first of each namespace, then the second of each, and so on,
-// the longest first. There are at most so many.
+// first returns up to most applications of a namespace, or of all for "", that wait for a kind: the longest wait of each
+// namespace, then the second of each, and so on.
 func (l loose) first(kind schema.GroupKind, namespace string, most int) []scheduler.Key {
 	var turns [][]arrival
 	for in, place := range l[kind] {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package reservations has what schedulers need to know of all applications together: what is reserved for attempts whose pods no quota counts
-// yet, who waits for what, and in which order.
+// Package reservations keeps the scheduler state shared by all applications: reservations of attempts whose pods no quota
+// counts yet, waiting applications, and their order.
 package reservations
 
 import (
@@ -19,27 +19,27 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// Manager is the engine's memory of schedulers: reservations, and which applications wait for what. Losing it is
-// harmless: the reservations are made again from what runs, and waiting applications are checked again.
+// Manager is the engine's memory of schedulers: reservations and waits. Losing it is harmless: reservations are rebuilt from
+// running attempts, and waiting applications are checked again.
 type Manager struct {
 	clock clock.PassiveClock
 	kinds Kinds
 
 	mu     sync.Mutex
 	ledger *scheduler.Ledger
-	// generation counts the reasons to enter what runs, and built those that were acted on.
+	// generation counts the reasons for a rebuild; built is the generation of the last one.
 	built, generation int
-	// rebuilds enter what runs of each kind.
+	// rebuilds enter the running attempts of each kind.
 	rebuilds []func(context.Context) error
 	waiting  map[scheduler.Key]waiter
 	loose    loose
-	// entered are the attempts that the ledger knows, by application.
+	// entered are the attempts in the ledger, by application.
 	entered  map[scheduler.Key]string
 	room     time.Time
 	unplaced unplaced
 }
 
-// Kinds are an informers.SchedulerKinds, which reach the controllers.
+// Kinds is implemented by informers.SchedulerKinds, which enqueues applications.
 type Kinds interface {
 	Enqueue(apps []scheduler.Key)
 }
@@ -50,16 +50,16 @@ type waiter struct {
 	kinds []schema.GroupVersionKind
 }
 
-// New returns an empty memory. Without kinds nothing is enqueued. Pods may have ended while no operator
-// ran, so room counts as made now.
+// New returns an empty memory. Without kinds nothing is enqueued. Pods may have ended while no operator ran, so room counts as
+// made now.
 func New(now clock.PassiveClock, kinds Kinds, order scheduler.Order) *Manager {
 	return &Manager{clock: now, kinds: kinds, generation: 1, ledger: scheduler.NewLedger(order), waiting: map[scheduler.Key]waiter{},
 		loose: loose{}, entered: map[scheduler.Key]string{}, room: now.Now(),
 		unplaced: newUnplaced()}
 }
 
-// Admit asks the scheduler of a candidate that meets quotas. Of two candidates for the same room one is checked after the other's answer was
-// entered.
+// Admit asks the scheduler of a candidate under the quotas. Of two candidates for the same room, one is checked after the
+// other's answer was entered.
 func (m *Manager) Admit(ctx context.Context, c *admission.Candidate, seen scheduler.Snapshot) (admission.Result, error) {
 	if err := m.rebuildOnce(ctx); err != nil {
 		return admission.Result{}, err
@@ -67,14 +67,15 @@ func (m *Manager) Admit(ctx context.Context, c *admission.Candidate, seen schedu
 	c.SetPriority(seen)
 	asked, next := m.ask(c, seen)
 	m.enqueue(next)
-	r := c.Build(asked) // others are asked meanwhile
+	r := c.Build(asked) // other candidates are asked concurrently
 	if r.Verdict != asked.Verdict {
 		m.enqueue(m.record(c, r))
 	}
 	return r, nil
 }
 
-// ask enters the answer before another candidate is asked about. It returns those who may start once this one is out of their line.
+// ask enters the answer before another candidate is asked. It returns the applications that may start after this one has left
+// its line.
 func (m *Manager) ask(c *admission.Candidate, seen scheduler.Snapshot) (admission.Result, []scheduler.Key) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -86,28 +87,28 @@ func (m *Manager) ask(c *admission.Candidate, seen scheduler.Snapshot) (admissio
 	return r, m.firstWaiting(next)
 }
 
-// record enters another answer.
+// record enters a different answer.
 func (m *Manager) record(c *admission.Candidate, r admission.Result) []scheduler.Key {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.firstWaiting(m.ledger.Record(c.Attempt(), r.Admission, m.clock.Now()))
 }
 
-// Outstanding is what other attempts will still take of the quotas that an attempt meets.
+// Outstanding returns the room that other attempts will still take from the attempt's quotas.
 func (m *Manager) Outstanding(a scheduler.Attempt) scheduler.Outstanding {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.ledger.Outstanding(a, m.clock.Now())
 }
 
-// Lines are those of all quotas in which any attempt waits.
+// Lines returns the lines of quotas with waiting attempts.
 func (m *Manager) Lines() []scheduler.LineState {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.ledger.Lines(m.clock.Now())
 }
 
-// Rebuild adds what enters the running attempts of one kind. No attempt is admitted before all of them have.
+// Rebuild adds a function that enters the running attempts of one kind. No attempt is admitted before all have run.
 func (m *Manager) Rebuild(enter func(context.Context) error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -133,15 +134,15 @@ func (m *Manager) rebuildOnce(ctx context.Context) error {
 	return nil
 }
 
-// RebuildAgain makes the ledger enter once more what runs: there may be namespaces that it did not see before, and that
-// one that rebuilds it now does not see either.
+// RebuildAgain makes the ledger enter running attempts again: namespaces may have appeared that neither the last rebuild nor a
+// concurrent one covers.
 func (m *Manager) RebuildAgain() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.generation++
 }
 
-// Enter remembers an attempt that runs already.
+// Enter enters a running attempt.
 func (m *Manager) Enter(a scheduler.Attempt, p scheduler.Progress) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -150,23 +151,23 @@ func (m *Manager) Enter(a scheduler.Attempt, p scheduler.Progress) {
 	m.entered[a.App.Key()] = a.ID
 }
 
-// Expect remembers an attempt that waits since before the operator started: others are admitted once it was asked. It is not known by that: a
-// driver that a previous operator has created and not recorded must be entered.
+// Expect announces an attempt that waited before the operator started: others are admitted after it was asked. It does not
+// count as known: if an earlier operator created its driver without recording it, that must still be entered.
 func (m *Manager) Expect(id string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.ledger.Expect(id, m.clock.Now())
 }
 
-// Knows is whether an attempt was entered before, whatever has happened to its reservation.
+// Knows reports whether an attempt was entered before, even if its reservation is over.
 func (m *Manager) Knows(app scheduler.Key, attempt string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.entered[app] == attempt
 }
 
-// Settle records how far an attempt's pods have come. Those who may be the next to start are enqueued: what the quotas report
-// by themselves from now on is counted twice for a while, and nothing happens when that ends.
+// Settle records the progress of an attempt's pods. It enqueues the attempts that may be next to start: what quotas now report
+// is counted twice for a while, and no event marks the end of that.
 func (m *Manager) Settle(id string, p scheduler.Progress) {
 	m.mu.Lock()
 	next := m.firstWaiting(m.ledger.Settle(id, p, m.clock.Now()))
@@ -174,7 +175,7 @@ func (m *Manager) Settle(id string, p scheduler.Progress) {
 	m.enqueue(next)
 }
 
-// Release drops the reservation of an attempt and enqueues those who may be the next to start.
+// Release drops the reservation of an attempt and enqueues the attempts that may be next to start.
 func (m *Manager) Release(id string) {
 	m.mu.Lock()
 	next := m.firstWaiting(m.ledger.Release(id, m.clock.Now()))
@@ -182,7 +183,7 @@ func (m *Manager) Release(id string) {
 	m.enqueue(next)
 }
 
-// firstWaiting returns the first of some applications, as far as they wait.
+// firstWaiting returns the first of some applications that wait.
 func (m *Manager) firstWaiting(apps []scheduler.Key) []scheduler.Key {
 	waiting := slices.DeleteFunc(apps, func(app scheduler.Key) bool { _, waits := m.waiting[app]; return !waits })
 	return waiting[:min(len(waiting), informers.FirstInLine)]
@@ -194,7 +195,7 @@ func (m *Manager) enqueue(apps []scheduler.Key) {
 	}
 }
 
-// SetWaiting records which application to enqueue when a kind changes that its scheduler reads.
+// SetWaiting records which application to enqueue after a change of a kind that its scheduler reads.
 func (m *Manager) SetWaiting(app scheduler.Key, c *admission.Candidate, a scheduler.Admission) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -220,8 +221,7 @@ func (m *Manager) stopWaiting(app scheduler.Key) {
 	delete(m.waiting, app)
 }
 
-// Forget drops the reservation, the place in line and the wait of an application that does not exist any more or is not
-// starting.
+// Forget drops the reservation, the queue position and the wait of an application that was deleted or does not start.
 func (m *Manager) Forget(app scheduler.Key) {
 	m.mu.Lock()
 	m.stopWaiting(app)
@@ -235,7 +235,7 @@ func (m *Manager) Forget(app scheduler.Key) {
 	}
 }
 
-// Reserve does with what is kept for an application what its outcome says.
+// Reserve applies an outcome to an application's reservation.
 func (m *Manager) Reserve(app scheduler.Key, attempt string, r lifecycle.Reservation) {
 	switch r {
 	case lifecycle.ReservationDropped:
@@ -251,10 +251,9 @@ func (m *Manager) Reserve(app scheduler.Key, attempt string, r lifecycle.Reserva
 	}
 }
 
-// WaitersFor returns the applications that a change of the kind in a namespace may concern; "" is for a kind without namespaces. Those that may be the next
-// to start in their lines come first; the others in a line are left out, since each is enqueued when those ahead of it start, and there may be thousands. Of
-// those in no line, of that namespace or everywhere, namespaces take turns, so that those of one do not stand before the first of another; within a namespace,
-// the longest comes first. Of these there are at most so many.
+// WaitersFor returns the applications that a change of the kind in a namespace may concern; "" for a kind without namespaces.
+// Heads of lines come first. Others in a line are omitted, because each is enqueued when those ahead start, and there may be
+// thousands. Of those in no line, up to a limit, namespaces take turns; within a namespace, the longest wait comes first.
 func (m *Manager) WaitersFor(kind schema.GroupVersionKind, namespace string, everywhere bool, most int) []scheduler.Key {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -267,7 +266,7 @@ func (m *Manager) WaitersFor(kind schema.GroupVersionKind, namespace string, eve
 	return append(next, m.loose.first(kind.GroupKind(), namespace, most)...)
 }
 
-// MadeRoom remembers that a pod has ended or gone.
+// MadeRoom records that a pod ended or was deleted.
 func (m *Manager) MadeRoom() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

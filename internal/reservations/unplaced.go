@@ -11,14 +11,14 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// unplaced are the submitted applications whose pods wait for their schedulers, in the order in which they came. After a restart they take
-// their places when they are next observed. B-trees keep joining and leaving cheap however many wait.
+// unplaced are the submitted applications whose pods wait for their schedulers, in order of their submission. After a restart
+// they return with their next observation. B-trees make joining and leaving cheap.
 type unplaced struct {
 	lines  map[string]*btree.BTreeG[arrival] // by scheduler
 	places map[scheduler.Key]unplacedPlace
 }
 
-// arrival is an application that waits since a time. The longest wait comes first.
+// arrival is a waiting application with its begin. The longest wait comes first.
 type arrival struct {
 	app   scheduler.Key
 	since time.Time
@@ -30,9 +30,9 @@ func (x arrival) compare(y arrival) int {
 
 func (x arrival) before(y arrival) bool { return x.compare(y) < 0 }
 
-// newArrivals are none so far.
+// newArrivals returns an empty tree.
 func newArrivals() *btree.BTreeG[arrival] {
-	const degree = 32 // an item has 88 bytes, and thousands come one after the other
+	const degree = 32 // an item has 88 bytes, and thousands arrive in a row
 	return btree.NewG(degree, arrival.before)
 }
 
@@ -45,7 +45,7 @@ func newUnplaced() unplaced {
 	return unplaced{lines: map[string]*btree.BTreeG[arrival]{}, places: map[scheduler.Key]unplacedPlace{}}
 }
 
-// front are the first of a line.
+// front returns the first of a line.
 func (u *unplaced) front(name string) []arrival {
 	line, known := u.lines[name]
 	if !known {
@@ -59,7 +59,7 @@ func (u *unplaced) front(name string) []arrival {
 	return first
 }
 
-// leave takes an application out, and returns the one that comes to the front of the line by that, if any does.
+// leave removes an application, and returns the one that thereby reaches the front, if any.
 func (u *unplaced) leave(app scheduler.Key) (next []scheduler.Key) {
 	p, known := u.places[app]
 	if !known {
@@ -86,7 +86,7 @@ func (u *unplaced) join(app scheduler.Key, p unplacedPlace) {
 	u.places[app] = p
 }
 
-// SetUnplaced remembers whether a submitted application, queued since a time, has pods for which its scheduler has no node yet.
+// SetUnplaced records whether a submitted application, queued since a time, has pods without a node.
 func (m *Manager) SetUnplaced(app scheduler.Key, name string, since time.Time, o scheduler.Observation) {
 	m.mu.Lock()
 	var next []scheduler.Key
@@ -100,7 +100,7 @@ func (m *Manager) SetUnplaced(app scheduler.Key, name string, since time.Time, o
 	m.enqueue(next)
 }
 
-// UnplacedAhead is how many applications with such pods were queued before one, for the same scheduler; scheduler.Front for so many or more.
+// UnplacedAhead counts the applications with such pods that were queued earlier for the same scheduler, up to scheduler.Front.
 func (m *Manager) UnplacedAhead(app scheduler.Key, name string, since time.Time) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()

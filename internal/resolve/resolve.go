@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package resolve is the one loader: it turns an object, what is recorded of it and the operator's configuration into one
-// value that every decision starts from, be it made by the controller, by admission or on the command line. It is pure.
+// Package resolve is the one loader: from an object, its record and the operator's configuration it builds the value that every
+// decision starts from, in the controller, at admission and on the command line. It is pure.
 package resolve
 
 import (
@@ -19,13 +19,13 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/validation"
 )
 
-// Operator is how the operator is configured, as far as that decides about applications.
+// Operator is the part of the operator's configuration that affects decisions.
 type Operator struct {
 	Registry *scheduler.Registry
 	// Policies are those of all namespaces.
 	Policies policy.Set
 	Exposure exposure.Config
-	// Submitters says what records who created an object.
+	// Submitters configures the recorder of submitters.
 	Submitters lifecycle.Submitters
 }
 
@@ -33,49 +33,49 @@ type Operator struct {
 type Kind[T metav1.Object] interface {
 	// New returns an empty object.
 	New() T
-	// Family returns what the core knows of the kind.
+	// Family describes the kind to the core.
 	Family() lifecycle.Family
 	// Identity returns the ids of an attempt, counted from 1.
 	Identity(o T, attempt int32, submitTime time.Time) spark.Identity
 	// FromStatus reads back what ToStatus stored.
 	FromStatus(T) lifecycle.Record
-	// Load returns all that the object says.
+	// Load returns the content of the object.
 	Load(T, lifecycle.Record) lifecycle.Loaded
-	// Desired returns what Load does of it: it is cheaper, and most applications are over.
+	// Desired returns a part of Load at a lower cost: most applications have ended.
 	Desired(T, lifecycle.Record) lifecycle.Application
-	// RaiseMemory returns the model with the memory that follows raises attempts that ran out of it.
+	// RaiseMemory returns the model with more memory after so many attempts that ran out of it.
 	RaiseMemory(app spark.Application, o T, raises int32) spark.Application
-	// ToStatus returns a copy of the object with the status for the outcome; changed is false if it has that already.
+	// ToStatus returns a copy of the object with the status for the outcome; changed is false if it is the same.
 	ToStatus(o T, outcome lifecycle.Outcome, now time.Time) (next T, changed bool)
-	// DriverWaits returns the reason why a submitted driver does not run yet; "" if it is about to.
+	// DriverWaits returns the reason why a submitted driver does not run yet; "" if its start is normal.
 	DriverWaits(T) string
 }
 
-// Application is one application at the attempt that it is at, under the operator's configuration.
+// Application is one application at its current attempt, under the operator's configuration.
 type Application struct {
-	// Loaded has the model of the attempt: with the defaults of the policies, the properties of its exposure and its marks.
+	// Loaded has the model of the attempt, with the policies' defaults, the exposure's properties and the labels.
 	lifecycle.Loaded
 	Record   lifecycle.Record
 	Identity spark.Identity
 	Family   lifecycle.Family
-	// Owner is what everything that is made for the attempt carries.
+	// Owner is the owner of all objects of the attempt.
 	Owner lifecycle.Owner
 	// Policies are those of the application's namespace.
 	Policies policy.Set
-	// Now is when an attempt begins to wait of which nothing is recorded yet.
+	// Now is when an unrecorded attempt begins to wait.
 	Now time.Time
-	// Retention is how long the user wants the application to be kept, before the policies have bounded it.
+	// Retention is the user's setting, before the policies bound it.
 	Retention lifecycle.Retention
 }
 
-// Rest returns what lifecycle.Rests needs of an object: it is cheaper than Load, and most applications are over.
+// Rest returns the input of lifecycle.NothingDue from an object, at a lower cost than Load: most applications have ended.
 func Rest[T metav1.Object](k Kind[T], o T, record lifecycle.Record, operator Operator, now time.Time) lifecycle.Application {
 	desired := requested(k.Desired(o, record), o, k.Family(), record, now)
 	desired.Policies.Retention = retention(operator.Policies.For(o.GetNamespace()), desired)
 	return desired
 }
 
-// retention is the user's within the policies. What takes clients is never over: one that cannot run waits for an edit.
+// retention returns the user's setting within the policies. A server never ends: one that cannot run waits for an edit.
 func retention(policies policy.Set, desired lifecycle.Application) lifecycle.Retention {
 	if desired.Endures {
 		return desired.Policies.Retention
@@ -83,13 +83,13 @@ func retention(policies policy.Set, desired lifecycle.Application) lifecycle.Ret
 	return policies.Retention(desired.Policies.Retention)
 }
 
-// requested adds the requests to run again and to wake, which are in annotations.
+// requested adds the requests in annotations: to run again and to wake.
 func requested(desired lifecycle.Application, o metav1.Object, family lifecycle.Family, record lifecycle.Record, now time.Time) lifecycle.Application {
 	requests := o.GetAnnotations()
 	return desired.WithRerun(requests[family.RerunAt], record, now).WithWake(requests[family.WakeAt], now)
 }
 
-// Spark's properties for what it redacts in what it prints.
+// Spark's properties for redaction of its output.
 const (
 	confRedactKeys  = "spark.redaction.regex"
 	confRedactTexts = "spark.redaction.string.regex"
@@ -131,13 +131,13 @@ func Load[T metav1.Object](k Kind[T], o T, record lifecycle.Record, operator Ope
 	return a
 }
 
-// WithScheduler reads from the pods who schedules them, where nothing else says it.
+// WithScheduler reads the scheduler from the pods, if no other field names one.
 func WithScheduler(app spark.Application, registry *scheduler.Registry) spark.Application {
 	return plainScheduler(servingScheduler(app, registry), registry)
 }
 
-// servingScheduler takes the name of a scheduler that the pods have for the plugin that serves it. Where there is none, the name is the
-// pods' only, so that the limits of policies see it.
+// servingScheduler replaces the pods' scheduler name by the plugin that serves it. Without a plugin, the name stays on the pods
+// only, where the policies' limits see it.
 func servingScheduler(app spark.Application, registry *scheduler.Registry) spark.Application {
 	s, served := &app.Scheduling, false
 	if registry != nil && s.PodScheduler != "" {
@@ -149,8 +149,8 @@ func servingScheduler(app spark.Application, registry *scheduler.Registry) spark
 	return app
 }
 
-// plainScheduler takes the name of a scheduler without a plugin for one that the pods themselves have, where the operator allows it. It
-// stays the user's: the limits of policies see it.
+// plainScheduler uses a scheduler name without a plugin as the pods' own, if the operator allows that. It stays the user's, so
+// the policies' limits see it.
 func plainScheduler(app spark.Application, registry *scheduler.Registry) spark.Application {
 	name := app.Scheduling.Scheduler
 	if registry == nil {
@@ -169,7 +169,7 @@ func plainScheduler(app spark.Application, registry *scheduler.Registry) spark.A
 	return app
 }
 
-// DriverName is the name that the driver has if there is one, else the one that it will get.
+// DriverName returns the name of the existing driver, else that of the next one.
 func (a Application) DriverName() string {
 	if !a.Record.NeverRan() && a.Record.DriverName != "" {
 		return a.Record.DriverName
@@ -177,8 +177,8 @@ func (a Application) DriverName() string {
 	return a.Desired.DriverName
 }
 
-// labeled marks the pods of both roles as the attempt's. The driver hands its executors' labels on to them. What Spark sets itself is not set
-// twice.
+// labeled adds the attempt's labels to the pods of both roles. The driver passes its executors' labels on. Labels that Spark
+// sets itself are not set twice.
 func labeled(app spark.Application, labels lifecycle.Labels, submissionID, specHash string) spark.Application {
 	conf := maps.Clone(app.OperatorConf)
 	if !spark.IsReservedLabel(labels.Submission) {

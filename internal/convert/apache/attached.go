@@ -17,7 +17,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// attachedOf returns the Services of the driver that the user asks for, each with its Ingress or route.
+// attachedOf returns the Services that the user attaches to the driver, each with its Ingress or route.
 func attachedOf(s *v1.SparkApplicationSpec) (all []spark.Attached, problems []*spark.ConfError) {
 	for i := range s.DriverServiceIngressList {
 		entry := &s.DriverServiceIngressList[i]
@@ -60,7 +60,7 @@ const (
 	serviceSpec = "serviceSpec"
 )
 
-// metadata is what of the user's metadata an object gets. Its namespace and its owner are the driver's.
+// metadata returns the allowed part of the user's metadata. Namespace and owner come from the driver.
 func metadata(meta *metav1.ObjectMeta) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Name: meta.Name, Labels: maps.Clone(meta.Labels), Annotations: maps.Clone(meta.Annotations)}
 }
@@ -69,7 +69,7 @@ func serviceOf(meta *metav1.ObjectMeta, spec *corev1.ServiceSpec) *corev1.Servic
 	return &corev1.Service{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"}, ObjectMeta: metadata(meta), Spec: *spec.DeepCopy()}
 }
 
-// ingressOf is the Ingress of an entry. Without rules it is one rule to the first port of the Service, instead of all that the user wrote.
+// ingressOf returns the Ingress of an entry. Without rules it gets one rule to the first port of the Service.
 func ingressOf(entry *v1.DriverServiceIngress, service *corev1.Service) *networkingv1.Ingress {
 	ingress := &networkingv1.Ingress{
 		TypeMeta: metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "Ingress"}, ObjectMeta: metadata(&entry.IngressMetadata),
@@ -93,17 +93,17 @@ func ingressOf(entry *v1.DriverServiceIngress, service *corev1.Service) *network
 
 // route is an entry of one of the two lists of routes.
 type route struct {
-	// path begins the names of the entry's fields.
+	// path is the prefix of the entry's field names.
 	path, metaField, specField spark.Field
 	kind                       string
 	serviceMeta, meta          *metav1.ObjectMeta
 	serviceSpec                *corev1.ServiceSpec
 	spec                       *runtime.RawExtension
-	// matches are those of the rule to the Service that a route without rules gets; nil for none.
+	// matches are those of the default rule to the Service; nil for none.
 	matches []any
 }
 
-// check returns what is missing in the entry.
+// check returns the missing fields of the entry.
 func (r *route) check() []*spark.ConfError {
 	var missing []*spark.ConfError
 	need := func(present bool, name spark.Field, problem string) {
@@ -118,16 +118,16 @@ func (r *route) check() []*spark.ConfError {
 	return missing
 }
 
-// content is the spec of the route.
+// content returns the spec of the route.
 func (r *route) content() map[string]any {
 	content := map[string]any{}
 	if r.spec != nil {
-		_ = json.Unmarshal(r.spec.Raw, &content) // the definition lets nothing but objects pass
+		_ = json.Unmarshal(r.spec.Raw, &content) // the definition accepts only objects
 	}
 	return content
 }
 
-// object is the route. Its types are not worth a dependency, whose release would have to be that of the cluster.
+// object returns the route. A dependency on its types would tie the operator to one release of the Gateway API.
 func (r *route) object(service *corev1.Service) *unstructured.Unstructured {
 	spec := r.content()
 	if rules, _ := spec["rules"].([]any); len(rules) == 0 && len(service.Spec.Ports) > 0 {

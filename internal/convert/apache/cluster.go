@@ -22,20 +22,20 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// Roles of a cluster's pods. Each is the name of its container, too.
+// Roles of a cluster's pods, which are also the names of their containers.
 const (
 	RoleMaster = "master"
 	RoleWorker = "worker"
 )
 
-// Names of what a cluster consists of. Clients of the cluster know them.
+// Names of a cluster's objects, which its clients rely on.
 func masterName(cluster string) string    { return cluster + "-master" }
 func workerName(cluster string) string    { return cluster + "-worker" }
 func masterService(cluster string) string { return masterName(cluster) + "-svc" }
 func workerService(cluster string) string { return workerName(cluster) + "-svc" }
 
-// ClusterObjects are the objects of a cluster with the defaults of policies, in the order in which they are made. They have no owner. The pods
-// of the master have what a scheduler's plugin lays over a driver, and those of workers what it lays over executors.
+// ClusterObjects returns the objects of a cluster with the policies' defaults, in the order of their creation, without an
+// owner. The master's pods have the scheduler plugin's decoration of a driver, the workers' that of executors.
 func ClusterObjects(o *v1.SparkCluster, defaults map[string]string, d scheduler.Decoration) []spark.Object {
 	c := clusterOf(withDefaults(o, defaults))
 	c.master.overlay, c.worker.overlay = d.Driver, d.Executor
@@ -49,7 +49,7 @@ func ClusterObjects(o *v1.SparkCluster, defaults map[string]string, d scheduler.
 	return objects
 }
 
-// cluster is what the objects are made from.
+// cluster is the input of the objects.
 type cluster struct {
 	*v1.SparkCluster
 	conf           map[string]string
@@ -64,7 +64,7 @@ type role struct {
 	ports                  []corev1.ContainerPort
 	script                 string
 	env                    []corev1.EnvVar
-	// governing is the Service by which pods of a StatefulSet have names; "" for none.
+	// governing is the Service that gives the pods of a StatefulSet their names; "" for none.
 	governing string
 	searches  []string
 	overlay   spark.PodOverlay
@@ -90,10 +90,10 @@ func clusterOf(o *v1.SparkCluster) cluster {
 	return c
 }
 
-// clusterImage is the image where the configuration names none.
+// clusterImage is the default image.
 const clusterImage = "apache/spark:4.3.0"
 
-// clusterConf is the effective configuration of master and workers.
+// clusterConf returns the effective configuration of master and workers.
 func clusterConf(o *v1.SparkCluster) map[string]string {
 	conf := map[string]string{"spark.shuffle.service.enabled": "true"}
 	maps.Copy(conf, o.Spec.SparkConf)
@@ -104,15 +104,16 @@ func clusterConf(o *v1.SparkCluster) map[string]string {
 	return conf
 }
 
-// masterConf leaves out what only workers read: an edit of it does not restart the master, and so no application loses it.
+// masterConf omits properties that only workers read, so that an edit of them does not restart the master and end its
+// applications.
 func masterConf(conf map[string]string) map[string]string {
 	all := maps.Clone(conf)
 	maps.DeleteFunc(all, func(key, _ string) bool { return strings.HasPrefix(key, "spark.worker.") })
 	return all
 }
 
-// daemonOptions writes a configuration as options of the JVM, as spark-class reads them: in quotes, in which a backslash keeps a quote or a
-// backslash. Kubernetes expands a dollar sign before a parenthesis unless there are two.
+// daemonOptions writes a configuration as JVM options in the syntax of spark-class: quoted, with a backslash before quotes and
+// backslashes. A dollar sign before a parenthesis is doubled, because Kubernetes expands it.
 func daemonOptions(conf map[string]string) string {
 	var text strings.Builder
 	for _, key := range slices.Sorted(maps.Keys(conf)) {
@@ -123,7 +124,7 @@ func daemonOptions(conf map[string]string) string {
 
 var quoted = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "$(", "$$(")
 
-// daemonScript runs a daemon until it ends: by its script where the image has that, as the official ones do, else by its class.
+// daemonScript runs a daemon until it ends: by its script, which the official images have, else by its class.
 func daemonScript(script, class, arguments string) string {
 	const sbin = "/opt/spark/sbin/"
 	return "if [ -e " + sbin + script + " ]; then " +
@@ -147,7 +148,7 @@ func (c cluster) metadata(wanted *metav1.ObjectMeta, name, roleName string) meta
 	return m
 }
 
-// with are the labels of both maps; those of the second win.
+// with returns the labels of both maps; the second wins.
 func with(labels, more map[string]string) map[string]string {
 	all := maps.Clone(labels)
 	if all == nil {
@@ -157,19 +158,19 @@ func with(labels, more map[string]string) map[string]string {
 	return all
 }
 
-// selected are the labels of the pods of a role.
+// selected returns the selector labels of a role's pods.
 func (c cluster) selected(roleName string) map[string]string {
 	return map[string]string{v1.LabelClusterName: c.Name, spark.LabelRole: roleName}
 }
 
-// service is the one by which the pods of a role are found. It has no address of its own.
+// service returns the headless Service of a role's pods.
 func (c cluster) service(r role) *corev1.Service {
 	s := ptr.Deref(r.wanted.ServiceSpec.DeepCopy(), corev1.ServiceSpec{})
 	s.ClusterIP = corev1.ClusterIPNone
 	s.Selector = with(s.Selector, c.selected(r.name))
 	for i := range s.Ports {
 		if p := &s.Ports[i]; p.TargetPort == (intstr.IntOrString{}) {
-			p.TargetPort = intstr.FromInt32(p.Port) // as the API server has it: a 0 would be applied again and again
+			p.TargetPort = intstr.FromInt32(p.Port) // as the API server stores it: a 0 would be applied repeatedly
 		}
 	}
 	for _, p := range r.ports {
@@ -181,7 +182,7 @@ func (c cluster) service(r role) *corev1.Service {
 	}
 }
 
-// statefulSet are the pods of a role. Its selector names the cluster, since there may be several in a namespace.
+// statefulSet returns the StatefulSet of a role. Its selector includes the cluster, since a namespace may have several.
 func (c cluster) statefulSet(r role) *appsv1.StatefulSet {
 	s := ptr.Deref(r.wanted.StatefulSetSpec.DeepCopy(), appsv1.StatefulSetSpec{})
 	s.Replicas, s.PodManagementPolicy = &r.replicas, appsv1.ParallelPodManagement
@@ -226,7 +227,7 @@ func (c cluster) pod(t *corev1.PodTemplateSpec, r role) {
 	s.PriorityClassName = cmp.Or(s.PriorityClassName, r.overlay.PriorityClassName)
 }
 
-// over are the annotations of both maps, nil if there are none; those of the second win.
+// over returns the annotations of both maps, nil if there are none; the second wins.
 func over(annotations, more map[string]string) map[string]string {
 	if len(more) == 0 {
 		return annotations
@@ -234,7 +235,7 @@ func over(annotations, more map[string]string) map[string]string {
 	return with(annotations, more)
 }
 
-// restrict forbids a container to gain privileges, unless the user says something else.
+// restrict forbids privilege escalation, unless the user allows it.
 func restrict(c *corev1.Container) {
 	if c.SecurityContext == nil {
 		c.SecurityContext = &corev1.SecurityContext{}
@@ -244,7 +245,7 @@ func restrict(c *corev1.Container) {
 	}
 }
 
-// container completes the container of the daemon, or adds it: what it runs comes after what the user has written.
+// container adds or completes the container of the daemon; the daemon's command follows the user's.
 func (c cluster) container(s *corev1.PodSpec, r role) {
 	i := slices.IndexFunc(s.Containers, func(c corev1.Container) bool { return c.Name == r.name })
 	if i < 0 {
@@ -262,7 +263,7 @@ func (c cluster) container(s *corev1.PodSpec, r role) {
 	}
 }
 
-// withEnv adds a variable. One that the user has set, too, has both values: the API server takes each name once.
+// withEnv adds a variable. If the user sets it too, it joins both values, because the API server accepts each name once.
 func withEnv(env []corev1.EnvVar, e corev1.EnvVar) []corev1.EnvVar {
 	for i := range env {
 		if env[i].Name == e.Name && env[i].ValueFrom == nil {
@@ -273,7 +274,7 @@ func withEnv(env []corev1.EnvVar, e corev1.EnvVar) []corev1.EnvVar {
 	return append(env, e)
 }
 
-// networkPolicy lets the pods of the cluster reach the workers, the drivers of applications that use it, and those who read metrics.
+// networkPolicy admits the pods of the cluster, its applications' drivers and readers of metrics to the workers.
 func (c cluster) networkPolicy() *networkingv1.NetworkPolicy {
 	from := func(labels map[string]string) networkingv1.NetworkPolicyPeer {
 		return networkingv1.NetworkPolicyPeer{PodSelector: &metav1.LabelSelector{MatchLabels: labels}}
@@ -281,7 +282,7 @@ func (c cluster) networkPolicy() *networkingv1.NetworkPolicy {
 	rules := []networkingv1.NetworkPolicyIngressRule{{From: []networkingv1.NetworkPolicyPeer{
 		from(map[string]string{v1.LabelClusterName: c.Name}), from(map[string]string{spark.LabelRole: spark.RoleDriver}),
 	}}}
-	if w := c.Spec.WorkerSpec; w != nil && w.NetworkPolicy != nil && len(w.NetworkPolicy.MetricsIngress) > 0 { // a rule without peers is for all
+	if w := c.Spec.WorkerSpec; w != nil && w.NetworkPolicy != nil && len(w.NetworkPolicy.MetricsIngress) > 0 { // a rule without peers admits all
 		rules = append(rules, networkingv1.NetworkPolicyIngressRule{
 			From:  w.NetworkPolicy.MetricsIngress,
 			Ports: []networkingv1.NetworkPolicyPort{{Protocol: new(corev1.ProtocolTCP), Port: new(intstr.FromInt32(w.NetworkPolicy.MetricsPort))}},
@@ -294,7 +295,7 @@ func (c cluster) networkPolicy() *networkingv1.NetworkPolicy {
 	}
 }
 
-// autoscaler makes and removes workers. What the user wants of it is everything but its target and its bounds.
+// autoscaler returns the workers' autoscaler. The user configures everything but its target and its bounds.
 func (c cluster) autoscaler() *autoscalingv2.HorizontalPodAutoscaler {
 	s := autoscalingv2.HorizontalPodAutoscalerSpec{
 		Metrics: []autoscalingv2.MetricSpec{{Type: autoscalingv2.ContainerResourceMetricSourceType, ContainerResource: &autoscalingv2.ContainerResourceMetricSource{

@@ -15,14 +15,14 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/standalone"
 )
 
-// clusterDefaults are the Spark properties that policies set where a cluster says nothing: those of the policies that are in force (apply), and
-// for a cluster that runs those that it was started with. Others would restart its pods.
+// clusterDefaults returns the policies' Spark properties for a cluster: the current ones (apply), or those of its start if it
+// runs, because others would restart its pods.
 func clusterDefaults(o *v1.SparkCluster, apply func(spark.Application) spark.Application) map[string]string {
 	if r := ClusterRecord(o); r.State == standalone.Running {
 		return r.Defaults
 	}
 	app := spark.Application{Namespace: o.Namespace, Name: o.Name, Conf: maps.Clone(o.Spec.SparkConf)}
-	maps.DeleteFunc(app.Conf, func(key, _ string) bool { return isField(key) }) // they say nothing about pods of clusters
+	maps.DeleteFunc(app.Conf, func(key, _ string) bool { return isField(key) }) // they have no meaning for pods of clusters
 	added := map[string]string{}
 	for key, value := range apply(app).Conf {
 		if _, own := app.Conf[key]; !own {
@@ -35,7 +35,7 @@ func clusterDefaults(o *v1.SparkCluster, apply func(spark.Application) spark.App
 	return added
 }
 
-// roleDefaults are the properties of a role that its pods have fields for.
+// roleDefaults are the properties of a role that correspond to fields of its pods.
 type roleDefaults struct{ cores, limit, memory, labels string }
 
 var (
@@ -43,7 +43,7 @@ var (
 	workerDefaults = roleDefaults{spark.ConfExecutorCores, spark.ConfExecutorLimitCores, spark.ConfExecutorMemory, spark.ConfExecutorLabelPrefix}
 )
 
-// isField reports whether pods of clusters have a field for what a property says of those of applications.
+// isField reports whether a property corresponds to a field of a cluster's pods.
 func isField(key string) bool {
 	for _, r := range []roleDefaults{masterDefaults, workerDefaults} {
 		if key == r.cores || key == r.limit || key == r.memory || strings.HasPrefix(key, r.labels) {
@@ -53,8 +53,8 @@ func isField(key string) bool {
 	return key == spark.ConfImagePullPolicy || key == spark.ConfDriverServiceAccount
 }
 
-// withDefaults returns the cluster with the defaults of policies where its spec says nothing. A driver's are the master's, an executor's
-// those of workers; the service account is that of both, and memory is that of the pod's container.
+// withDefaults returns the cluster with the policies' defaults for unset fields. The master gets a driver's defaults, workers
+// those of an executor; the service account applies to both, and memory to the pod's container.
 func withDefaults(o *v1.SparkCluster, defaults map[string]string) *v1.SparkCluster {
 	if len(defaults) == 0 {
 		return o
@@ -106,7 +106,7 @@ func fillRole(wanted *v1.RoleObjects, name string, keys roleDefaults, defaults m
 	fillResource(&d.Resources, corev1.ResourceMemory, memory, memory)
 }
 
-// daemonOf is the container of a role's daemon, which is added if it is not there.
+// daemonOf returns the container of a role's daemon, added if it is missing.
 func daemonOf(s *corev1.PodSpec, name string) *corev1.Container {
 	for i := range s.Containers {
 		if s.Containers[i].Name == name {
@@ -117,7 +117,7 @@ func daemonOf(s *corev1.PodSpec, name string) *corev1.Container {
 	return &s.Containers[len(s.Containers)-1]
 }
 
-// fillResource sets request and limit of a resource of which a container says nothing.
+// fillResource sets request and limit of a resource that a container does not set.
 func fillResource(r *corev1.ResourceRequirements, name corev1.ResourceName, request, limit *resource.Quantity) {
 	_, requests := r.Requests[name]
 	_, limits := r.Limits[name]
@@ -141,7 +141,7 @@ func withQuantity(list corev1.ResourceList, name corev1.ResourceName, q resource
 	return next
 }
 
-// quantityOf is nil for no text, and for one that is no quantity.
+// quantityOf returns nil for an empty or invalid text.
 func quantityOf(text string) *resource.Quantity {
 	q, err := spark.ParseQuantity(text)
 	if err != nil {

@@ -23,7 +23,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/standalone"
 )
 
-// ClusterFamily is what the core knows of clusters.
+// ClusterFamily describes clusters to the core.
 var ClusterFamily = lifecycle.Family{
 	Group: v1.SchemeGroupVersion.Group, Version: v1.SchemeGroupVersion.Version, Kind: "SparkCluster",
 	Labels: lifecycle.Labels{
@@ -37,20 +37,21 @@ var ClusterFamily = lifecycle.Family{
 
 // Clusters translates SparkClusters.
 type Clusters struct {
-	// KeepHistory keeps the states of all attempts in one history (mostKept bounds it), instead of those of the current and of the one before.
+	// KeepHistory keeps the states of all attempts in one history (bounded by mostKept), instead of those of the current and the
+	// previous attempt.
 	KeepHistory bool
-	// NoDisruptionBudget makes no PodDisruptionBudgets of workers, and deletes those that there are.
+	// NoDisruptionBudget creates no PodDisruptionBudgets of workers, and deletes existing ones.
 	NoDisruptionBudget bool
 }
 
 // New returns an empty object.
 func (Clusters) New() *v1.SparkCluster { return &v1.SparkCluster{} }
 
-// Family returns what the core knows of the kind.
+// Family describes the kind to the core.
 func (Clusters) Family() lifecycle.Family { return ClusterFamily }
 
-// Load returns the cluster under the policies that are in force: apply fills in their defaults, and check says what they have against what is
-// built with those.
+// Load returns the cluster under the current policies: apply fills in their defaults, and check returns violations of the
+// objects built with them.
 func (Clusters) Load(o *v1.SparkCluster, apply func(spark.Application) spark.Application, check func(spark.Standalone) []*spark.ConfError) standalone.Loaded {
 	c := standalone.Loaded{
 		Record: ClusterRecord(o), Defaults: clusterDefaults(o, apply), Objections: clusterProblems(o), Suspend: o.Spec.Suspend, Probe: Sentinel(o),
@@ -62,7 +63,7 @@ func (Clusters) Load(o *v1.SparkCluster, apply func(spark.Application) spark.App
 	return c
 }
 
-// State returns the word for the state that a cluster is in, and what explains it; both are empty for one that has no status yet.
+// State returns the name of the cluster's state and its message; both are empty for a cluster without a status.
 func (Clusters) State(o *v1.SparkCluster) (word, message string) {
 	if s := o.Status.CurrentState; s != nil {
 		return string(s.CurrentStateSummary), s.Message
@@ -70,8 +71,8 @@ func (Clusters) State(o *v1.SparkCluster) (word, message string) {
 	return "", ""
 }
 
-// Desired returns what standalone.Decide needs to know of the object itself and of its scheduler's plugin, and the objects that it is to have, on
-// whose pods is what the plugin says (d).
+// Desired returns the input of standalone.Decide from the object and its scheduler's plugin, and the objects of the cluster
+// with the plugin's decoration (d).
 func (k Clusters) Desired(o *v1.SparkCluster, loaded standalone.Loaded, plugin scheduler.Descriptor,
 	d scheduler.Decoration) (standalone.Cluster, []spark.Object) {
 	c := standalone.Cluster{
@@ -103,7 +104,7 @@ func (k Clusters) Desired(o *v1.SparkCluster, loaded standalone.Loaded, plugin s
 	return c, objects
 }
 
-// fixed is what a plugin lays over the pods of a role, without what their user has written.
+// fixed returns the plugin's part of a role's pods, without the user's.
 func fixed(plugin scheduler.Descriptor, wanted v1.RoleObjects) standalone.Fixed {
 	f := standalone.Fixed{Scheduler: plugin.SchedulerName != ""}
 	own := ptr.Deref(wanted.StatefulSetSpec, appsv1.StatefulSetSpec{}).Template
@@ -132,13 +133,13 @@ func problemOf(o *v1.SparkCluster, objections []*spark.ConfError) lifecycle.Caus
 }
 
 const (
-	// mostRevisions bounds ControllerRevisions, each of which has the whole template.
+	// mostRevisions bounds ControllerRevisions, each of which contains the whole template.
 	mostRevisions = 100
-	// mostMetrics bounds what an autoscaler reads every 15 seconds.
+	// mostMetrics bounds the metrics that an autoscaler reads every 15 seconds.
 	mostMetrics = 20
 )
 
-// excesses are the numbers of a cluster's objects that nothing else bounds.
+// excesses returns the unbounded numbers of a cluster's objects that are too large.
 func excesses(o *v1.SparkCluster) []*spark.ConfError {
 	var problems []*spark.ConfError
 	workers := ptr.Deref(o.Spec.WorkerSpec, v1.WorkerSpec{})
@@ -160,7 +161,7 @@ func excesses(o *v1.SparkCluster) []*spark.ConfError {
 	return problems
 }
 
-// clusterProblems are what is wrong with a spec.
+// clusterProblems returns the errors in a spec.
 func clusterProblems(o *v1.SparkCluster) []*spark.ConfError {
 	if o.MalformedSpec != "" {
 		return []*spark.ConfError{{Field: spark.FieldSpec, Problem: "cannot be decoded: " + o.MalformedSpec}}
@@ -187,12 +188,12 @@ func clusterProblems(o *v1.SparkCluster) []*spark.ConfError {
 	return append(problems, excesses(o)...)
 }
 
-// ClusterNames is what names the fields of a cluster in objections.
+// ClusterNames provides the names of a cluster's fields for messages.
 func ClusterNames(o *v1.SparkCluster) spark.Application {
 	return spark.Application{Conf: o.Spec.SparkConf, Fields: clusterFields}
 }
 
-// clusterFields name the fields of both roles in messages.
+// clusterFields are the names of both roles' fields in messages.
 var clusterFields = fieldsOfRoles()
 
 func fieldsOfRoles() spark.Fields {
@@ -221,7 +222,7 @@ func fieldsOfRoles() spark.Fields {
 	return fields
 }
 
-// clusterBuilt is what is built of a cluster with the defaults of policies, as far as it is limited.
+// clusterBuilt returns the objects of a cluster with the policies' defaults, for the limits.
 func clusterBuilt(o *v1.SparkCluster, defaults map[string]string) spark.Standalone {
 	o = withDefaults(o, defaults)
 	c := clusterOf(o)
@@ -233,7 +234,7 @@ func clusterBuilt(o *v1.SparkCluster, defaults map[string]string) spark.Standalo
 		pod.Labels = maps.Clone(pod.Labels)
 		delete(pod.Labels, v1.LabelClusterName) // the operator's own
 		if c.conf[spark.ConfSchedulerName] == "" {
-			pod.Spec.SchedulerName = "" // the usual one, which the user has not chosen
+			pod.Spec.SchedulerName = "" // the default, which the user has not chosen
 		}
 		least, most := r.replicas, r.replicas
 		if size := o.Spec.ClusterTolerations.InstanceConfig; r.name == RoleWorker && size.MinWorkers < size.MaxWorkers {

@@ -16,13 +16,13 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/standalone"
 )
 
-// clusterStates are the words for states.
+// clusterStates are the names of states.
 var clusterStates = map[standalone.State]v1.ClusterStateSummary{
 	standalone.Submitted: v1.ClusterSubmitted, standalone.Running: v1.ClusterRunningHealthy, standalone.Suspended: v1.ClusterSuspended,
 	standalone.Refused: v1.ClusterSchedulingFailure, standalone.Failed: v1.ClusterFailed, standalone.Released: v1.ClusterResourceReleased,
 }
 
-// ClusterState is the word for a state; "" for a cluster that has none yet.
+// ClusterState returns the name of a state; "" for a new cluster.
 func ClusterState(s standalone.State) string { return string(clusterStates[s]) }
 
 // ClusterRecord reads back what ToStatus stored, or what Apache's operator wrote.
@@ -47,7 +47,7 @@ func ClusterRecord(o *v1.SparkCluster) standalone.Record {
 	return r
 }
 
-// ToStatus returns a copy of the object with the status for the outcome; changed is false if it has that already.
+// ToStatus returns a copy of the object with the status for the outcome; changed is false if it is the same.
 func (k Clusters) ToStatus(o *v1.SparkCluster, out standalone.Outcome, now time.Time) (next *v1.SparkCluster, changed bool) {
 	next = o.DeepCopy()
 	s := &next.Status
@@ -73,8 +73,8 @@ func (k Clusters) ToStatus(o *v1.SparkCluster, out standalone.Outcome, now time.
 	return next, !equality.Semantic.DeepEqual(&o.Status, s)
 }
 
-// wordsKept is the message of the condition Ready while the numbers of pods stay. A scheduler may change its words about pods that wait all
-// the time: they are written when the reason changes.
+// wordsKept keeps the message of the condition Ready while the numbers of pods stay. A scheduler may change its messages about
+// waiting pods all the time: they are written only with a new reason.
 func wordsKept(old *metav1.Condition, c metav1.Condition) string {
 	if old == nil || old.Reason != c.Reason {
 		return c.Message
@@ -92,7 +92,7 @@ func clusterPods(p *standalone.Pods) *v1.ClusterPods {
 	return &v1.ClusterPods{Master: count(p.Master), Workers: count(p.Workers)}
 }
 
-// ClusterPods are the numbers of pods that ToStatus stored; nil if it stored none.
+// ClusterPods returns the stored numbers of pods; nil for none.
 func ClusterPods(o *v1.SparkCluster) *standalone.Pods {
 	if o.Status.Pods == nil {
 		return nil
@@ -103,7 +103,8 @@ func ClusterPods(o *v1.SparkCluster) *standalone.Pods {
 	return &standalone.Pods{Master: count(o.Status.Pods.Master), Workers: count(o.Status.Pods.Workers)}
 }
 
-// clusterQueuedAt is since when a cluster waits for its start: the first since it was created, and those after it since they began.
+// clusterQueuedAt returns when a cluster began to wait for its start: at its creation for the first start, else at the begin of
+// the present one.
 func clusterQueuedAt(o *v1.SparkCluster) time.Time {
 	if s := o.Status.Scheduling; s == nil || s.Start <= 1 {
 		return o.CreationTimestamp.Time
@@ -117,7 +118,7 @@ func clusterQueuedAt(o *v1.SparkCluster) time.Time {
 	return began
 }
 
-// ClusterSince is since when a cluster is in its state; zero if its status does not say.
+// ClusterSince returns the begin of the present state; zero if the status lacks it.
 func ClusterSince(o *v1.SparkCluster) time.Time {
 	if s := o.Status.CurrentState; s != nil {
 		return instantOf(s.LastTransitionTime)
@@ -135,7 +136,7 @@ func clusterScheduling(s standalone.Scheduling) *v1.ClusterScheduling {
 	}
 }
 
-// clusterMessage explains a state.
+// clusterMessage describes a state.
 func clusterMessage(r standalone.Record) string {
 	switch {
 	case r.Cause.Message != "":
@@ -148,7 +149,8 @@ func clusterMessage(r standalone.Record) string {
 	return ""
 }
 
-// addClusterState adds a state to the history. A cluster that begins again has a new one, and the old one is that of the attempt before.
+// addClusterState adds a state to the history. A restarted cluster begins a new history, and the old one becomes the previous
+// attempt's.
 func addClusterState(s *v1.SparkClusterStatus, word v1.ClusterStateSummary, message string, now time.Time, keep bool) {
 	state := v1.ClusterState{CurrentStateSummary: word, Message: message, LastTransitionTime: instant(now)}
 	if word == v1.ClusterSuspended {

@@ -24,12 +24,13 @@ import (
 
 // SparkApplications translates spark.apache.org SparkApplications (resolve.Kind).
 type SparkApplications struct {
-	// KeepHistory keeps the states of all attempts in one history (mostKept bounds it), instead of those of the current and of the one before.
+	// KeepHistory keeps the states of all attempts in one history (bounded by mostKept), instead of those of the current and the
+	// previous attempt.
 	KeepHistory bool
 }
 
-// family is the family as the core knows it. The application id, which has a label of Spark's, marks the objects of an attempt: what
-// Apache's operator has started is recognized by it.
+// family describes the family to the core. The application id, in Spark's own label, marks the objects of an attempt, so that
+// objects started by Apache's operator are recognized.
 var family = lifecycle.Family{
 	Group: v1.SchemeGroupVersion.Group, Version: v1.SchemeGroupVersion.Version, Kind: "SparkApplication",
 	Labels: lifecycle.Labels{
@@ -42,7 +43,7 @@ var family = lifecycle.Family{
 	States:    stateNames(),
 }
 
-// stateNames are the words for states. A running application has others, too, which depend on its executors.
+// stateNames returns the names of states. A running application has further states that depend on its executors.
 func stateNames() map[lifecycle.State]string {
 	names := map[lifecycle.State]string{}
 	for state, name := range map[lifecycle.State]v1.ApplicationStateSummary{
@@ -56,7 +57,7 @@ func stateNames() map[lifecycle.State]string {
 	return names
 }
 
-// SparkConf are the Spark properties in the spec of an object of the family.
+// SparkConf returns the Spark properties of an object of the family.
 func SparkConf(o metav1.Object) map[string]string {
 	switch o := o.(type) {
 	case *v1.SparkApplication:
@@ -70,7 +71,7 @@ func SparkConf(o metav1.Object) map[string]string {
 // New returns an empty object.
 func (SparkApplications) New() *v1.SparkApplication { return &v1.SparkApplication{} }
 
-// Family returns what the core knows of the kind.
+// Family describes the kind to the core.
 func (SparkApplications) Family() lifecycle.Family { return family }
 
 // Identity returns the ids of an attempt.
@@ -81,19 +82,19 @@ func (SparkApplications) Identity(o *v1.SparkApplication, attempt int32, submitT
 // FromStatus reads back what ToStatus stored, or what Apache's operator wrote.
 func (SparkApplications) FromStatus(o *v1.SparkApplication) lifecycle.Record { return FromStatus(o) }
 
-// Load returns all that the object says.
+// Load returns the content of the object.
 func (k SparkApplications) Load(o *v1.SparkApplication, record lifecycle.Record) lifecycle.Loaded {
 	app, problems := Normalize(o)
 	return lifecycle.Loaded{App: app, Problems: problems, Desired: k.Desired(o, record)}
 }
 
-// RaiseMemory returns the model as it is: the family has no such policy.
+// RaiseMemory returns the model unchanged: the family has no such policy.
 func (SparkApplications) RaiseMemory(app spark.Application, _ *v1.SparkApplication, _ int32) spark.Application {
 	return app
 }
 
-// Desired returns what lifecycle.Decide needs to know of the object itself. An edit of the spec acts on what runs only as far as policies and
-// suspension go, so that there is no hash of what an attempt was made from.
+// Desired returns the input of lifecycle.Decide from the object. An edit affects a running attempt only by policies and
+// suspension, so there is no hash of its spec.
 func (SparkApplications) Desired(o *v1.SparkApplication, _ lifecycle.Record) lifecycle.Application {
 	return lifecycle.Application{
 		UID: string(o.UID), Generation: o.Generation, Suspend: o.Spec.Suspend, ManagedBy: probe(o),
@@ -103,8 +104,8 @@ func (SparkApplications) Desired(o *v1.SparkApplication, _ lifecycle.Record) lif
 	}
 }
 
-// Sentinel reports whether an object of the family is a health probe, which is edited to see whether the operator sees it. What was run before it
-// got the label is none: its end has to be seen.
+// Sentinel reports whether an object of the family is a health probe, which is edited to test the operator's watch. An object
+// that ran before it got the label is none: its end has to be observed.
 func Sentinel(o metav1.Object) bool {
 	known := false
 	switch o := o.(type) {
@@ -116,7 +117,7 @@ func Sentinel(o metav1.Object) bool {
 	return !known && strings.EqualFold(o.GetLabels()[v1.LabelSentinel], "true")
 }
 
-// probe names the health probe, if the application is one.
+// probe returns the name of the health probe, if the application is one.
 func probe(o *v1.SparkApplication) string {
 	if Sentinel(o) {
 		return o.Labels[v1.LabelSentinel]
@@ -124,7 +125,8 @@ func probe(o *v1.SparkApplication) string {
 	return ""
 }
 
-// ToStatus returns a copy of the object with the status for the outcome; changed is false if it has that already. A sentinel has none.
+// ToStatus returns a copy of the object with the status for the outcome; changed is false if it is the same. A sentinel has no
+// status.
 func (k SparkApplications) ToStatus(o *v1.SparkApplication, outcome lifecycle.Outcome, now time.Time) (next *v1.SparkApplication, changed bool) {
 	if Sentinel(o) {
 		return o, false
@@ -138,7 +140,7 @@ func (k SparkApplications) ToStatus(o *v1.SparkApplication, outcome lifecycle.Ou
 	return next, true
 }
 
-// DriverWaits returns the reason why a submitted driver does not run yet, as the condition has it.
+// DriverWaits returns the condition's reason for a submitted driver that does not run yet.
 func (SparkApplications) DriverWaits(o *v1.SparkApplication) string {
 	if c := meta.FindStatusCondition(o.Status.Conditions, string(lifecycle.ConditionDriverReady)); c != nil {
 		return c.Reason
@@ -153,16 +155,16 @@ const (
 	maxOwnID    = 63
 	keptOfName  = 9
 	keptOfHash  = 36
-	hashNumbers = 36 // the base that the hash is written in
+	hashNumbers = 36 // the base of the hash's digits
 )
 
-// Identity returns the ids of an attempt, counted from 1. The application id is <name>-<n>, with n counted from 0, and the names of all objects
-// begin with it. One that the user sets in spark.app.id is that of the first attempt, and begins those of the others, which would
-// otherwise meet its objects.
+// Identity returns the ids of an attempt, counted from 1. The application id is <name>-<n>, with n from 0, and begins the names
+// of all objects. An id in spark.app.id is that of the first attempt; later ones append to it, to avoid conflicts with its
+// objects.
 func Identity(o *v1.SparkApplication, attempt int32, submitTime time.Time) spark.Identity {
 	id := spark.NewIdentity(o.UID, attempt, submitTime)
 	id.AppID = appID(o, attempt-1)
-	// It marks the pods, too: there is a label for it.
+	// It labels the pods, too, by a label of its own.
 	id.SubmissionID = id.AppID
 	return id
 }

@@ -18,10 +18,10 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// OperatorName is the value of the label spark.operator/name: the name that Apache's operator has by default.
+// OperatorName is the value of the label spark.operator/name: the default name of Apache's operator.
 const OperatorName = "spark-kubernetes-operator"
 
-// fields names the fields of an application in messages.
+// fields are the names of an application's fields in messages.
 var fields = fieldsOf(spark.Fields{
 	"metadata":                   "metadata",
 	"":                           "spec",
@@ -46,7 +46,7 @@ var fields = fieldsOf(spark.Fields{
 	"deadlines.firstExecutors":   executorsField,
 })
 
-// fieldsByMain are the fields by the one of them that names the main file.
+// fieldsByMain are the names of fields by the field with the main file.
 var fieldsByMain = map[spark.Field]spark.Fields{"jars": fieldsOfMain("jars"), "pyFiles": fieldsOfMain("pyFiles"), "sparkRFiles": fieldsOfMain("sparkRFiles")}
 
 func fieldsOfMain(name spark.Field) spark.Fields {
@@ -60,7 +60,7 @@ const (
 	executorsField = timeoutField + "executorStartTimeoutMillis"
 )
 
-// fieldsOf adds the fields of both pods, which are those of their templates and Spark's properties.
+// fieldsOf adds the names of both pods' fields: fields of their templates, and Spark's properties.
 func fieldsOf(names spark.Fields) spark.Fields {
 	for role, conf := range map[spark.Field][2]string{"driver": {spark.ConfDriverMemory, spark.ConfDriverCores},
 		"executor": {spark.ConfExecutorMemory, spark.ConfExecutorCores}} {
@@ -82,7 +82,7 @@ func fieldsOf(names spark.Fields) spark.Fields {
 	return names
 }
 
-// The names in messages of what this family has no fields for.
+// Names in messages for settings without a field in this family.
 const (
 	queueField      = "the queue that the pods name"
 	parametersField = "the parameters in the operator's configuration"
@@ -93,7 +93,7 @@ func confField(key string) string { return "spec.sparkConf[" + strconv.Quote(key
 // sparkUser is the user that runs Spark in the official images (uid 185).
 const sparkUser = "spark"
 
-// Normalize returns the model of an application. Problems are fields with an invalid value; the model leaves them out.
+// Normalize returns the model of an application. Problems are fields with an invalid value, which the model omits.
 func Normalize(o *v1.SparkApplication) (spark.Application, []*spark.ConfError) {
 	s := &o.Spec
 	app := spark.Application{
@@ -132,7 +132,7 @@ func Normalize(o *v1.SparkApplication) (spark.Application, []*spark.ConfError) {
 	return app, slices.Concat(main.problems, modeProblems(s), nameProblems(o), problems)
 }
 
-// schedulingOf chooses the scheduler that the pods of both roles name. Pods that name two are placed one by one.
+// schedulingOf returns the scheduler named on the pods of both roles. If they name two, no plugin is used.
 func schedulingOf(app *spark.Application) spark.Scheduling {
 	name := func(key string, template *corev1.PodTemplateSpec) string {
 		own := cmp.Or(app.Conf[key], app.Conf[spark.ConfSchedulerName])
@@ -148,7 +148,7 @@ func schedulingOf(app *spark.Application) spark.Scheduling {
 	return spark.Scheduling{PodScheduler: driver}
 }
 
-// modeProblems refuses what cannot run.
+// modeProblems refuses modes that cannot run.
 func modeProblems(s *v1.SparkApplicationSpec) []*spark.ConfError {
 	if s.DeploymentMode != v1.ClientMode {
 		return nil
@@ -159,13 +159,13 @@ func modeProblems(s *v1.SparkApplicationSpec) []*spark.ConfError {
 	}}
 }
 
-// conf is the user's Spark configuration, and where it came from.
+// conf is the user's Spark configuration with the origins of its values.
 type conf struct {
 	values  map[string]string
 	origins map[string]spark.Origin
 }
 
-// setDefault takes a value that the user's configuration may override.
+// setDefault sets a value that the user's configuration may override.
 func (c conf) setDefault(key, value string, origin spark.Field) {
 	if _, ok := c.values[key]; ok {
 		return
@@ -182,20 +182,20 @@ func imageVersions(conf map[string]string, version string) {
 	}
 }
 
-// master is the address that a driver finds in its properties. It reaches the API server by spark.kubernetes.driver.master, so nothing
-// replaces the variables.
+// master is the driver's master property. The driver reaches the API server by spark.kubernetes.driver.master, so the variables
+// need no replacement.
 const master = "https://$KUBERNETES_SERVICE_HOST:$KUBERNETES_SERVICE_PORT"
 
-// masterPrefix begins the master; it is "k8s://" without a value.
+// masterPrefix is the prefix of the master; "k8s://" by default.
 const masterPrefix = "spark.master.url.prefix"
 
-// injected sets what Apache's operator sets for all applications that do not say otherwise. It has an origin, since it is not its user's.
+// injected sets the properties that Apache's operator sets by default. They have an origin, because they are not the user's.
 func injected(c conf, s *v1.SparkApplicationSpec) {
 	prefix, ok := c.values[masterPrefix]
 	if !ok {
 		prefix = "k8s://"
 	}
-	if !strings.HasPrefix(c.values[spark.ConfMaster], "spark://") { // Spark makes no secret for a standalone cluster, and does not start without one
+	if !strings.HasPrefix(c.values[spark.ConfMaster], "spark://") { // Spark generates no secret for a standalone cluster, and needs one to start
 		c.setDefault("spark.authenticate", "true", spark.FieldSparkConf)
 	}
 	for key, value := range map[string]string{
@@ -206,13 +206,14 @@ func injected(c conf, s *v1.SparkApplicationSpec) {
 	} {
 		c.setDefault(key, value, spark.FieldSparkConf)
 	}
-	// Without another attempt nothing needs the executors' names: they are kept for their logs, until the driver pod goes.
+	// Without another attempt the executors' names need not be freed: they are kept, with their logs, until the driver pod is
+	// deleted.
 	if !strings.EqualFold(c.values[spark.ConfDynamicAllocation], "true") && restartPolicy(s) == v1.RestartNever {
 		c.setDefault("spark.kubernetes.executor.deleteOnTermination", "false", spark.FieldSparkConf)
 	}
 }
 
-// restartPolicy is the restart policy, which is Never by default.
+// restartPolicy returns the restart policy; Never by default.
 func restartPolicy(s *v1.SparkApplicationSpec) v1.RestartPolicy {
 	if t := s.ApplicationTolerations; t != nil && t.RestartConfig != nil && t.RestartConfig.RestartPolicy != "" {
 		return t.RestartConfig.RestartPolicy
@@ -220,7 +221,7 @@ func restartPolicy(s *v1.SparkApplicationSpec) v1.RestartPolicy {
 	return v1.RestartNever
 }
 
-// operatorConf sets what a user must not redirect.
+// operatorConf sets properties that a user must not override.
 func operatorConf(o *v1.SparkApplication) map[string]string {
 	conf := map[string]string{spark.ConfNamespace: o.Namespace}
 	if _, named := o.Spec.SparkConf[spark.ConfAppName]; named {
@@ -234,21 +235,21 @@ func operatorConf(o *v1.SparkApplication) map[string]string {
 	return conf
 }
 
-// pythonRunner is the main class with which pyFiles are taken apart: the first is run, the others are what it needs.
+// pythonRunner is the main class that splits pyFiles: it runs the first file, and the others are its dependencies.
 const pythonRunner = "org.apache.spark.deploy.PythonRunner"
 
-// mainResource is what an application runs.
+// mainResource is the program of an application.
 type mainResource struct {
 	file     string
 	language spark.Language
-	// field is the field that names it.
+	// field is the field with the program.
 	field spark.Field
-	// conf are properties that it sets where the user does not.
+	// conf holds its default properties
 	conf     map[string]string
 	problems []*spark.ConfError
 }
 
-// mainOf returns what an application runs: of several fields the first that is set, in this order.
+// mainOf returns the program of an application, from the first of several fields that is set, in this order.
 func mainOf(s *v1.SparkApplicationSpec) mainResource {
 	python := mainResource{language: spark.LanguagePython, field: "pyFiles"}
 	switch {

@@ -21,19 +21,19 @@ const (
 	century         = 100 * 365 * 24 * time.Hour
 )
 
-// The rule for drivers that a batch scheduler takes down, which Apache's operator does not know.
+// The rule for drivers that a batch scheduler evicts, which Apache's operator does not have.
 const (
 	evictions         = 3
 	evictionBackoff   = 10 * time.Second
 	longestEvictionBy = 10 * time.Minute
 )
 
-// millis is a number of milliseconds as a duration: "for ever" must not overflow into "at once".
+// millis converts milliseconds to a duration, without overflow: a huge number must not become 0.
 func millis(n int64) time.Duration {
 	return time.Duration(min(max(0, n), int64(century/time.Millisecond))) * time.Millisecond
 }
 
-// positive is an optional number of milliseconds of which a negative one is none.
+// positive converts optional milliseconds; a negative number means none.
 func positive(n *int64) *time.Duration {
 	if n == nil || *n < 0 {
 		return nil
@@ -41,7 +41,7 @@ func positive(n *int64) *time.Duration {
 	return ptr.To(millis(*n))
 }
 
-// anyMillis is an optional number of milliseconds.
+// anyMillis converts optional milliseconds.
 func anyMillis(n *int64) *time.Duration {
 	if n == nil {
 		return nil
@@ -57,7 +57,7 @@ func policies(s *v1.SparkApplicationSpec) lifecycle.Policies {
 	return lifecycle.Policies{Restart: restart(s), Retention: retention(s)}
 }
 
-// failures are the classes of all failures, and infrastructure those after which OnInfrastructureFailure runs an application again.
+// failures are all classes of failures; infrastructure are those that OnInfrastructureFailure restarts.
 var (
 	failures = []lifecycle.FailureClass{
 		lifecycle.Infrastructure, lifecycle.OutOfMemory, lifecycle.ApplicationExit, lifecycle.Deadline, lifecycle.StartTimeout, lifecycle.Submission,
@@ -90,7 +90,7 @@ func restart(s *v1.SparkApplicationSpec) lifecycle.Restart {
 	return out
 }
 
-// retains reports whether the driver pod and its objects are kept after an end. An application that may run again keeps nothing.
+// retains reports whether the driver pod and its objects are kept after an end. An application that may restart keeps nothing.
 func retains(s *v1.SparkApplicationSpec, failed bool) bool {
 	if restartPolicy(s) != v1.RestartNever {
 		return false
@@ -110,7 +110,7 @@ func retention(s *v1.SparkApplicationSpec) lifecycle.Retention {
 	return lifecycle.Retention{OnSuccess: keep(false), OnFailure: keep(true)}
 }
 
-// tracking are the thresholds and the time-outs. A time-out of 0 is none.
+// tracking returns the thresholds and timeouts. A timeout of 0 means none.
 func tracking(s *v1.SparkApplicationSpec) *lifecycle.Tracking {
 	timeouts := ptr.Deref(tolerations(s).ApplicationTimeoutConfig, v1.ApplicationTimeoutConfig{})
 	instances := ptr.Deref(tolerations(s).InstanceConfig, v1.InstanceConfig{})

@@ -32,7 +32,7 @@ func FromStatus(o *v1.SparkApplication) lifecycle.Record {
 	return r
 }
 
-// refine replaces times in whole seconds by those of the states, which are exact: waits and time-outs are said in milliseconds.
+// refine replaces times in whole seconds by the exact times of states, because waits and timeouts are in milliseconds.
 func refine(r *lifecycle.Record, s *v1.SparkApplicationStatus) {
 	exact := func(t *time.Time, of time.Time) {
 		if of.Truncate(time.Second).Equal(*t) {
@@ -54,7 +54,7 @@ func currentAttempt(s *v1.SparkApplicationStatus) v1.AttemptInfo {
 	return v1.AttemptInfo{}
 }
 
-// countable is a number that was read, as far as one more than it is one, too: a counter that is already the largest would begin from below.
+// countable bounds a counter that was read, so that incrementing it does not overflow.
 func countable(n int64) int64 { return min(max(0, n), 1<<30) }
 
 func counters(info v1.AttemptInfo) lifecycle.Counters {
@@ -63,7 +63,7 @@ func counters(info v1.AttemptInfo) lifecycle.Counters {
 	}
 }
 
-// reached is when an attempt came to a state; zero if it has not.
+// reached returns when an attempt reached a state; zero if it has not.
 func reached(s *v1.SparkApplicationStatus, state v1.ApplicationStateSummary) time.Time {
 	var last time.Time
 	for _, h := range s.StateTransitionHistory {
@@ -74,7 +74,7 @@ func reached(s *v1.SparkApplicationStatus, state v1.ApplicationStateSummary) tim
 	return last
 }
 
-// progressOf reads how far a run has come from its history.
+// progressOf reads the progress of a run from its history.
 func progressOf(s *v1.SparkApplicationStatus) lifecycle.Progress {
 	if s.CurrentState == nil || !requested(s.CurrentState.CurrentStateSummary) {
 		return lifecycle.Progress{}
@@ -95,7 +95,7 @@ func progressOf(s *v1.SparkApplicationStatus) lifecycle.Progress {
 	return p
 }
 
-// takeOver reads what Apache's operator wrote. What it runs goes on under its names.
+// takeOver reads the status of Apache's operator. Running objects keep their names.
 func takeOver(o *v1.SparkApplication) lifecycle.Record {
 	s := &o.Status
 	info := currentAttempt(s)
@@ -155,7 +155,7 @@ func takeOver(o *v1.SparkApplication) lifecycle.Record {
 	return r
 }
 
-// outcomeOf is the state that the last attempt with an end ended with, else the current one.
+// outcomeOf returns the final state of the last ended attempt, else the current state.
 func outcomeOf(s *v1.SparkApplicationStatus) v1.ApplicationState {
 	histories := []map[string]v1.ApplicationState{s.StateTransitionHistory}
 	if p := s.PreviousAttemptSummary; p != nil {
@@ -175,7 +175,7 @@ func outcomeOf(s *v1.SparkApplicationStatus) v1.ApplicationState {
 	return ptr.Deref(s.CurrentState, v1.ApplicationState{})
 }
 
-// failuresOf are the class and the reason of the states that are failures with a word of their own.
+// failuresOf maps the states of failures to class and reason.
 var failuresOf = map[v1.ApplicationStateSummary]struct {
 	class  lifecycle.FailureClass
 	reason lifecycle.Reason
@@ -187,7 +187,7 @@ var failuresOf = map[v1.ApplicationStateSummary]struct {
 	v1.StateSchedulingFailure:      {lifecycle.Submission, lifecycle.ReasonSubmissionRefused},
 }
 
-// endedBy is how an attempt failed.
+// endedBy returns the class and the cause of an attempt's failure.
 func endedBy(s v1.ApplicationState) (lifecycle.FailureClass, lifecycle.Cause) {
 	f, known := failuresOf[s.CurrentStateSummary]
 	if !known {
@@ -196,13 +196,13 @@ func endedBy(s v1.ApplicationState) (lifecycle.FailureClass, lifecycle.Cause) {
 	return f.class, lifecycle.Cause{Reason: f.reason, Message: firstLine(s.Message)}
 }
 
-// firstLine is a message without the stack trace that Apache's operator puts into it.
+// firstLine returns a message without the stack trace that Apache's operator appends.
 func firstLine(message string) string {
 	line, _, _ := strings.Cut(message, "\n")
 	return line
 }
 
-// driverName is the name of the driver of an attempt.
+// driverName returns the name of an attempt's driver.
 func driverName(o *v1.SparkApplication, id spark.Identity) string {
 	app, _ := Normalize(o)
 	return spark.DriverName(app, id)

@@ -13,8 +13,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
-// toStatus returns the status for an outcome: the states that the application has come to are added to its history, and the details are those of
-// the other family.
+// toStatus returns the status for an outcome. It adds the new states to the history; the details are those of the other family.
 func (k SparkApplications) toStatus(o *v1.SparkApplication, out lifecycle.Outcome, now time.Time) v1.SparkApplicationStatus {
 	s := *o.Status.DeepCopy()
 	before := details(&o.Status)
@@ -29,7 +28,7 @@ func (k SparkApplications) toStatus(o *v1.SparkApplication, out lifecycle.Outcom
 	return s
 }
 
-// details are those of a status, in one piece.
+// details returns the details of a status.
 func details(s *v1.SparkApplicationStatus) v1.Details {
 	var d v1.Details
 	if s.Details != nil {
@@ -39,12 +38,12 @@ func details(s *v1.SparkApplicationStatus) v1.Details {
 	return d
 }
 
-// mostKept bounds what a history has of earlier attempts. A state has up to the whole status of a pod, and the API server takes no object of
-// more than 1.5 MB: with a status that it refuses an application could not run again.
+// mostKept bounds the states of earlier attempts in a history. A state may contain a pod's whole status, and the API server
+// refuses objects above 1.5 MB: with a refused status an application could not run again.
 const mostKept = 500
 
-// What a history has of the capacities of one run, which may change every minute for years: the first and the last ones. The latter are more
-// than one step adds.
+// Bounds of one run's capacities in a history, which may change every minute for years: the first and the last are kept. The
+// bound of the last ones is above the number that one step adds.
 const (
 	firstCapacities = 10
 	lastCapacities  = 40
@@ -88,7 +87,7 @@ func (h history) add(s step) {
 	status.CurrentState = &state
 }
 
-// StateChanges are the states that the status of after has come to since that of before, in their order. One whose time cannot be read is left out.
+// StateChanges returns the states added between two statuses, in order, without those whose time cannot be read.
 func (SparkApplications) StateChanges(before, after *v1.SparkApplication) []lifecycle.StateChange {
 	states := map[string]v1.ApplicationState{}
 	if p := after.Status.PreviousAttemptSummary; p != nil {
@@ -118,8 +117,8 @@ func (SparkApplications) StateChanges(before, after *v1.SparkApplication) []life
 	}
 }
 
-// forgetCapacities makes room for one more state: of the capacities that a history ends with, which are those of one run, it deletes those
-// between the first and the last ones. The keys of the others stay.
+// forgetCapacities makes room for one more state: of the capacities at the end of a history, all of one run, it deletes those
+// between the first and the last. The other keys stay.
 func forgetCapacities(states map[string]v1.ApplicationState) {
 	var of []int64
 	other := int64(-1)
@@ -143,7 +142,7 @@ func forgetCapacities(states map[string]v1.ApplicationState) {
 	}
 }
 
-// isCapacity reports whether a state says how many executors a run has.
+// isCapacity reports whether a state describes a run's number of executors.
 func isCapacity(s v1.ApplicationStateSummary) bool {
 	for _, c := range capacities {
 		if c.state == s {
@@ -153,7 +152,7 @@ func isCapacity(s v1.ApplicationStateSummary) bool {
 	return false
 }
 
-// forgetUntil deletes the states of a history up to a key.
+// forgetUntil deletes the states up to a key.
 func forgetUntil[State any](states map[string]State, last int64) {
 	for text := range states {
 		if n, err := strconv.ParseInt(text, 10, 64); err == nil && n <= last {
@@ -162,10 +161,10 @@ func forgetUntil[State any](states map[string]State, last int64) {
 	}
 }
 
-// instant is a time as Java's Instant writes it.
+// instant formats a time as Java's Instant does.
 func instant(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
-// instantOf reads a time back; zero if it is none.
+// instantOf parses a time; zero if it is invalid.
 func instantOf(text string) time.Time {
 	t, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
@@ -174,10 +173,10 @@ func instantOf(text string) time.Time {
 	return t
 }
 
-// mostStates is more than a history has. The next number of a larger key might be none.
+// mostStates exceeds the length of any history. Larger keys are ignored, because incrementing them could overflow.
 const mostStates = 1 << 53
 
-// lastOf returns the last state of a history and its key; nil if there is none. Keys that are no numbers of a state are left out.
+// lastOf returns the last state of a history and its key; nil if there is none. Invalid keys are ignored.
 func lastOf[S any](states map[string]S) (last *S, key int64) {
 	for text, state := range states {
 		n, err := strconv.ParseInt(text, 10, 64)

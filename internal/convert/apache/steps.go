@@ -13,7 +13,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// order is that of the states, in which tools compare them.
+// order is the order in which tools compare states.
 var order = []v1.ApplicationStateSummary{
 	v1.StateSubmitted, v1.StateScheduledToRestart,
 	v1.StateDriverRequested, v1.StateDriverStarted, v1.StateDriverReady, v1.StateInitializedBelowThresholdExecutors,
@@ -24,7 +24,7 @@ var order = []v1.ApplicationStateSummary{
 	v1.StateSuspended,
 }
 
-// States are the words for all states, in their order.
+// States returns the names of all states, in order.
 func States() []string {
 	var names []string
 	for _, s := range order {
@@ -37,7 +37,8 @@ func before(a, b v1.ApplicationStateSummary) bool {
 	return slices.Index(order, a) < slices.Index(order, b)
 }
 
-// requested reports whether a driver runs in a state, or is about to; stopping whether an attempt has ended in it; terminated whether the application has.
+// requested reports whether a driver runs or starts in a state; stopping whether an attempt has ended in it; terminated whether
+// the application has.
 func requested(s v1.ApplicationStateSummary) bool {
 	return !before(s, v1.StateDriverRequested) && before(s, v1.StateDriverStartTimedOut)
 }
@@ -50,17 +51,17 @@ func terminated(s v1.ApplicationStateSummary) bool {
 	return s == v1.StateResourceReleased || s == v1.StateTerminatedWithoutReleaseResources
 }
 
-// step is a state that an application has come to.
+// step is a new state of an application.
 type step struct {
 	state     v1.ApplicationStateSummary
 	message   string
 	driver    *corev1.PodStatus
 	suspended v1.SuspendReason
-	// begins is the attempt that begins with it; nil if none does.
+	// begins is the attempt that begins with it; nil for none.
 	begins *v1.AttemptInfo
 }
 
-// Sentences of states without a cause of their own.
+// Sentences of states without a cause.
 const (
 	saysSubmitted    = "the application is known to the operator"
 	saysRestart      = "the application runs again"
@@ -79,7 +80,7 @@ const (
 	saysSubmitResume = "spec.suspend is false again: the application runs again"
 )
 
-// walk collects the steps from a state on.
+// walk collects the steps after a state.
 type walk struct {
 	at    v1.ApplicationStateSummary
 	o     *v1.SparkApplication
@@ -92,8 +93,7 @@ func (w *walk) to(s step) {
 	w.steps = append(w.steps, s)
 }
 
-// stepsTo returns the states that an application has come to since its status was written. Each is added once: which of them there were is
-// read from the status.
+// stepsTo returns the states since the last status write. Each is added once, because the status shows the earlier ones.
 func stepsTo(o *v1.SparkApplication, out lifecycle.Outcome) []step {
 	w := walk{o: o, out: out}
 	if o.Status.CurrentState != nil {
@@ -102,7 +102,7 @@ func stepsTo(o *v1.SparkApplication, out lifecycle.Outcome) []step {
 	r := &out.Record
 	if w.at == "" {
 		if r.State == lifecycle.New || r.State.Starting() && r.Cause.Reason == lifecycle.ReasonSuspended {
-			return nil // what is held back has no state
+			return nil // an application that is held back has no state
 		}
 		w.to(step{state: v1.StateSubmitted, message: saysSubmitted})
 	}
@@ -128,7 +128,7 @@ func stepsTo(o *v1.SparkApplication, out lifecycle.Outcome) []step {
 	return w.steps
 }
 
-// attemptInfo is that of an attempt, counted from 0.
+// attemptInfo describes an attempt, counted from 0.
 func attemptInfo(id int32, c lifecycle.Counters) *v1.AttemptInfo {
 	return &v1.AttemptInfo{
 		ID: int64(id), RestartCounter: c.Restarts, FailureRestartCounter: c.Failures, SchedulingFailureRestartCounter: c.Submissions,
@@ -139,7 +139,7 @@ func (w *walk) restart(id int32, c lifecycle.Counters) {
 	w.to(step{state: v1.StateScheduledToRestart, message: cmp.Or(w.out.Record.Cause.Message, saysRestart), begins: attemptInfo(id, c)})
 }
 
-// capacities are the states of a run with so many executors.
+// capacities are the states of a run by its capacity.
 var capacities = map[lifecycle.Capacity]step{
 	lifecycle.CapacityBelowInitial: {state: v1.StateInitializedBelowThresholdExecutors, message: saysFewAtStart},
 	lifecycle.CapacityFull:         {state: v1.StateRunningHealthy, message: saysHealthy},
@@ -147,7 +147,7 @@ var capacities = map[lifecycle.Capacity]step{
 	lifecycle.CapacityBelowMin:     {state: v1.StateRunningWithBelowThresholdExecutors, message: saysFew},
 }
 
-// run follows a driver to where it has come.
+// run adds the states of a driver up to the present one.
 func (w *walk) run() {
 	if !requested(w.at) {
 		w.to(step{state: v1.StateDriverRequested, message: saysRequested})
@@ -164,7 +164,7 @@ func (w *walk) run() {
 	}
 }
 
-// suspend is the way of an application whose driver is stopped. One between two attempts stays there.
+// suspend adds the states of an application whose driver is stopped. Between two attempts there is none to add.
 func (w *walk) suspend() {
 	switch {
 	case requested(w.at), w.o.Spec.Suspend && evicted(&w.o.Status):
@@ -174,21 +174,21 @@ func (w *walk) suspend() {
 	}
 }
 
-// evicted reports whether an application is suspended because Kueue evicted it, under Apache's operator.
+// evicted reports whether Kueue evicted the application while Apache's operator ran it.
 func evicted(s *v1.SparkApplicationStatus) bool {
 	return s.CurrentState != nil && s.CurrentState.SuspendReason == v1.SuspendedByKueue
 }
 
-// end is the way of an attempt that has ended: to its end, and from there to the next attempt or to the end of the application.
+// end adds the states of an ended attempt, up to the next attempt or the end of the application.
 func (w *walk) end() {
 	r := &w.out.Record
 	next := shownNext(&w.o.Status, r)
 	if (next || terminated(w.at)) && !r.State.Final() {
 		return
 	}
-	// An edit may end an application whose next attempt is shown already: its end is that of the attempt before.
+	// If the next attempt is shown already when an edit ends the application, the end belongs to the attempt before.
 	if !next && (w.at == v1.StateSubmitted || w.at == v1.StateScheduledToRestart) && r.Current() != nil {
-		w.to(step{state: v1.StateDriverRequested, message: saysRequested}) // it came and went between two reconciliations
+		w.to(step{state: v1.StateDriverRequested, message: saysRequested}) // it started and ended between two reconciles
 	}
 	if !stopping(w.at) && !terminated(w.at) {
 		w.to(w.ending())
@@ -209,20 +209,20 @@ func (w *walk) end() {
 	}
 }
 
-// stopped reports whether the operator has stopped the driver of the last attempt: its pod is deleted, and nothing is there to be kept. A
-// driver that had ended by then is there.
+// stopped reports whether the operator stopped the last attempt's driver: its pod is deleted, so nothing is kept. The pod of a
+// driver that ended by itself still exists.
 func stopped(r *lifecycle.Record, d lifecycle.Driver) bool {
 	a := r.Current()
 	return a != nil && (d.Presence != lifecycle.Present || d.Deleting) &&
 		(a.Class == lifecycle.StartTimeout || a.Class == lifecycle.Deadline || a.Class == lifecycle.Evicted)
 }
 
-// shownNext reports whether the status shows the attempt after that of a record already: it waits for its time.
+// shownNext reports whether the status already shows the waiting attempt after that of the record.
 func shownNext(s *v1.SparkApplicationStatus, r *lifecycle.Record) bool {
 	return s.CurrentState != nil && s.CurrentState.CurrentStateSummary == v1.StateScheduledToRestart && currentAttempt(s).ID == int64(r.Attempt)
 }
 
-// ends are the ends of an attempt that got a driver, by the reason. All others are failures.
+// ends are the final states of an attempt with a driver, by reason. All other reasons are failures.
 var ends = map[lifecycle.Reason]v1.ApplicationStateSummary{
 	lifecycle.ReasonStartTimeout:      v1.StateDriverStartTimedOut,
 	lifecycle.ReasonSchedulingTimeout: v1.StateDriverStartTimedOut,
@@ -232,7 +232,7 @@ var ends = map[lifecycle.Reason]v1.ApplicationStateSummary{
 	lifecycle.ReasonDriverEvicted:     v1.StateDriverEvicted,
 }
 
-// ending is the end of an attempt.
+// ending returns the final state of an attempt.
 func (w *walk) ending() step {
 	r := &w.out.Record
 	if r.State == lifecycle.Succeeding || r.State == lifecycle.Succeeded {
@@ -251,13 +251,13 @@ func (w *walk) ending() step {
 	return s
 }
 
-// refusedAtOnce reports whether Apache's operator would call an application failed before it tries to build it.
+// refusedAtOnce reports whether Apache's operator would fail the application before it builds a driver.
 func refusedAtOnce(s *v1.SparkApplicationSpec) bool {
 	_, problems := attachedOf(s)
 	return len(problems)+len(modeProblems(s)) > 0
 }
 
-// podStatus is what is known of a driver that has ended, as far as the operator has kept it.
+// podStatus returns the kept part of an ended driver's status.
 func podStatus(d lifecycle.Driver) *corev1.PodStatus {
 	if d.Phase != lifecycle.DriverFailed {
 		return nil

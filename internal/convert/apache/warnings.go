@@ -13,10 +13,10 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// labelQueue is Kueue's label. Apache's operator reads it if kueue.enabled is set.
+// labelQueue is Kueue's label. Apache's operator reads it with kueue.enabled.
 const labelQueue = "kueue.x-k8s.io/queue-name"
 
-// warnings are about what is accepted and has no effect, here as in Apache's operator. app is the model so far.
+// warnings are about accepted fields without effect, here as in Apache's operator. app is the model so far.
 func warnings(o *v1.SparkApplication, app *spark.Application) []*spark.ConfError {
 	s := &o.Spec
 	all := unread(o)
@@ -35,7 +35,7 @@ func warnings(o *v1.SparkApplication, app *spark.Application) []*spark.ConfError
 	return all
 }
 
-// unread warns of fields that the operator does not read.
+// unread warns of fields that the operator ignores.
 func unread(o *v1.SparkApplication) []*spark.ConfError {
 	s := &o.Spec
 	var all []*spark.ConfError
@@ -60,7 +60,7 @@ func unread(o *v1.SparkApplication) []*spark.ConfError {
 	return all
 }
 
-// restartWarnings are about limits of restarts and about what is kept after an end, which exclude each other.
+// restartWarnings are about contradictory limits of restarts, and about retention.
 func restartWarnings(s *v1.SparkApplicationSpec) []*spark.ConfError {
 	var all []*spark.ConfError
 	warn := func(name spark.Field, value, problem string) {
@@ -91,7 +91,7 @@ func restartWarnings(s *v1.SparkApplicationSpec) []*spark.ConfError {
 	return all
 }
 
-// graceWarnings are about the grace period of executors, which Spark overwrites in the template when it creates them.
+// graceWarnings are about the grace period of executors: Spark overwrites the template's.
 func graceWarnings(s *v1.SparkApplicationSpec, app *spark.Application) []*spark.ConfError {
 	profile, err := spark.ProfileFor(app.SparkVersion)
 	if _, said := s.SparkConf[spark.ConfExecutorGrace]; said || err != nil || !profile.ExecutorGraceConf {
@@ -108,8 +108,8 @@ func graceWarnings(s *v1.SparkApplicationSpec, app *spark.Application) []*spark.
 	}}
 }
 
-// thresholdWarnings are about numbers of executors that cannot be true, or that are not checked. instances is how many there are at the
-// start; 0 also if that cannot be read.
+// thresholdWarnings are about impossible or unchecked numbers of executors. instances is the initial number; 0 if it is
+// unknown.
 func thresholdWarnings(s *v1.SparkApplicationSpec, instances int32) []*spark.ConfError {
 	c := tolerations(s).InstanceConfig
 	if c == nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// conflicts are refusals that the model cannot show: it has no room for what contradicts itself.
+// conflicts are contradictions in the spec, which the model cannot represent.
 func conflicts(o *v1beta2.SparkApplication, fields spark.Fields) []*spark.ConfError {
 	var found []*spark.ConfError
 	if problems := utilvalidation.IsDNS1035Label(o.Name); len(problems) > 0 {
@@ -52,7 +52,7 @@ func conflicts(o *v1beta2.SparkApplication, fields spark.Fields) []*spark.ConfEr
 	return append(found, ingresses(s.DriverIngressOptions)...)
 }
 
-// ingresses checks what would collide once the driver is exposed.
+// ingresses detects conflicts between the objects that expose the driver.
 func ingresses(options []v1beta2.DriverIngressConfiguration) []*spark.ConfError {
 	var found []*spark.ConfError
 	refuse := func(i int, name spark.Field, value, problem string) {
@@ -83,7 +83,7 @@ func ingresses(options []v1beta2.DriverIngressConfiguration) []*spark.ConfError 
 	return found
 }
 
-// role is one of the two, by its field.
+// role is the driver or the executors, by its field.
 type role struct {
 	field spark.Field
 	pod   *v1beta2.SparkPodSpec
@@ -93,7 +93,7 @@ func roles(s *v1beta2.SparkApplicationSpec) []role {
 	return []role{{driverKeys.field, &s.Driver.SparkPodSpec}, {executorKeys.field, &s.Executor.SparkPodSpec}}
 }
 
-// warner collects what will be ignored.
+// warner collects warnings.
 type warner struct {
 	fields spark.Fields
 	found  []*spark.ConfError
@@ -103,7 +103,7 @@ func (w *warner) warn(at spark.Field, value, problem string) {
 	w.found = append(w.found, &spark.ConfError{Field: at, Value: value, Problem: problem})
 }
 
-// warnings are for what is accepted, as it always was, and has no effect or another one than it seems.
+// warnings are about accepted fields without effect, or with a surprising one.
 func warnings(o *v1beta2.SparkApplication, fields spark.Fields) []*spark.ConfError {
 	s, w := &o.Spec, &warner{fields: fields}
 	w.unknown(o.UnknownFields, reflect.TypeOf(o))
@@ -135,7 +135,7 @@ func warnings(o *v1beta2.SparkApplication, fields spark.Fields) []*spark.ConfErr
 	return w.found
 }
 
-// unknown warns of fields that a type does not have.
+// unknown warns of fields that a type lacks.
 func (w *warner) unknown(fields []string, t reflect.Type) {
 	for _, path := range fields {
 		if path == "..." {
@@ -146,7 +146,7 @@ func (w *warner) unknown(fields []string, t reflect.Type) {
 	}
 }
 
-// language compares the declared type with what Spark will do.
+// language compares the declared type with Spark's decision.
 func (w *warner) language(s *v1beta2.SparkApplicationSpec) {
 	runs := languages(s)
 	if s.Type == "" || slices.Contains(runs, s.Type) {
@@ -156,7 +156,8 @@ func (w *warner) language(s *v1beta2.SparkApplicationSpec) {
 	w.warn("type", string(s.Type), fmt.Sprintf("by its suffix %q runs as %s; write that type", file, runs[0]))
 }
 
-// languages are the types that fit the suffix of the main file, by which alone Spark decides; the preferred one first.
+// languages returns the types that fit the suffix of the main file, which alone decides for Spark; the preferred type comes
+// first.
 func languages(s *v1beta2.SparkApplicationSpec) []v1beta2.ApplicationType {
 	switch file := ptr.Deref(s.MainApplicationFile, ""); {
 	case strings.HasSuffix(file, ".py"):
@@ -191,25 +192,25 @@ func (w *warner) role(s *v1beta2.SparkApplicationSpec, r role) {
 	w.template(keys, r.pod.Template)
 }
 
-// template warns of one whose containers Spark does not know by their names.
+// template warns of a template whose containers have names that Spark does not know.
 func (w *warner) template(k roleKeys, t *corev1.PodTemplateSpec) {
 	if c := sparkContainer(t, k.container); c != nil && c.Name != k.container {
 		w.warn(k.field+".template", c.Name, "no container is named "+k.container+"; the first one becomes Spark's")
 	}
 }
 
-// sparkVariables are set by Spark in its executors, after those of the template. The value is whether those of properties
-// (spark.executorEnv) come after them.
+// sparkVariables are set by Spark in its executors, after those of the template. The value is true if those of properties
+// (spark.executorEnv) come later.
 var sparkVariables = map[string]bool{
 	"SPARK_USER": true, "SPARK_DRIVER_URL": true, "SPARK_EXECUTOR_CORES": true, "SPARK_EXECUTOR_MEMORY": true,
 	"SPARK_APPLICATION_ID": true, "SPARK_CONF_DIR": true, "SPARK_EXECUTOR_ID": true, "SPARK_RESOURCE_PROFILE_ID": true,
 	"SPARK_EXECUTOR_POD_IP": false, "SPARK_EXECUTOR_POD_NAME": false, "SPARK_LOCAL_DIRS": false,
 }
 
-// replaces is whether a variable is one that Spark sets, and that a property can replace.
+// replaces reports whether Spark sets the variable and a property can override it.
 func replaces(v *corev1.EnvVar) bool { return sparkVariables[v.Name] && v.ValueFrom == nil }
 
-// sameLimit says which overhead gives executors the limit that is asked for, if that can be computed.
+// sameLimit returns the memory overhead with which executors get the requested limit, if it can be computed.
 func sameLimit(limit, memory string) string {
 	q, problems := memoryLimit(&limit, "")
 	heap, ok := spark.ParseSize(memory, 1<<20)
@@ -219,7 +220,7 @@ func sameLimit(limit, memory string) string {
 	return "raise {executor.memoryOverhead}"
 }
 
-// executor warns of what the driver overwrites in the template that it makes executors from.
+// executor warns of fields that the driver overwrites in the executors' template.
 func (w *warner) executor(e *v1beta2.ExecutorSpec) {
 	if limit := ptr.Deref(e.MemoryLimit, ""); limit != "" {
 		w.warn("executor.memoryLimit", limit, "has no effect without the admission policy for executors' memory: "+
@@ -246,7 +247,7 @@ const (
 	hadoopPrefix = "spark.hadoop."
 )
 
-// properties warns of those that nothing reads, and of fields that they overrule.
+// properties warns of unread properties, and of fields that properties override.
 func (w *warner) properties(s *v1beta2.SparkApplicationSpec) {
 	for _, f := range belowSparkConf(s) {
 		if said, set := s.SparkConf[f.key]; set && said != f.value {
@@ -294,7 +295,7 @@ func (w *warner) retries(p *v1beta2.RestartPolicy) {
 	}
 }
 
-// metrics warns of settings for metrics that no role shows.
+// metrics warns of settings for metrics that no role exposes.
 func (w *warner) metrics(m *v1beta2.MonitoringSpec) {
 	if m == nil || m.ExposeDriverMetrics || m.ExposeExecutorMetrics {
 		return
@@ -310,8 +311,8 @@ func (w *warner) metrics(m *v1beta2.MonitoringSpec) {
 	}
 }
 
-// Ignored are the fields of the spec, by path, that change nothing of a submission, each with its reason. A path stands
-// for everything below it. The field reference is made from it, and a test verifies it.
+// Ignored lists the paths of fields without effect on a submission, each with its reason. A path includes everything below it.
+// The field reference is generated from it, and a test verifies it.
 func Ignored() map[string]string {
 	return map[string]string{
 		"type":           "Spark goes by the suffix of mainApplicationFile; a type that contradicts it causes a warning",

@@ -18,9 +18,10 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// SparkConnects translates sparkoperator.k8s.io SparkConnects (resolve.Kind): a server is an application whose driver takes clients.
+// SparkConnects translates sparkoperator.k8s.io SparkConnects (resolve.Kind): a server is an application whose driver serves
+// clients.
 type SparkConnects struct {
-	// Pause is the first one between two servers; 0 is for defaultBackoff.
+	// Pause is the first back-off between two servers; 0 for defaultBackoff.
 	Pause time.Duration
 }
 
@@ -33,7 +34,7 @@ const connectClass = "org.apache.spark.sql.connect.service.SparkConnectServer"
 // New returns an empty object.
 func (SparkConnects) New() *v1alpha1.SparkConnect { return &v1alpha1.SparkConnect{} }
 
-// sparkConnects is the family as the core knows it.
+// sparkConnects describes the family to the core.
 var sparkConnects = lifecycle.Family{
 	Group: v1alpha1.GroupVersion.Group, Version: v1alpha1.GroupVersion.Version, Kind: ConnectKind,
 	Labels:  connectLabels(),
@@ -43,7 +44,7 @@ var sparkConnects = lifecycle.Family{
 	Submitter: submitterKeys,
 	Endures:   true,
 	Fields: spark.Fields{
-		"":                             "spec", // the others are named as they are here
+		"":                             "spec", // other fields have the same names
 		"batchScheduler.queue":         "spec.batchSchedulerOptions.queue",
 		"batchScheduler.priorityClass": "spec.batchSchedulerOptions.priorityClassName",
 		"batchScheduler.resources":     "spec.batchSchedulerOptions.resources",
@@ -75,22 +76,22 @@ var sparkConnects = lifecycle.Family{
 
 const serverField = "spec.server"
 
-// connectLabels are those of applications; but the server's name has a key of its own.
+// connectLabels are those of applications, with another key for the server's name.
 func connectLabels() lifecycle.Labels {
 	labels := sparkApplications.Labels
 	labels.App = v1alpha1.LabelConnectName
 	return labels
 }
 
-// Family returns what the core knows of the kind.
+// Family describes the kind to the core.
 func (SparkConnects) Family() lifecycle.Family { return sparkConnects }
 
-// RaiseMemory returns the model as it is: a server's memory is the user's choice.
+// RaiseMemory returns the model unchanged: the user decides a server's memory.
 func (SparkConnects) RaiseMemory(app spark.Application, _ *v1alpha1.SparkConnect, _ int32) spark.Application {
 	return app
 }
 
-// Desired returns what lifecycle.Decide needs to know of the object itself.
+// Desired returns the input of lifecycle.Decide from the object.
 func (k SparkConnects) Desired(o *v1alpha1.SparkConnect, record lifecycle.Record) lifecycle.Application {
 	hash := record.SpecHash
 	if hash == "" || record.Generation != o.Generation {
@@ -104,8 +105,8 @@ func (k SparkConnects) Desired(o *v1alpha1.SparkConnect, record lifecycle.Record
 	}
 }
 
-// ConnectHash identifies what of the spec a running server is made from: if it changes, another server replaces it. It leaves out what
-// acts on a running server as it is.
+// ConnectHash identifies the part of the spec that a running server is created from: if it changes, a new server replaces it.
+// Fields that act on a running server are excluded.
 func ConnectHash(o *v1alpha1.SparkConnect) string {
 	s := o.Spec.DeepCopy()
 	s.Suspend, s.IdleTimeout, s.DrainTimeout, s.Server.Service, s.LogTails = nil, nil, nil, nil, ""
@@ -121,13 +122,13 @@ func ConnectHash(o *v1alpha1.SparkConnect) string {
 	return hashOf(s, o.MalformedSpec)
 }
 
-// Load returns all that the object says.
+// Load returns the content of the object.
 func (k SparkConnects) Load(o *v1alpha1.SparkConnect, record lifecycle.Record) lifecycle.Loaded {
 	app, problems := normalizeConnect(o)
 	return lifecycle.Loaded{App: app, Problems: problems, Desired: k.Desired(o, record)}
 }
 
-// normalizeConnect returns the model, and the fields with an invalid value.
+// normalizeConnect returns the model and the fields with an invalid value.
 func normalizeConnect(o *v1alpha1.SparkConnect) (spark.Application, []*spark.ConfError) {
 	app := spark.Application{
 		Namespace:    o.Namespace,
@@ -155,13 +156,13 @@ func normalizeConnect(o *v1alpha1.SparkConnect) (spark.Application, []*spark.Con
 	return app, connectConflicts(o)
 }
 
-// connectMarks are the labels of what is made for a server and is no pod.
+// connectMarks are the labels of a server's objects besides its pods.
 func connectMarks(o *v1alpha1.SparkConnect) map[string]string {
 	return map[string]string{v1beta2.LabelCreatedBy: "true", v1alpha1.LabelConnectName: o.Name}
 }
 
-// connectServer is what makes an application a server. The Secret with its token is the one that the status names, whoever else may make
-// Secrets under names like it.
+// connectServer returns the server part of the model. The token's Secret is the one in the status, because other clients may
+// create Secrets with similar names.
 func connectServer(o *v1alpha1.SparkConnect) *spark.Server {
 	s := &spark.Server{TemplateMap: o.Name + "-conf", Labels: connectMarks(o)}
 	if asksForToken(o) {
@@ -175,12 +176,12 @@ func asksForToken(o *v1alpha1.SparkConnect) bool {
 	return o.Spec.Authentication != nil && o.Spec.Authentication.Token
 }
 
-// connectConf lays the typed fields over sparkConf, and what the operator owns over both.
+// connectConf overlays sparkConf with the typed fields, and both with the operator's own settings.
 func connectConf(o *v1alpha1.SparkConnect) conf {
 	s := &o.Spec
 	c := conf{user: map[string]string{}, operator: map[string]string{}, origins: map[string]spark.Origin{}}
 	maps.Copy(c.user, s.SparkConf)
-	for _, name := range slices.Sorted(maps.Keys(s.HadoopConf)) { // with and without the prefix it is the same property
+	for _, name := range slices.Sorted(maps.Keys(s.HadoopConf)) { // both forms of the key name the same property
 		c.set(hadoopPrefix+strings.TrimPrefix(name, hadoopPrefix), s.HadoopConf[name], spark.Field("hadoopConf").Key(name))
 	}
 	c.setString(spark.ConfImage, s.Image, "image")
@@ -193,7 +194,8 @@ func connectConf(o *v1alpha1.SparkConnect) conf {
 	return c
 }
 
-// connectRole sets what both roles have. The image of a template's container is closer than that of the spec, which is closer than sparkConf's.
+// connectRole sets the properties of both roles. The image of a template's container overrides the spec's, which overrides
+// sparkConf's.
 func connectRole(c conf, k roleKeys, o *v1alpha1.SparkConnect, p *v1alpha1.SparkPodSpec) {
 	c.setInt(k.cores, p.Cores, k.field+".cores")
 	c.setString(k.memory, p.Memory, k.field+".memory")
@@ -206,10 +208,10 @@ func connectRole(c conf, k roleKeys, o *v1alpha1.SparkConnect, p *v1alpha1.Spark
 	}
 }
 
-// ServerName is the name of the server pod on every attempt: tools look for <name>-server.
+// ServerName returns the name of the server pod on every attempt: tools look for <name>-server.
 func ServerName(o *v1alpha1.SparkConnect) string { return o.Name + "-server" }
 
-// ServiceName is the name of the Service that clients connect to.
+// ServiceName returns the name of the Service that clients connect to.
 func ServiceName(o *v1alpha1.SparkConnect) string {
 	if s := o.Spec.Server.Service; s != nil && s.Name != "" {
 		return s.Name
@@ -217,7 +219,7 @@ func ServiceName(o *v1alpha1.SparkConnect) string {
 	return ServerName(o)
 }
 
-// connectService is the Service that clients connect to: the user's, but for what leads to the server.
+// connectService returns the Service that clients connect to: the user's, with the operator's ports and selector.
 func connectService(o *v1alpha1.SparkConnect, ports spark.ServerPorts) corev1.Service {
 	service := corev1.Service{}
 	if s := o.Spec.Server.Service; s != nil {

@@ -21,16 +21,16 @@ import (
 )
 
 const (
-	// maxConnectName leaves room for the endings of the names that are made from a server's.
+	// maxConnectName leaves room for the suffixes of a server's objects.
 	maxConnectName = 56
 	defaultDrain   = 10 * time.Minute
-	// serverHealthy is how long a server has run when its failures are forgotten.
+	// serverHealthy is the run time after which earlier failures are forgotten.
 	serverHealthy    = 10 * time.Minute
 	serverMaxBackoff = 5 * time.Minute
 )
 
-// connectPolicies keep a server alive: whatever ends it, another one follows, the first after a pause. No deadline or default of a policy
-// ends it.
+// connectPolicies keep a server running: after any end another one follows, the first after a pause. No deadline or policy
+// default ends it.
 func connectPolicies(o *v1alpha1.SparkConnect, pause time.Duration) lifecycle.Policies {
 	again := lifecycle.RetryPolicy{Retries: math.MaxInt32, Initial: cmp.Or(pause, defaultBackoff), Max: serverMaxBackoff}
 	restart := withEvictions(lifecycle.Restart{
@@ -46,10 +46,10 @@ func connectPolicies(o *v1alpha1.SparkConnect, pause time.Duration) lifecycle.Po
 	}
 }
 
-// connectDurations are a server's times.
+// connectDurations are a server's timeouts.
 type connectDurations struct{ drain, idle time.Duration }
 
-// connectTimes returns the user's times, with defaults. Problems are fields with an invalid value; they get their defaults.
+// connectTimes returns the user's timeouts with defaults. Problems are fields with an invalid value; they get their defaults.
 func connectTimes(s *v1alpha1.SparkConnectSpec) (connectDurations, []*spark.ConfError) {
 	var r policyReader
 	times := connectDurations{
@@ -61,12 +61,12 @@ func connectTimes(s *v1alpha1.SparkConnectSpec) (connectDurations, []*spark.Conf
 	return times, r.problems
 }
 
-// hidesStreams reports whether a server hides that it runs streaming queries.
+// hidesStreams reports whether a server's streaming queries cannot be observed.
 func hidesStreams(s *v1alpha1.SparkConnectSpec) bool {
 	return strings.EqualFold(strings.TrimSpace(s.SparkConf[spark.ConfStreamingUIEnabled]), "false")
 }
 
-// connectConflicts are refusals that the model cannot show.
+// connectConflicts are contradictions in the spec, which the model cannot represent.
 func connectConflicts(o *v1alpha1.SparkConnect) []*spark.ConfError {
 	_, found := connectTimes(&o.Spec)
 	refuse := func(at spark.Field, value, problem string) {
@@ -86,7 +86,7 @@ func connectConflicts(o *v1alpha1.SparkConnect) []*spark.ConfError {
 	return found
 }
 
-// connectWarnings are for what is accepted and has no effect or another one than it seems.
+// connectWarnings are about accepted fields without effect, or with a surprising one.
 func connectWarnings(o *v1alpha1.SparkConnect) []*spark.ConfError {
 	s, w := &o.Spec, &warner{fields: sparkConnects.Fields}
 	w.unknown(o.UnknownFields, reflect.TypeOf(o))

@@ -16,8 +16,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// connectStateNames are the words for states where nothing else is known. What a server that is starting is called depends on whether it
-// took clients before (connectState).
+// connectStateNames are the default names of states. The name for a starting server depends on whether it was ready before
+// (connectState).
 func connectStateNames() map[lifecycle.State]string {
 	names := map[lifecycle.State]string{}
 	for _, s := range lifecycle.States() {
@@ -31,7 +31,7 @@ func connectStateNames() map[lifecycle.State]string {
 	return names
 }
 
-// connectState is the state of a server. It is Provisioning until it first takes clients or its first attempt fails.
+// connectState returns the state of a server. It stays Provisioning until the server is first ready or its first attempt fails.
 func connectState(before v1alpha1.SparkConnectState, s lifecycle.State, ready bool) v1alpha1.SparkConnectState {
 	began := before == v1alpha1.SparkConnectStateReady || before == v1alpha1.SparkConnectStateNotReady
 	switch {
@@ -47,7 +47,7 @@ func connectState(before v1alpha1.SparkConnectState, s lifecycle.State, ready bo
 	return v1alpha1.SparkConnectStateNotReady
 }
 
-// ToStatus returns a copy of the object with the status for the outcome; changed is false if it has that already.
+// ToStatus returns a copy of the object with the status for the outcome; changed is false if it is the same.
 func (SparkConnects) ToStatus(o *v1alpha1.SparkConnect, outcome lifecycle.Outcome, now time.Time) (next *v1alpha1.SparkConnect, changed bool) {
 	status := ConnectStatus(o, outcome, now)
 	if equality.Semantic.DeepEqual(&o.Status, &status) {
@@ -59,7 +59,7 @@ func (SparkConnects) ToStatus(o *v1alpha1.SparkConnect, outcome lifecycle.Outcom
 	return next, true
 }
 
-// ConnectStatus returns the status of a server for an outcome. The time of its last update is the stored one.
+// ConnectStatus returns the status of a server for an outcome, with the stored time of the last update.
 func ConnectStatus(o *v1alpha1.SparkConnect, outcome lifecycle.Outcome, now time.Time) v1alpha1.SparkConnectStatus {
 	s := *o.Status.DeepCopy()
 	r := outcome.Record
@@ -84,7 +84,7 @@ func ConnectStatus(o *v1alpha1.SparkConnect, outcome lifecycle.Outcome, now time
 	return s
 }
 
-// serverPodReady is the condition that other clients of this API know, with the sentence of ours.
+// serverPodReady returns the condition that other clients of this API use, with this operator's message.
 func serverPodReady(conditions []metav1.Condition, ready bool, generation int64, now time.Time) metav1.Condition {
 	c := metav1.Condition{
 		Type: v1alpha1.ConditionServerPodReady, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonServerPodReady, Message: "the server takes clients",
@@ -100,8 +100,8 @@ func serverPodReady(conditions []metav1.Condition, ready bool, generation int64,
 	return c
 }
 
-// serverStatus is what leads to the server. Its Service is named once it is there. A server that runs on after an edit keeps its token and
-// its Service until another pod follows it.
+// serverStatus describes the server pod and its access. The Service is named once it exists. A server that keeps running after
+// an edit keeps its token and its Service until another pod replaces it.
 func serverStatus(o *v1alpha1.SparkConnect, before lifecycle.Record, outcome lifecycle.Outcome) v1alpha1.ServerStatus {
 	r, stored := outcome.Record, o.Status.Server
 	s := v1alpha1.ServerStatus{PodName: r.DriverName, PodIP: outcome.PodIP, TokenSecretName: outcome.TokenSecret}
@@ -118,10 +118,10 @@ func serverStatus(o *v1alpha1.SparkConnect, before lifecycle.Record, outcome lif
 	return s
 }
 
-// serviceObject begins the record of a Service among the auxiliary objects (exposure.Ref).
+// serviceObject begins the reference of a Service among the recorded auxiliary objects (exposure.Ref).
 const serviceObject = "service/"
 
-// executorPhases counts executors by the phase of their pods, in lower case.
+// executorPhases counts executors by pod phase, in lower case.
 func executorPhases(c lifecycle.ExecutorCounts) map[string]int {
 	var phases map[string]int
 	for phase, n := range map[string]int32{"pending": c.Pending, "running": c.Running, "succeeded": c.Succeeded, "failed": c.Failed} {
@@ -183,7 +183,7 @@ func takenOver(o *v1alpha1.SparkConnect) lifecycle.Record {
 	return r
 }
 
-// DriverWaits returns the reason why a submitted server does not run yet, as the condition has it.
+// DriverWaits returns the condition's reason for a submitted server that does not run yet.
 func (SparkConnects) DriverWaits(o *v1alpha1.SparkConnect) string {
 	return driverWaits(o.Status.Conditions)
 }

@@ -12,13 +12,13 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// AnnotationDefaulted lists the fields of the spec, separated by commas, that Default has filled in. Without it a
-// default could not be distinguished from the same value set by the user.
+// AnnotationDefaulted lists the fields of the spec that Default has filled in, separated by commas. Without it a default and
+// the same value set by the user would look alike.
 const AnnotationDefaulted = "firesteel.dev/defaulted"
 
-// Default writes the defaults of unset fields into the spec, and lists these fields. It changes neither what runs nor
-// the SpecHash: the values are those of the Kubeflow operator's webhook. A default that was written before and no
-// longer applies, because sparkConf now sets it, is removed. What cannot be decoded is left alone.
+// Default writes the defaults of unset fields into the spec, and lists these fields. It changes neither the run nor the
+// SpecHash: the values are those of the Kubeflow operator's webhook. It removes an earlier default that sparkConf now
+// overrides. It leaves malformed objects alone.
 func Default(o *v1beta2.SparkApplication) {
 	if o.MalformedSpec != "" {
 		return
@@ -35,7 +35,7 @@ func Default(o *v1beta2.SparkApplication) {
 	o.Annotations[AnnotationDefaulted] = strings.Join(filled, ",")
 }
 
-// clearDefaults removes what Default has written.
+// clearDefaults removes the defaults that Default has written.
 func clearDefaults(o *v1beta2.SparkApplication) {
 	before := strings.Split(o.Annotations[AnnotationDefaulted], ",")
 	for _, p := range presets {
@@ -45,8 +45,8 @@ func clearDefaults(o *v1beta2.SparkApplication) {
 	}
 }
 
-// withoutDefaults returns the application as the user wrote it. Values that Default has written must not count as the
-// user's: they would override an installation's policies, and a webhook would change what runs.
+// withoutDefaults returns the application as the user wrote it. Written defaults must not count as the user's: they would
+// override an installation's policies, and a webhook would change what runs.
 func withoutDefaults(o *v1beta2.SparkApplication) *v1beta2.SparkApplication {
 	if o.Annotations[AnnotationDefaulted] == "" || o.MalformedSpec != "" {
 		return o
@@ -57,7 +57,7 @@ func withoutDefaults(o *v1beta2.SparkApplication) *v1beta2.SparkApplication {
 	return &said
 }
 
-// fill sets the defaults that hold, and returns the names of their fields.
+// fill sets the applicable defaults, and returns their fields.
 func fill(s *v1beta2.SparkApplicationSpec) []string {
 	var filled []string
 	for _, p := range presets {
@@ -69,17 +69,17 @@ func fill(s *v1beta2.SparkApplicationSpec) []string {
 	return filled
 }
 
-// preset is one default of a field.
+// preset is the default of one field.
 type preset struct {
 	field string
-	// applies reports whether the field is not set and gets its default.
+	// applies reports whether the field is unset and gets the default.
 	applies func(*v1beta2.SparkApplicationSpec) bool
 	// holds reports whether the field has the default's value.
 	holds      func(*v1beta2.SparkApplicationSpec) bool
 	set, clear func(*v1beta2.SparkApplicationSpec)
 }
 
-// presets are all defaults. Those of one field exclude each other. Later ones see what earlier ones have set.
+// presets lists all defaults. Those of one field exclude each other. Later ones see the values of earlier ones.
 var presets = []preset{
 	language(v1beta2.ApplicationTypePython),
 	language(v1beta2.ApplicationTypeR),
@@ -110,13 +110,13 @@ var presets = []preset{
 // retryInterval is defaultInterval in the API's unit, seconds.
 const retryInterval = int64(5)
 
-// language is the default of the type for programs that Spark runs in it.
+// language returns the default of the type for programs that Spark runs in that language.
 func language(preferred v1beta2.ApplicationType) preset {
 	return word("type", func(s *v1beta2.SparkApplicationSpec) *v1beta2.ApplicationType { return &s.Type }, preferred,
 		func(s *v1beta2.SparkApplicationSpec) bool { return languages(s)[0] == preferred })
 }
 
-// word is the default of a field in which the empty value means not set.
+// word returns the default of a field whose empty value means unset.
 func word[T ~string](field string, at func(*v1beta2.SparkApplicationSpec) *T, preferred T, wanted func(*v1beta2.SparkApplicationSpec) bool) preset {
 	return preset{
 		field:   field,
@@ -127,7 +127,7 @@ func word[T ~string](field string, at func(*v1beta2.SparkApplicationSpec) *T, pr
 	}
 }
 
-// value is the default of an optional field. There is none where at returns nil.
+// value returns the default of an optional field, unless at returns nil.
 func value[T comparable](field string, at func(*v1beta2.SparkApplicationSpec) **T, preferred T, wanted func(*v1beta2.SparkApplicationSpec) bool) preset {
 	return preset{
 		field: field,
@@ -157,7 +157,7 @@ func restartType(s *v1beta2.SparkApplicationSpec) *v1beta2.RestartPolicyType {
 	return &s.RestartPolicy.Type
 }
 
-// hasRestartRules reports whether a policy without a type means OnFailure.
+// hasRestartRules reports whether a policy without a type is OnFailure.
 func hasRestartRules(s *v1beta2.SparkApplicationSpec) bool {
 	p := s.RestartPolicy
 	return p.Infrastructure != nil || p.Submission != nil || p.OutOfMemory != nil || p.Application != nil

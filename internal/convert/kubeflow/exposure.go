@@ -14,12 +14,12 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// exposure is what the spec requests as auxiliary objects.
+// exposure returns the auxiliary objects that the spec requests.
 func exposure(s *v1beta2.SparkApplicationSpec) spark.Exposure {
 	out := spark.Exposure{DisruptionBudget: ptr.Deref(s.DriverPodDisruptionBudget, false)}
 	if o := s.SparkUIOptions; o != nil {
 		out.UI = spark.ExposedPort{
-			// With options, but without a port in them, it is not that of spark.ui.port.
+			// With options that lack a port, spark.ui.port does not apply.
 			Port: ptr.Deref(o.ServicePort, defaultUIPort), PortName: ptr.Deref(o.ServicePortName, ""),
 			ServiceType: ptr.Deref(o.ServiceType, ""), Labels: o.ServiceLabels, Annotations: o.ServiceAnnotations,
 			IngressAnnotations: o.IngressAnnotations, TLS: o.IngressTLS,
@@ -37,7 +37,7 @@ func exposure(s *v1beta2.SparkApplicationSpec) spark.Exposure {
 
 const defaultUIPort = 4040
 
-// projectDriver is what the status reports about the driver and its auxiliary objects.
+// projectDriver returns the status of the driver and its auxiliary objects.
 func projectDriver(r lifecycle.Record) v1beta2.DriverInfo {
 	e := r.Exposure
 	return v1beta2.DriverInfo{
@@ -47,7 +47,7 @@ func projectDriver(r lifecycle.Record) v1beta2.DriverInfo {
 	}
 }
 
-// projectTrouble reports the auxiliary objects that cannot be created.
+// projectTrouble reports auxiliary objects that cannot be created.
 func projectTrouble(s *v1beta2.SparkApplicationStatus, r lifecycle.Record, now time.Time) {
 	trouble := r.Exposure.Trouble
 	if trouble.Reason == "" {
@@ -60,7 +60,7 @@ func projectTrouble(s *v1beta2.SparkApplicationStatus, r lifecycle.Record, now t
 	})
 }
 
-// exposureOf reads back the auxiliary objects. A previous operator recorded names only.
+// exposureOf reads the auxiliary objects. Another operator recorded names only.
 func exposureOf(s *v1beta2.SparkApplicationStatus) lifecycle.Exposure {
 	d := s.DriverInfo
 	e := lifecycle.Exposure{

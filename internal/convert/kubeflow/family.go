@@ -22,14 +22,14 @@ import (
 
 // SparkApplications translates sparkoperator.k8s.io SparkApplications (resolve.Kind).
 type SparkApplications struct {
-	// Template is whether the applications are made from the template of a schedule, whose fields messages name.
+	// Template is set if the applications come from the template of a schedule, whose fields messages name.
 	Template bool
 }
 
 // New returns an empty object.
 func (SparkApplications) New() *v1beta2.SparkApplication { return &v1beta2.SparkApplication{} }
 
-// sparkApplications is the family as the core knows it.
+// sparkApplications describes the family to the core.
 var sparkApplications = lifecycle.Family{
 	Group: v1beta2.GroupVersion.Group, Version: v1beta2.GroupVersion.Version, Kind: "SparkApplication",
 	Labels: lifecycle.Labels{
@@ -47,10 +47,10 @@ var sparkApplications = lifecycle.Family{
 	States: stateNames(),
 }
 
-// fieldsBelow are the fields of an application whose spec is at a path.
+// fieldsBelow returns the fields of an application whose spec is at a path.
 func fieldsBelow(spec string) spark.Fields {
 	return spark.Fields{
-		"":                             spec, // the others are named as they are here
+		"":                             spec, // other fields have the same names
 		"metadata":                     "metadata",
 		"labels":                       "metadata.labels",
 		"batchScheduler.queue":         spec + ".batchSchedulerOptions.queue",
@@ -66,10 +66,10 @@ func fieldsBelow(spec string) spark.Fields {
 	}
 }
 
-// templateFields are those of the application in a schedule.
+// templateFields are the fields of the application in a schedule.
 var templateFields = fieldsBelow("spec.template")
 
-// Family returns what the core knows of the kind.
+// Family describes the kind to the core.
 func (SparkApplications) Family() lifecycle.Family { return sparkApplications }
 
 func stateNames() map[lifecycle.State]string {
@@ -90,7 +90,7 @@ func (SparkApplications) FromStatus(o *v1beta2.SparkApplication) lifecycle.Recor
 	return FromStatus(&o.Status)
 }
 
-// Load returns all that the object says.
+// Load returns the content of the object.
 func (k SparkApplications) Load(o *v1beta2.SparkApplication, record lifecycle.Record) lifecycle.Loaded {
 	fields := sparkApplications.Fields
 	if k.Template {
@@ -100,17 +100,17 @@ func (k SparkApplications) Load(o *v1beta2.SparkApplication, record lifecycle.Re
 	return lifecycle.Loaded{App: app, Problems: problems, Desired: Desired(o, record)}
 }
 
-// RaiseMemory returns the model with the memory that follows raises attempts that ran out of it.
+// RaiseMemory returns the model with more memory after so many attempts that ran out of it.
 func (SparkApplications) RaiseMemory(app spark.Application, o *v1beta2.SparkApplication, raises int32) spark.Application {
 	return WithRaisedMemory(app, o, raises)
 }
 
-// Desired returns what lifecycle.Decide needs to know of the object itself.
+// Desired returns the input of lifecycle.Decide from the object.
 func (SparkApplications) Desired(o *v1beta2.SparkApplication, record lifecycle.Record) lifecycle.Application {
 	return Desired(o, record)
 }
 
-// ToStatus returns a copy of the object with the status for the outcome; changed is false if it has that already.
+// ToStatus returns a copy of the object with the status for the outcome; changed is false if it is the same.
 func (SparkApplications) ToStatus(o *v1beta2.SparkApplication, outcome lifecycle.Outcome, now time.Time) (next *v1beta2.SparkApplication, changed bool) {
 	status := ToStatus(&o.Status, outcome, now)
 	if equality.Semantic.DeepEqual(&o.Status, &status) {
@@ -121,7 +121,7 @@ func (SparkApplications) ToStatus(o *v1beta2.SparkApplication, outcome lifecycle
 	return next, true
 }
 
-// DriverWaits returns the reason why a submitted driver does not run yet, as the condition has it.
+// DriverWaits returns the condition's reason for a submitted driver that does not run yet.
 func (SparkApplications) DriverWaits(o *v1beta2.SparkApplication) string {
 	return driverWaits(o.Status.Conditions)
 }
@@ -133,7 +133,7 @@ func driverWaits(conditions []metav1.Condition) string {
 	return ""
 }
 
-// Desired returns what lifecycle.Decide needs to know of the object itself.
+// Desired returns the input of lifecycle.Decide from the object.
 func Desired(o *v1beta2.SparkApplication, rec lifecycle.Record) lifecycle.Application {
 	policies, _ := Policies(o)
 	hash, placement := rec.SpecHash, lifecycle.Placement{Rest: rec.Placement.Rest, Made: hashOf(placementOf(&o.Spec.Executor))}
@@ -152,7 +152,7 @@ func Desired(o *v1beta2.SparkApplication, rec lifecycle.Record) lifecycle.Applic
 	}
 }
 
-// managedBy is another controller that runs the application; "" if this operator does.
+// managedBy returns another controller of the application; "" for this operator.
 func managedBy(o *v1beta2.SparkApplication) string {
 	if by := ptr.Deref(o.Spec.ManagedBy, ""); by != v1beta2.ManagedByThisOperator {
 		return by
@@ -160,21 +160,21 @@ func managedBy(o *v1beta2.SparkApplication) string {
 	return ""
 }
 
-// SpecHash identifies what of the spec a running application is made from: if it changes, the application has to run
-// again. It leaves out what acts on a running application as it is and what has no effect, and spells out the defaults
-// of the Kubeflow operator's webhook, so that a manifest without them means the same as one with them. It is made from
-// the user's spec and not from what is built from it: a newer operator must not restart what runs.
+// SpecHash identifies the part of the spec that a running application is created from: if it changes, the application runs
+// again. It excludes fields that act on a running application and fields without effect. It includes the defaults of the
+// Kubeflow operator's webhook, so that a manifest with or without them has the same hash. Its input is the user's spec, not the
+// model: a newer operator must not restart running applications.
 func SpecHash(o *v1beta2.SparkApplication) string {
 	s := withoutDefaults(o).Spec.DeepCopy()
 	fill(s)
 	if _, set := s.SparkConf[spark.ConfExecutorInstances]; s.Executor.Instances == nil && !set && (s.DynamicAllocation == nil || !s.DynamicAllocation.Enabled) {
-		s.Executor.Instances = ptr.To(int32(1)) // their webhook overlooks dynamic allocation in sparkConf
+		s.Executor.Instances = ptr.To(int32(1)) // their webhook ignores dynamic allocation in sparkConf
 	}
-	s.ManagedBy = nil // it cannot be changed
+	s.ManagedBy = nil // it is immutable
 	s.Suspend, s.TimeToLiveSeconds, s.Retention, s.Deadlines, s.LogTails = nil, nil, nil, nil, ""
 	s.RestartPolicy = v1beta2.RestartPolicy{}
 	s.Type, s.FailureRetries, s.RetryInterval = "", nil, nil // see Ignored
-	// The limit was ignored once, and what runs with one keeps its hash: the next attempt has the new limit.
+	// An earlier release ignored the limit, and running applications keep their hash: the next attempt has the new limit.
 	s.Executor.MemoryLimit = nil
 	s.DriverPodDisruptionBudget = nil
 	s.SparkUIOptions, s.DriverIngressOptions = nil, nil
@@ -184,11 +184,11 @@ func SpecHash(o *v1beta2.SparkApplication) string {
 	return hashOf(s, o.MalformedSpec)
 }
 
-// hashOf identifies a value, and a text next to it.
+// hashOf returns the hash of a value and additional texts.
 func hashOf(value any, beside ...string) string {
 	text, err := json.Marshal(value)
 	if err != nil {
-		text = fmt.Appendf(nil, "%+v", value) // only a quantity that cannot be written down gets here
+		text = fmt.Appendf(nil, "%+v", value) // only for a quantity that cannot be encoded
 	}
 	h := fnv.New64a()
 	_, _ = h.Write(text) // a hash never fails
@@ -198,8 +198,8 @@ func hashOf(value any, beside ...string) string {
 	return fmt.Sprintf("%016x", h.Sum64())
 }
 
-// placement are the fields of executors whose edit runs nothing again: those that the Kubeflow operator takes so (its feature
-// PartialRestart), and what the template says of the same.
+// placement has the fields of executors whose edit starts no new run: those of the Kubeflow operator's feature PartialRestart,
+// and the same fields of the template.
 type placement struct {
 	NodeSelector      map[string]string
 	Affinity          *corev1.Affinity
@@ -208,7 +208,7 @@ type placement struct {
 	Template          *templatePlacement `json:",omitempty"`
 }
 
-// templatePlacement is what a template says of the placement of pods, and of their labels and annotations.
+// templatePlacement has a template's placement, labels and annotations of pods.
 type templatePlacement struct {
 	Labels, Annotations       map[string]string
 	NodeSelector              map[string]string
@@ -229,8 +229,8 @@ func placementOf(e *v1beta2.ExecutorSpec) placement {
 	return p
 }
 
-// RestartHash identifies what of the spec runs an application again when it is edited: what SpecHash stands for, but for the placement
-// of executors. SpecHash itself has it, since it must stay what it was.
+// RestartHash identifies the part of the spec whose edit runs the application again: that of SpecHash without the placement of
+// executors. SpecHash keeps the placement, because stored hashes must stay valid.
 func RestartHash(o *v1beta2.SparkApplication) string {
 	rest := *o
 	if t := o.Spec.Executor.Template; t != nil {
@@ -243,7 +243,7 @@ func RestartHash(o *v1beta2.SparkApplication) string {
 	return firstRestartHash(&rest)
 }
 
-// firstRestartHash is what RestartHash was when it left nothing out of templates: statuses may still have it.
+// firstRestartHash is RestartHash of an earlier release, which included templates completely: statuses may still have it.
 func firstRestartHash(o *v1beta2.SparkApplication) string {
 	rest := *o
 	e := &rest.Spec.Executor
@@ -254,7 +254,7 @@ func firstRestartHash(o *v1beta2.SparkApplication) string {
 // submitterKeys are the annotations of all kinds of this group.
 var submitterKeys = lifecycle.SubmitterKeys{User: v1beta2.AnnotationSubmitter, Groups: v1beta2.AnnotationSubmitterGroups}
 
-// projectSubmitter is nil for one that is not known.
+// projectSubmitter returns nil for an unknown submitter.
 func projectSubmitter(s lifecycle.Submitter) *v1beta2.SubmitterStatus {
 	if s.User == "" {
 		return nil

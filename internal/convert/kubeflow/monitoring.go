@@ -21,7 +21,7 @@ var (
 	defaultExporterConfig string
 )
 
-// Where the ConfigMap of the metrics is mounted, and its keys.
+// The mount path of the metrics' ConfigMap, and its keys.
 const (
 	metricsDir      = "/etc/metrics/conf"
 	metricsFile     = "metrics.properties"
@@ -32,7 +32,7 @@ const (
 	monitoringField = "monitoring"
 )
 
-// Spark's own way to show metrics to Prometheus, on the port of the UI.
+// Spark's own metrics endpoint for Prometheus, on the port of the UI.
 const (
 	confMetricsFile      = "spark.metrics.conf"
 	confMetricsNamespace = "spark.metrics.namespace"
@@ -46,21 +46,21 @@ const (
 	annotationPath       = "prometheus.io/path"
 )
 
-// metrics is what spec.monitoring asks for.
+// metrics has the settings of spec.monitoring.
 type metrics struct {
 	name string // of the ConfigMap
 	data map[string]string
-	// properties is the path of Spark's metrics.properties in the pods; "" for Spark's own defaults.
+	// properties is the path of metrics.properties in the pods; "" for Spark's defaults.
 	properties string
-	// agent is the option that loads the JMX exporter; "" without it.
+	// agent is the JVM option that loads the JMX exporter; "" without it.
 	agent string
 	port  int32
-	// portName is "" where everything is in the image: its author has declared the port, too.
+	// portName is "" if the image has all files: its author has declared the port, too.
 	portName         string
 	driver, executor bool
 }
 
-// metricsOf returns nil if nothing is asked for.
+// metricsOf returns nil without settings.
 func metricsOf(o *v1beta2.SparkApplication) *metrics {
 	spec := o.Spec.Monitoring
 	if spec == nil || spec.Prometheus == nil && !spec.ExposeDriverMetrics && !spec.ExposeExecutorMetrics {
@@ -95,7 +95,7 @@ func (m *metrics) exporter(p *v1beta2.PrometheusSpec) {
 	m.agent = "-javaagent:" + p.JmxExporterJar + "=" + strconv.Itoa(int(m.port)) + ":" + config
 }
 
-// configMaps are those that the application needs in addition to Spark's.
+// configMaps returns additional ConfigMaps of the application.
 func (m *metrics) configMaps() []spark.ConfigMap {
 	if m == nil || len(m.data) == 0 {
 		return nil
@@ -103,7 +103,7 @@ func (m *metrics) configMaps() []spark.ConfigMap {
 	return []spark.ConfigMap{{Name: m.name, Labels: map[string]string{v1beta2.LabelCreatedBy: "true"}, Data: m.data}}
 }
 
-// mount gives a role that is exposed the files and the port.
+// mount adds the files and the port to an exposed role.
 func (m *metrics) mount(overlay *spark.PodOverlay) {
 	if len(m.data) > 0 {
 		files := mounts{volumes: overlay.Volumes, mounts: overlay.VolumeMounts}
@@ -115,8 +115,8 @@ func (m *metrics) mount(overlay *spark.PodOverlay) {
 	}
 }
 
-// conf sets what Spark has to know. With the exporter the properties are forced, because the exporter's rules depend on
-// them; Spark's own endpoint is only a default.
+// conf sets Spark's properties. With the exporter they override the user's, because the exporter's rules depend on them; those
+// of Spark's own endpoint are defaults.
 func (m *metrics) conf(c conf, o *v1beta2.SparkApplication) {
 	if m == nil {
 		return
@@ -149,13 +149,13 @@ func (m *metrics) conf(c conf, o *v1beta2.SparkApplication) {
 	}
 }
 
-// servlet turns Spark's own endpoint on. Executors have none: the driver shows their metrics, too.
+// servlet enables Spark's own endpoint. The driver serves the metrics of executors, which have none.
 func (m *metrics) servlet(c conf) {
 	path := executorsPath
 	if m.driver {
 		c.setDefault(confServletClass, "org.apache.spark.metrics.sink.PrometheusServlet", monitoringField)
 		c.setDefault(confServletPath, servletPath, monitoringField)
-		// Spark sends a path without the slash to the one with it, below the UI's base: with an Ingress that is nowhere in the pod
+		// Without the slash, Spark redirects to a URL below the UI's base path, which does not exist inside the pod
 		path = strings.TrimSuffix(c.user[confServletPath], "/") + "/"
 	}
 	if m.executor {
@@ -170,7 +170,7 @@ func (m *metrics) servlet(c conf) {
 	}
 }
 
-// scrape are the annotations by which Prometheus finds a pod.
+// scrape returns the annotations with which Prometheus finds a pod.
 func scrape(port, path string) map[string]string {
 	return map[string]string{annotationScrape: "true", annotationPort: port, annotationPath: path}
 }

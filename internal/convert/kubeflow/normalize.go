@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kubeflow translates between the sparkoperator.k8s.io API family and the model: Normalize on the way in,
-// FromStatus and ToStatus on the way back. It is pure.
+// Package kubeflow translates between the sparkoperator.k8s.io API family and the model: Normalize reads a spec, FromStatus and
+// ToStatus a status. It is pure.
 package kubeflow
 
 import (
@@ -17,16 +17,16 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// kueuePrefix marks labels of Kueue on the application, which would make Kueue manage its pods a second time.
+// kueuePrefix begins Kueue's labels on the application. On its pods they would make Kueue manage these a second time.
 const kueuePrefix = "kueue.x-k8s.io/"
 
-// Normalize returns the model of an application, complete with defaults. Problems are fields with an invalid value;
-// the model leaves them out.
+// Normalize returns the model of an application, complete with defaults. Problems are fields with an invalid value, which the
+// model omits.
 func Normalize(o *v1beta2.SparkApplication) (spark.Application, []*spark.ConfError) {
 	return normalized(o, sparkApplications.Fields)
 }
 
-// normalized names the fields of the object as given.
+// normalized is Normalize with other names of fields.
 func normalized(o *v1beta2.SparkApplication, fields spark.Fields) (spark.Application, []*spark.ConfError) {
 	o = withoutDefaults(o)
 	app := spark.Application{
@@ -75,7 +75,7 @@ func normalized(o *v1beta2.SparkApplication, fields spark.Fields) (spark.Applica
 // sparkUser is the user that runs Spark in the official images (uid 185).
 const sparkUser = "spark"
 
-// DriverName is the driver pod's name on every attempt: tools look for <name>-driver.
+// DriverName returns the driver pod's name on every attempt: tools look for <name>-driver.
 func DriverName(o *v1beta2.SparkApplication) string {
 	if name := ptr.Deref(o.Spec.Driver.PodName, ""); name != "" {
 		return name
@@ -99,27 +99,27 @@ func scheduling(name *string, opts *v1beta2.BatchSchedulerConfiguration) spark.S
 	return out
 }
 
-// conf collects Spark properties in two layers, and where the user's came from.
+// conf collects Spark properties in two layers, with the origins of the user's.
 type conf struct {
 	user     map[string]string
 	operator map[string]string
 	origins  map[string]spark.Origin
 }
 
-// set takes a value of the user's from a typed field; it overrides sparkConf.
+// set sets the user's value of a typed field; it overrides sparkConf.
 func (c conf) set(key, value string, origin spark.Field) {
 	c.user[key] = value
 	c.origins[key] = spark.Origin{Field: origin}
 }
 
-// setDefault takes a value that sparkConf and other fields may override.
+// setDefault sets a value that sparkConf and other fields may override.
 func (c conf) setDefault(key, value string, origin spark.Field) {
 	if _, ok := c.user[key]; !ok {
 		c.set(key, value, origin)
 	}
 }
 
-// originOf returns where a property came from, or preset if it is not known.
+// originOf returns the origin of a property, or preset if it is unknown.
 func (c conf) originOf(key string, preset spark.Field) spark.Field {
 	if origin, ok := c.origins[key]; ok {
 		return origin.Field
@@ -145,7 +145,7 @@ func (c conf) setAll(prefix string, values map[string]string, origin spark.Field
 	}
 }
 
-// confOf lays the typed fields over sparkConf, and what the operator owns over both.
+// confOf overlays sparkConf with the typed fields, and both with the operator's own settings.
 func confOf(o *v1beta2.SparkApplication) conf {
 	s := &o.Spec
 	c := conf{user: map[string]string{}, operator: map[string]string{}, origins: map[string]spark.Origin{}}
@@ -165,14 +165,14 @@ func confOf(o *v1beta2.SparkApplication) conf {
 	return c
 }
 
-// lowField is a field that sparkConf overrules.
+// lowField is a field that sparkConf overrides.
 type lowField struct {
 	name       spark.Field
 	key, value string
 }
 
-// belowSparkConf are the typed fields, as far as they are set, that the Kubeflow operator gives to spark-submit before sparkConf: of equal properties the
-// last one counts. All other fields come after it.
+// belowSparkConf returns the typed fields that the Kubeflow operator passes to spark-submit before sparkConf: of equal
+// properties the last one wins. All other fields come after it.
 func belowSparkConf(s *v1beta2.SparkApplicationSpec) []lowField {
 	var set []lowField
 	add := func(name spark.Field, key, value string, given bool) {
@@ -205,11 +205,11 @@ func dynamicAllocation(c conf, d *v1beta2.DynamicAllocation) {
 	}
 }
 
-// operatorConf sets what a user must not redirect.
+// operatorConf sets properties that a user must not override.
 func operatorConf(c conf, o *v1beta2.SparkApplication) {
 	maps.Copy(c.operator, spark.OwnedConf(spark.DeployModeCluster, o.Namespace, o.Name, DriverName(o)))
 	if image := ptr.Deref(o.Spec.Image, ""); image != "" {
-		// It is the image of both roles, whatever sparkConf says: only a role's own field is closer.
+		// The image of both roles, even against sparkConf: only a role's own field overrides it.
 		for key, own := range map[string]*string{spark.ConfDriverImage: o.Spec.Driver.Image, spark.ConfExecutorImage: o.Spec.Executor.Image} {
 			if _, set := c.user[key]; set && ptr.Deref(own, "") == "" {
 				c.operator[key] = image
@@ -219,7 +219,7 @@ func operatorConf(c conf, o *v1beta2.SparkApplication) {
 	ownLabels(c, v1beta2.LabelAppName, o.Name)
 }
 
-// ownLabels mark the pods of both roles as the operator's. key holds the name of the object that they belong to.
+// ownLabels label the pods of both roles as the operator's; the label key holds the name of their object.
 func ownLabels(c conf, key, name string) {
 	for k, v := range map[string]string{key: name, v1beta2.LabelLaunchedBy: "true"} {
 		c.operator[spark.ConfDriverLabelPrefix+k] = v

@@ -41,7 +41,7 @@ func executorRole(o *v1beta2.SparkApplication) (spark.Role, []*spark.ConfError) 
 	return spark.Role{Template: e.Template, Overlay: overlay, Written: writtenOf(&o.Spec, &e.SparkPodSpec, "executor")}, problems
 }
 
-// overlayOf gathers what a role requests and no Spark property can express.
+// overlayOf collects the settings of a role that no Spark property expresses.
 func overlayOf(s *v1beta2.SparkApplicationSpec, p *v1beta2.SparkPodSpec, field spark.Field) (spark.PodOverlay, []*spark.ConfError) {
 	m := mountsOf(s, p, field)
 	limit, problems := memoryLimit(p.MemoryLimit, field+".memoryLimit")
@@ -92,7 +92,7 @@ func gpuLimits(gpu *v1beta2.GPUSpec) corev1.ResourceList {
 	return corev1.ResourceList{corev1.ResourceName(gpu.Name): *resource.NewQuantity(gpu.Quantity, resource.DecimalSI)}
 }
 
-// javaMemory is a size in Java's units: 512m, 2g, 1024kb.
+// javaMemory matches a size in Java's units: 512m, 2g, 1024kb.
 var javaMemory = regexp.MustCompile(`^([0-9]+)([kmgtp])b?$`)
 
 // memoryLimit reads a size in Java's units or a Kubernetes quantity: "2g" and "2Gi" are the same.

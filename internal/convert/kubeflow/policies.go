@@ -43,7 +43,7 @@ func Policies(o *v1beta2.SparkApplication) (lifecycle.Policies, []*spark.ConfErr
 	return p, r.problems
 }
 
-// policyReader collects what is wrong.
+// policyReader collects errors.
 type policyReader struct{ problems []*spark.ConfError }
 
 func (r *policyReader) fail(field spark.Field, value, problem string) {
@@ -100,7 +100,7 @@ func (r *policyReader) restart(p *v1beta2.RestartPolicy) lifecycle.Restart {
 	return out
 }
 
-// linear is the Kubeflow operator's kind of rule: the interval times the failures in a row.
+// linear returns a rule of the Kubeflow operator: the interval times the consecutive failures.
 func linear(retries *int32, interval *int64) lifecycle.RetryPolicy {
 	wait := defaultInterval
 	if interval != nil {
@@ -109,8 +109,8 @@ func linear(retries *int32, interval *int64) lifecycle.RetryPolicy {
 	return lifecycle.RetryPolicy{Retries: ptr.Deref(retries, 0), Initial: wait, Max: maxInterval, Linear: true}
 }
 
-// withEvictions adds the rule for drivers that their scheduler takes down. With Never, the user's word about them, or about what
-// the cluster does, makes them run again also if they had started.
+// withEvictions adds the rule for drivers that their scheduler evicts. With Never, a rule of the user for them or for
+// infrastructure also restarts drivers that had started.
 func withEvictions(out lifecycle.Restart, o *v1beta2.BatchSchedulerConfiguration) lifecycle.Restart {
 	out.Evictions = lifecycle.RetryPolicy{Retries: defaultEvictions, Initial: defaultBackoff, Max: defaultMaxBackoff}
 	rule, asked := out.Classes[lifecycle.Infrastructure]
@@ -127,7 +127,7 @@ func withEvictions(out lifecycle.Restart, o *v1beta2.BatchSchedulerConfiguration
 	return out
 }
 
-// secondsOf is a number of seconds as a duration: "for ever" must not overflow into "at once".
+// secondsOf converts seconds to a duration, without overflow: a huge number must not become 0.
 func secondsOf(n int64) time.Duration {
 	return time.Duration(min(max(0, n), int64(century/time.Second))) * time.Second
 }
@@ -153,7 +153,7 @@ func (r *policyReader) exitCodes(field spark.Field, codes []int32) []int32 {
 	return codes
 }
 
-// memory checks how the driver's memory is raised.
+// memory checks the rule for raising the driver's memory.
 func (r *policyReader) memory(rule *v1beta2.OutOfMemoryRule) {
 	if rule.MemoryFactor == nil {
 		if rule.MaxMemory != nil {
@@ -187,7 +187,7 @@ func (r *policyReader) deadlines(d *v1beta2.Deadlines) lifecycle.Deadlines {
 	}
 }
 
-// deadline reads a bound. "0s" is the user's word for none, which no policy replaces.
+// deadline reads a bound. "0s" is the user's choice of none, which no policy replaces.
 func (r *policyReader) deadline(field spark.Field, d *metav1.Duration) time.Duration {
 	if d != nil && d.Duration == 0 {
 		return lifecycle.Unbounded
@@ -230,14 +230,14 @@ const (
 	defaultDriverMemory = 1024
 )
 
-// RaisesMemory reports whether an attempt that ran out of memory is followed by one with more.
+// RaisesMemory reports whether the attempt after one that ran out of memory gets more.
 func RaisesMemory(o *v1beta2.SparkApplication) bool {
 	rule := o.Spec.RestartPolicy.OutOfMemory
 	return rule != nil && rule.MemoryFactor != nil
 }
 
-// WithRaisedMemory returns the application with the driver's memory, and its overhead if the user has set it, raised as
-// often as attempts have run out of it, up to the user's bound.
+// WithRaisedMemory returns the application with more driver memory for each attempt that ran out of it, up to the user's bound.
+// The overhead grows, too, if the user has set it.
 func WithRaisedMemory(app spark.Application, o *v1beta2.SparkApplication, raises int32) spark.Application {
 	if raises == 0 || !RaisesMemory(o) {
 		return app

@@ -15,8 +15,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
-// states translates the neutral states. Tools poll for SUBMITTED as "no driver yet", so a queued application shows it
-// too, and conditions say what it waits for.
+// states translates the neutral states. Tools poll for SUBMITTED as "no driver yet", so a queued application has it, too;
+// conditions explain its wait.
 var states = map[lifecycle.State]v1beta2.ApplicationStateType{
 	lifecycle.New:              v1beta2.ApplicationStateNew,
 	lifecycle.Queued:           v1beta2.ApplicationStateSubmitted,
@@ -42,18 +42,17 @@ var executorStates = map[lifecycle.ExecutorState]v1beta2.ExecutorState{
 	lifecycle.ExecutorLost:      v1beta2.ExecutorStateUnknown,
 }
 
-// submissionPrefix begins the error message of a refused submission. Tools look for its second half, although nothing
-// runs spark-submit here.
+// submissionPrefix begins the error message of a refused submission. Tools search for its second half, although this operator
+// does not run spark-submit.
 const submissionPrefix = "failed to submit spark application: failed to run spark-submit: "
 
-// What status.released names.
+// Values of status.released.
 const (
 	releasedDriverPod = "driverPod"
 	releasedResources = "resources"
 )
 
-// ToStatus returns the status for an outcome. Conditions keep the time of their last transition; now is that of those
-// that change.
+// ToStatus returns the status for an outcome. Unchanged conditions keep their transition time; changed ones get now.
 func ToStatus(old *v1beta2.SparkApplicationStatus, o lifecycle.Outcome, now time.Time) v1beta2.SparkApplicationStatus {
 	s := *old.DeepCopy()
 	r := o.Record
@@ -65,7 +64,7 @@ func ToStatus(old *v1beta2.SparkApplicationStatus, o lifecycle.Outcome, now time
 	s.SparkApplicationID = r.SparkAppID
 	s.DriverInfo = projectDriver(r)
 	if r.SubmissionID != "" {
-		s.SubmissionID = r.SubmissionID // while the next attempt waits, that of the last one is shown
+		s.SubmissionID = r.SubmissionID // while the next attempt waits, the status shows the last one
 	}
 	s.Attempts, s.Retries, s.Executors = projectAttempts(r.Attempts), projectRetries(r.Retries), projectExecutors(r)
 	s.ExecutorPlacement = nil
@@ -112,7 +111,7 @@ func ToStatus(old *v1beta2.SparkApplicationStatus, o lifecycle.Outcome, now time
 	return s
 }
 
-// projectCause keeps the time of a reason that stays. The start of a reason older than the field is unknown.
+// projectCause keeps the time of an unchanged reason. The begin of a reason older than the field is unknown.
 func projectCause(old *v1beta2.SparkApplicationStatus, c lifecycle.Cause, now time.Time) *v1beta2.CauseStatus {
 	if c.Reason == "" {
 		return nil
@@ -187,7 +186,7 @@ func projectScheduling(r lifecycle.Record) *v1beta2.SchedulingStatus {
 	return &s
 }
 
-// errorMessage is what tools show of a failure.
+// errorMessage is the failure message that tools show.
 func errorMessage(r lifecycle.Record) string {
 	switch {
 	case r.State == lifecycle.SubmissionFailed,
@@ -206,7 +205,7 @@ func secondsOrNil(t time.Time) *metav1.Time {
 	return ptr.To(seconds(t))
 }
 
-// seconds is the resolution that the API stores; a finer time would differ from itself after a round trip.
+// seconds truncates a time to the API's resolution; a finer time would differ from itself after a round trip.
 func seconds(t time.Time) metav1.Time {
 	if t.IsZero() {
 		return metav1.Time{}
@@ -214,13 +213,12 @@ func seconds(t time.Time) metav1.Time {
 	return metav1.NewTime(t.Truncate(time.Second))
 }
 
-// messageHold is how long a message about a wait is kept although its numbers have changed. What is free in a queue or
-// a quota changes with every pod, and each change enqueues all waiting applications.
+// messageHold is the time for which a wait's message is kept although its numbers changed. The free amount of a queue or a
+// quota changes with every pod, and each change enqueues all waiting applications.
 const messageHold = time.Minute
 
-// keepsMessage is whether the stored message about a wait can stay: the attempt waits for the same reason in the same
-// queue, and the message is recent. Its text is not compared. An edit of the spec is answered at once with what is
-// still wrong.
+// keepsMessage reports whether the stored message of a wait can stay: it is recent, and the attempt waits for the same reason
+// in the same queue. The texts are not compared. After an edit of the spec the message is updated immediately.
 func keepsMessage(old, next *v1beta2.SparkApplicationStatus, r lifecycle.Record, now time.Time) bool {
 	was, is := old.Scheduling, next.Scheduling
 	if was == nil || is == nil || was.MessageTime == nil || !now.Before(was.MessageTime.Add(messageHold)) {
@@ -232,20 +230,20 @@ func keepsMessage(old, next *v1beta2.SparkApplicationStatus, r lifecycle.Record,
 		was.Scheduler == is.Scheduler && was.Source == is.Source && was.Queue == is.Queue && was.Group == is.Group
 }
 
-// onlyReworded is whether a scheduler or a kubelet only changed the details of why pods wait. They do so often, e.g.
-// with every node that is added; a status that repeated it would be written as often. Status and reason are unchanged.
+// onlyReworded reports whether only the details of a pod's wait changed. Schedulers and kubelets change them often, e.g. with
+// every new node, and each would cause a status write. Status and reason are unchanged.
 func onlyReworded(last metav1.Condition, next lifecycle.Condition) bool {
 	return next.Wait.Details != "" && strings.HasPrefix(last.Message, next.Wait.Prefix())
 }
 
-// countsChanged is whether the executor counts changed, which schedulers report as waiting.
+// countsChanged reports whether executor counts changed, which a message about waiting executors contains.
 func countsChanged(old *v1beta2.SparkApplicationStatus, r lifecycle.Record, next lifecycle.Condition) bool {
 	var was lifecycle.Record
 	executorsOf(&was, old.Executors)
 	return next.Type == lifecycle.ConditionExecutorsReady && was.Counts != r.Counts
 }
 
-// messageTime is when the stored message was written.
+// messageTime returns when the stored message was written.
 func messageTime(old *v1beta2.SchedulingStatus, message string, now time.Time) *metav1.Time {
 	switch {
 	case message == "":
@@ -256,18 +254,18 @@ func messageTime(old *v1beta2.SchedulingStatus, message string, now time.Time) *
 	return secondsOrNil(now)
 }
 
-// Bounds of what a status says, in bytes as they are stored (lifecycle.StoredSize). The object stays below 20 KiB
-// besides its live executors; executorState is an atomic map, so that managedFields does not repeat the names in it.
+// Bounds of a status, in stored bytes (lifecycle.StoredSize). The object stays below 20 KiB besides its live executors.
+// executorState is an atomic map, so managedFields does not repeat its names.
 const (
 	maxAttemptMessage = 200
-	// maxScheduler is for the name of a scheduler, which may be one that there is not.
+	// maxScheduler bounds a scheduler's name, which may be invented.
 	maxScheduler = 100
-	// maxLogTails is for the log tails of all attempts together, maxLogTail for one. The newest go first.
+	// maxLogTails bounds the log tails of all attempts together, maxLogTail one of them. The newest are dropped first.
 	maxLogTails = 3 << 10
 	maxLogTail  = 1536
 )
 
-// lastLines returns as many of a log's last lines as take n bytes; of a longer line its end.
+// lastLines returns the last lines of a log that fit into n bytes, or the end of a longer line.
 func lastLines(log string, n int) string {
 	start := len(log)
 	for start > 0 {
@@ -286,7 +284,7 @@ func lastLines(log string, n int) string {
 	return log[start:]
 }
 
-// boundLogs keeps of the attempts' logs what there is room for.
+// boundLogs keeps as many of the attempts' logs as fit.
 func boundLogs(all []v1beta2.AttemptStatus) {
 	room := maxLogTails
 	for i := len(all) - 1; i >= 0; i-- {

@@ -12,7 +12,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// FromStatus reads back from a status what ToStatus wrote, or what a previous operator wrote.
+// FromStatus reads a status that ToStatus or another operator wrote.
 func FromStatus(s *v1beta2.SparkApplicationStatus) lifecycle.Record {
 	r := lifecycle.Record{
 		State:        stateOf(s),
@@ -53,7 +53,7 @@ func FromStatus(s *v1beta2.SparkApplicationStatus) lifecycle.Record {
 		takeOver(&r, s)
 	}
 	switch current := r.Current(); {
-	case r.State.Starting(): // the next attempt gets a mark of its own
+	case r.State.Starting(): // the next attempt gets a submission id of its own
 	case s.Attempt == 0:
 		r.SubmissionID = s.SubmissionID
 	case current != nil:
@@ -62,7 +62,7 @@ func FromStatus(s *v1beta2.SparkApplicationStatus) lifecycle.Record {
 	return r
 }
 
-// spent leaves out what is not positive.
+// spent omits counts that are not positive.
 func spent(counts map[lifecycle.FailureClass]int32) map[lifecycle.FailureClass]int32 {
 	var used map[lifecycle.FailureClass]int32
 	for class, n := range counts {
@@ -77,7 +77,7 @@ func spent(counts map[lifecycle.FailureClass]int32) map[lifecycle.FailureClass]i
 	return used
 }
 
-// causeOf reads the cause back.
+// causeOf reads the cause.
 func causeOf(s *v1beta2.SparkApplicationStatus) lifecycle.Cause {
 	if s.Cause == nil {
 		return conditionCause(s, stateOf(s))
@@ -141,11 +141,11 @@ func executorsOf(r *lifecycle.Record, s *v1beta2.ExecutorSummary) {
 	}
 }
 
-// stateOf reads the state back. UNKNOWN, which this operator does not write, is a run whose state was not known.
+// stateOf reads the state. UNKNOWN, which this operator does not write, is a run in an unknown state.
 func stateOf(s *v1beta2.SparkApplicationStatus) lifecycle.State {
 	switch s.AppState.State {
 	case v1beta2.ApplicationStateSubmitted:
-		if s.ExecutionAttempts == 0 { // no driver was created yet
+		if s.ExecutionAttempts == 0 { // no driver exists yet
 			return lifecycle.Queued
 		}
 		return lifecycle.Submitted

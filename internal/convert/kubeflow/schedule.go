@@ -34,7 +34,7 @@ func (Schedules) GroupVersionKind() schema.GroupVersionKind {
 	return v1beta2.SchemeGroupVersion.WithKind(ScheduleKind)
 }
 
-// Family returns what the core knows of runs.
+// Family describes runs to the core.
 func (Schedules) Family() lifecycle.Family { return sparkApplications }
 
 // New returns an empty schedule.
@@ -45,12 +45,12 @@ func (Schedules) New() *v1beta2.ScheduledSparkApplication {
 // EmptyRun returns an empty run.
 func (Schedules) EmptyRun() *v1beta2.SparkApplication { return &v1beta2.SparkApplication{} }
 
-// Load returns what the user of a schedule wants, and what is recorded of it.
+// Load returns the desired state of a schedule, and its record.
 func (Schedules) Load(o *v1beta2.ScheduledSparkApplication) (schedule.Desired, schedule.Record) {
 	return DesiredSchedule(o), ScheduleRecord(&o.Status)
 }
 
-// State is the state of a schedule in metrics.
+// State returns the state of a schedule in metrics.
 func (Schedules) State(o *v1beta2.ScheduledSparkApplication) string {
 	switch {
 	case o.Status.ScheduleState == v1beta2.ScheduleStateNew:
@@ -61,7 +61,7 @@ func (Schedules) State(o *v1beta2.ScheduledSparkApplication) string {
 	return string(o.Status.ScheduleState)
 }
 
-// DesiredSchedule returns what the user of a schedule wants.
+// DesiredSchedule returns the desired state of a schedule.
 func DesiredSchedule(o *v1beta2.ScheduledSparkApplication) schedule.Desired {
 	spec := &o.Spec
 	d := schedule.Desired{
@@ -81,13 +81,13 @@ func DesiredSchedule(o *v1beta2.ScheduledSparkApplication) schedule.Desired {
 	return d
 }
 
-// secondsLong is a number of seconds, or the longest duration for one that has none.
+// secondsLong converts seconds to a duration, at most the longest one.
 func secondsLong(n int64) time.Duration {
 	const limit = math.MaxInt64 / int64(time.Second)
 	return time.Duration(min(max(n, -limit), limit)) * time.Second
 }
 
-// textsOf are the texts of a template in which variables are replaced.
+// textsOf returns the texts of a template in which variables are replaced.
 func textsOf(t *v1beta2.SparkApplicationSpec) []schedule.Text {
 	var all []schedule.Text
 	for i, argument := range t.Arguments {
@@ -104,12 +104,13 @@ func textsOf(t *v1beta2.SparkApplicationSpec) []schedule.Text {
 	return all
 }
 
-// RunLabels are those by which the runs of a schedule are found.
+// RunLabels selects the runs of a schedule.
 func (Schedules) RunLabels(name string) map[string]string {
 	return map[string]string{v1beta2.LabelScheduledAppName: name}
 }
 
-// NewRun returns the application of a run, which has the submitter of its schedule. Admission leaves alone what the operator creates.
+// NewRun returns the application of a run, with the submitter of its schedule. Admission keeps submitters that the operator
+// sets.
 func (Schedules) NewRun(o *v1beta2.ScheduledSparkApplication, s schedule.Start, recorded lifecycle.Submitters) *v1beta2.SparkApplication {
 	run, submitter := NewRun(o, s), scheduleSubmitter(o, recorded)
 	if submitter == nil {
@@ -122,7 +123,7 @@ func (Schedules) NewRun(o *v1beta2.ScheduledSparkApplication, s schedule.Start, 
 	return run
 }
 
-// scheduleSubmitter is who created a schedule, as it was known when the schedule was first reconciled.
+// scheduleSubmitter returns the creator of a schedule, as recorded at its first reconcile.
 func scheduleSubmitter(o *v1beta2.ScheduledSparkApplication, recorded lifecycle.Submitters) *v1beta2.SubmitterStatus {
 	if o.Status.ObservedGeneration != 0 || o.Status.ScheduleState != v1beta2.ScheduleStateNew {
 		return o.Status.Submitter
@@ -149,7 +150,7 @@ func NewRun(o *v1beta2.ScheduledSparkApplication, s schedule.Start) *v1beta2.Spa
 		},
 		Spec: *o.Spec.Template.DeepCopy(),
 	}
-	for _, field := range o.UnknownFields { // a dry run says so; the API server is not sent them
+	for _, field := range o.UnknownFields { // a dry run reports them; the API server does not get them
 		if rest, ok := strings.CutPrefix(field, "spec.template."); ok {
 			run.UnknownFields = append(run.UnknownFields, "spec."+rest)
 		}
@@ -165,7 +166,7 @@ func NewRun(o *v1beta2.ScheduledSparkApplication, s schedule.Start) *v1beta2.Spa
 	return run
 }
 
-// ScheduleOf returns the name and UID of the schedule that an application is a run of.
+// ScheduleOf returns the name and UID of the schedule that a run belongs to.
 func (Schedules) ScheduleOf(app metav1.Object) (name, uid string, isRun bool) {
 	for _, owner := range app.GetOwnerReferences() {
 		if owner.Kind == ScheduleKind {
@@ -175,10 +176,10 @@ func (Schedules) ScheduleOf(app metav1.Object) (name, uid string, isRun bool) {
 	return "", "", false
 }
 
-// RunOf returns what a schedule has to know of one of its runs.
+// RunOf returns the part of a run that its schedule needs.
 func (Schedules) RunOf(app *v1beta2.SparkApplication) schedule.Run { return RunOf(app) }
 
-// RunOf returns what a schedule has to know of one of its runs.
+// RunOf returns the part of a run that its schedule needs.
 func RunOf(app *v1beta2.SparkApplication) schedule.Run {
 	run := schedule.Run{
 		Name: app.Name, UID: string(app.UID), Version: app.ResourceVersion, Created: app.CreationTimestamp.Time,
@@ -190,7 +191,7 @@ func RunOf(app *v1beta2.SparkApplication) schedule.Run {
 	return run
 }
 
-// phaseOf is how far a run is.
+// phaseOf returns the phase of a run.
 func phaseOf(app *v1beta2.SparkApplication) schedule.Phase {
 	switch app.Status.AppState.State {
 	case v1beta2.ApplicationStateCompleted:
@@ -202,7 +203,7 @@ func phaseOf(app *v1beta2.SparkApplication) schedule.Phase {
 	}
 }
 
-// ScheduleRecord reads back from a status what ToStatus wrote, or what the Kubeflow operator wrote.
+// ScheduleRecord reads a status that ToStatus or the Kubeflow operator wrote.
 func ScheduleRecord(s *v1beta2.ScheduledSparkApplicationStatus) schedule.Record {
 	r := schedule.Record{
 		State: schedule.State(s.ScheduleState), Error: s.Reason, Generation: s.ObservedGeneration,
@@ -224,7 +225,7 @@ func ScheduleRecord(s *v1beta2.ScheduledSparkApplicationStatus) schedule.Record 
 	return r
 }
 
-// ToStatus returns a copy of the schedule with the status for the outcome; changed is false if it has that already.
+// ToStatus returns a copy of the schedule with the status for the outcome; changed is false if it is the same.
 func (Schedules) ToStatus(o *v1beta2.ScheduledSparkApplication, outcome schedule.Outcome, recorded lifecycle.Submitters,
 	now time.Time) (next *v1beta2.ScheduledSparkApplication, changed bool) {
 	status := scheduleStatus(&o.Status, outcome, now)
@@ -237,7 +238,7 @@ func (Schedules) ToStatus(o *v1beta2.ScheduledSparkApplication, outcome schedule
 	return next, true
 }
 
-// scheduleStatus is the status for an outcome. now is the time of conditions that change.
+// scheduleStatus returns the status for an outcome; changed conditions get now.
 func scheduleStatus(old *v1beta2.ScheduledSparkApplicationStatus, o schedule.Outcome, now time.Time) v1beta2.ScheduledSparkApplicationStatus {
 	s := *old.DeepCopy()
 	r := o.Record
@@ -260,7 +261,7 @@ func scheduleStatus(old *v1beta2.ScheduledSparkApplicationStatus, o schedule.Out
 		if c.True {
 			next.Status = metav1.ConditionTrue
 		}
-		// A run that is in trouble is given up by how long its reason has been there.
+		// A run in trouble is given up according to the age of its reason.
 		if last := meta.FindStatusCondition(s.Conditions, c.Type); last != nil && last.Reason != next.Reason && c.Type == schedule.ConditionStalled {
 			last.LastTransitionTime = next.LastTransitionTime
 		}
@@ -269,7 +270,7 @@ func scheduleStatus(old *v1beta2.ScheduledSparkApplicationStatus, o schedule.Out
 	return s
 }
 
-// meant are unknown fields of a schedule, with what may be meant.
+// meant returns the unknown fields of a schedule with suggestions.
 func meant(fields []string) []string {
 	var all []string
 	for _, path := range fields {

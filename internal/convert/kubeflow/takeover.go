@@ -11,15 +11,15 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
-// This file is for take-over: it reads what the Kubeflow operator, or a release of ours before there was
-// status.cause, has written. Nothing else parses the messages of a status.
+// This file is for takeover: it reads statuses of the Kubeflow operator, and of releases before status.cause. No other code
+// parses the messages of a status.
 
-// takeOver completes the record of an application that a previous operator started. It counts attempts, without
-// failure classes.
+// takeOver completes the record of an application that another operator started. Such a record counts attempts without failure
+// classes.
 func takeOver(r *lifecycle.Record, s *v1beta2.SparkApplicationStatus) {
 	rerun := r.State == lifecycle.Rerunning || r.State == lifecycle.Invalidating
 	if r.State == lifecycle.SubmissionFailed && r.TerminatedAt.IsZero() {
-		r.TerminatedAt = r.SubmittedAt // from which that operator counts the wait
+		r.TerminatedAt = r.SubmittedAt // the begin of that operator's wait
 	}
 	refused := s.SubmissionAttempts - s.ExecutionAttempts
 	if r.State == lifecycle.SubmissionFailed {
@@ -30,7 +30,7 @@ func takeOver(r *lifecycle.Record, s *v1beta2.SparkApplicationStatus) {
 	})}
 	if s.ExecutionAttempts == 0 && !rerun {
 		if r.State == lifecycle.Suspending || r.State == lifecycle.Suspended || r.State == lifecycle.Resuming {
-			r.State = lifecycle.Queued // it was created suspended: SUSPENDED is for what has run
+			r.State = lifecycle.Queued // it was created suspended: SUSPENDED is for applications that have run
 		}
 		return
 	}
@@ -39,11 +39,11 @@ func takeOver(r *lifecycle.Record, s *v1beta2.SparkApplicationStatus) {
 	switch r.State {
 	case lifecycle.Failing, lifecycle.Failed:
 		last.Class = lifecycle.ApplicationExit
-	case lifecycle.SubmissionFailed: // both are about a driver that there never was
+	case lifecycle.SubmissionFailed: // both are about a driver that never existed
 		last.SubmissionID, last.Cause = "", lifecycle.Cause{}
 	case lifecycle.Invalidating: // that operator resets its counts when it leaves the state, this one when it enters it
 		r.Submissions, r.Executions, r.Retries = 0, 0, lifecycle.Retries{}
-	default: // as it was counted
+	default: // the count is right
 	}
 	r.Attempts = []lifecycle.Attempt{last}
 	if r.State.Starting() {
@@ -51,15 +51,14 @@ func takeOver(r *lifecycle.Record, s *v1beta2.SparkApplicationStatus) {
 	}
 }
 
-// conditionCause is the cause of a status that does not hold it as a field. A release before that field recorded it in
-// conditions and in the error message.
+// conditionCause reads the cause from conditions and the error message, where releases before the field stored it.
 func conditionCause(s *v1beta2.SparkApplicationStatus, state lifecycle.State) lifecycle.Cause {
 	if s.Attempt == 0 {
 		return kubeflowCause(s)
 	}
 	switch state {
 	case lifecycle.Submitted, lifecycle.Running, lifecycle.Succeeding, lifecycle.Succeeded:
-		return lifecycle.Cause{} // there is none, in whatever release
+		return lifecycle.Cause{} // no release stores one
 	default:
 	}
 	c := meta.FindStatusCondition(s.Conditions, string(lifecycle.ConditionSucceeded))
@@ -73,7 +72,7 @@ func conditionCause(s *v1beta2.SparkApplicationStatus, state lifecycle.State) li
 	return lifecycle.Cause{Reason: lifecycle.Reason(c.Reason), Message: message}
 }
 
-// kubeflowCause makes a cause for a failure that an operator without conditions has recorded.
+// kubeflowCause derives a cause from a failure recorded without conditions.
 func kubeflowCause(s *v1beta2.SparkApplicationStatus) lifecycle.Cause {
 	c := lifecycle.Cause{Message: s.AppState.ErrorMessage}
 	switch {
@@ -91,7 +90,7 @@ func kubeflowCause(s *v1beta2.SparkApplicationStatus) lifecycle.Cause {
 	return c
 }
 
-// countsOf counts the executors that an operator without counts has recorded.
+// countsOf counts recorded executors of an operator without counts.
 func countsOf(executors map[string]lifecycle.ExecutorState) lifecycle.ExecutorCounts {
 	c := lifecycle.ExecutorCounts{Total: int32(len(executors))}
 	for _, state := range executors {
@@ -104,7 +103,7 @@ func countsOf(executors map[string]lifecycle.ExecutorState) lifecycle.ExecutorCo
 			c.Succeeded++
 		case lifecycle.ExecutorFailed:
 			c.Failed++
-		case lifecycle.ExecutorLost: // the rest
+		case lifecycle.ExecutorLost: // all others
 		}
 	}
 	return c

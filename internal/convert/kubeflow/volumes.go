@@ -14,8 +14,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// localDir writes a scratch volume as the properties spark.kubernetes.<role>.volumes.<type>.<name>.*. Volumes of a type
-// that Spark does not know there stay what they are: overlayVolumes mounts them.
+// localDir writes a scratch volume as the properties spark.kubernetes.<role>.volumes.<type>.<name>.*. For volume types without
+// such properties, overlayVolumes mounts the volume.
 func localDir(c conf, k roleKeys, v *corev1.Volume, m *corev1.VolumeMount) {
 	kind, options := localDirOptions(v)
 	if kind == "" {
@@ -58,16 +58,16 @@ func localDirOptions(v *corev1.Volume) (kind string, options map[string]string) 
 	return "", nil
 }
 
-// isLocalDir reports whether the volume travels as Spark properties.
+// isLocalDir reports whether Spark properties can express the volume.
 func isLocalDir(v *corev1.Volume) bool {
 	kind, _ := localDirOptions(v)
 	return kind != "" && strings.HasPrefix(v.Name, localDirPrefix)
 }
 
-// sparkConfDir is where spec.sparkConfigMap is mounted.
+// sparkConfDir is the mount path of spec.sparkConfigMap.
 const sparkConfDir = "/etc/spark/conf"
 
-// mounts collects what a role mounts in addition to Spark's own volumes.
+// mounts collects the mounts of a role besides Spark's own volumes.
 type mounts struct {
 	volumes []corev1.Volume
 	mounts  []corev1.VolumeMount
@@ -90,7 +90,7 @@ func (m *mounts) configMap(from spark.Field, volume, name, path, env string) {
 	}
 }
 
-// mountsOf gathers ConfigMaps and volumes of a role.
+// mountsOf returns the ConfigMaps and volumes of a role.
 func mountsOf(s *v1beta2.SparkApplicationSpec, p *v1beta2.SparkPodSpec, role spark.Field) mounts {
 	var m mounts
 	if name := ptr.Deref(s.HadoopConfigMap, ""); name != "" {
@@ -117,7 +117,7 @@ func mountsOf(s *v1beta2.SparkApplicationSpec, p *v1beta2.SparkPodSpec, role spa
 	return m
 }
 
-// volumeNamed returns the volume of that name, nil if there is none. The last one counts, as it always did.
+// volumeNamed returns the volume of that name, nil if there is none. The last of several is used.
 func volumeNamed(s *v1beta2.SparkApplicationSpec, name string) *corev1.Volume {
 	for i := len(s.Volumes) - 1; i >= 0; i-- {
 		if s.Volumes[i].Name == name {
@@ -127,8 +127,8 @@ func volumeNamed(s *v1beta2.SparkApplicationSpec, name string) *corev1.Volume {
 	return nil
 }
 
-// configMapVolume is the volume's name for a mounted ConfigMap: "<name>-vol", or a shortened form with a hash where that
-// is no valid name of at most 63 characters.
+// configMapVolume returns the volume's name for a mounted ConfigMap: "<name>-vol", or a shortened form with a hash if that is
+// no valid name of at most 63 characters.
 func configMapVolume(name string) string {
 	const suffix, limit = "-vol", 63
 	if len(name)+len(suffix) <= limit && !strings.Contains(name, ".") {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sparksubmit turns a command line of spark-submit into a SparkApplication and says what the manifest cannot
-// carry. It is pure: the files and variables of the machine are arguments.
+// Package sparksubmit converts a command line of spark-submit to a SparkApplication and reports what the manifest cannot
+// express. It is pure: the files and variables of the machine are arguments.
 package sparksubmit
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/text"
 )
 
-// Input is what spark-submit would find.
+// Input is the environment of a conversion.
 type Input struct {
 	// Argv are the arguments after "spark-submit".
 	Argv []string
@@ -35,16 +35,16 @@ type Input struct {
 type Finding struct {
 	// Subject is the flag, the property or the variable.
 	Subject string
-	// Message says what became of it, and what to do.
+	// Message describes the difference and a remedy.
 	Message string
-	// Lost marks what the application would have had from spark-submit and has not from the manifest alone.
+	// Lost marks a setting that spark-submit would apply and the manifest alone does not.
 	Lost bool
 }
 
-// String is one line for users.
+// String formats the finding as one line.
 func (f Finding) String() string { return f.Subject + ": " + f.Message }
 
-// converter moves properties from conf into the application. What is left at the end becomes sparkConf.
+// converter moves properties from conf into the application. The remaining ones become sparkConf.
 type converter struct {
 	command  commandline.Command
 	machine  commandline.Machine
@@ -52,14 +52,13 @@ type converter struct {
 	conf     map[string]string
 	app      *v1beta2.SparkApplication
 	findings []Finding
-	// name is what the application is to be called; "" for what Spark calls it.
+	// name is the requested name of the application; "" for Spark's name.
 	name string
-	// running says that the driver runs already: the findings are about the next one.
+	// running is set for a running driver: the findings are about the next one.
 	running bool
 }
 
-// Convert returns the application that does what the command line does. An error is what spark-submit itself would
-// refuse before it reads the application, or a file that is not there.
+// Convert returns the application for the command line. An error is one of spark-submit itself, or a missing file.
 func Convert(in Input) (v1beta2.SparkApplication, []Finding, error) {
 	command, err := parse(in.Argv)
 	if err != nil {
@@ -72,7 +71,7 @@ func Convert(in Input) (v1beta2.SparkApplication, []Finding, error) {
 	return *c.app, c.findings, nil
 }
 
-// parse reads the arguments. An error says which flag was meant.
+// parse parses the arguments. An error suggests the flag that was meant.
 func parse(argv []string) (commandline.Command, error) {
 	command, err := commandline.Parse(argv)
 	if unknown, is := errors.AsType[*commandline.UnknownFlagError](err); is {
@@ -83,7 +82,7 @@ func parse(argv []string) (commandline.Command, error) {
 	return command, err
 }
 
-// convert makes the application of the command and what it refers to.
+// convert creates the application from the command and its files.
 func (c *converter) convert(version string) error {
 	steps := []func() error{
 		func() error { return c.read(version) },
@@ -106,8 +105,8 @@ func (c *converter) convert(version string) error {
 	return nil
 }
 
-// Wanted returns the paths of the files that Convert reads, as far as they can be known from the files that Machine
-// holds already: a properties file may name more.
+// Wanted returns the paths of the files that Convert reads, as far as the present files of Machine show them: a properties file
+// may name more.
 func Wanted(in Input) ([]string, error) {
 	command, err := parse(in.Argv)
 	if err != nil {
@@ -119,7 +118,7 @@ func Wanted(in Input) ([]string, error) {
 	}
 	conf, err := command.Configuration(in.Machine, newestMajor)
 	if err != nil {
-		return wanted, nil //nolint:nilerr // Convert says it, once the files are there
+		return wanted, nil //nolint:nilerr // Convert reports the error
 	}
 	for _, key := range fileKeys {
 		if file, ok := conf[key]; ok {
@@ -148,13 +147,13 @@ func (c *converter) lost(subject, format string, args ...any) {
 	c.findings = append(c.findings, Finding{Subject: subject, Message: fmt.Sprintf(format, args...), Lost: true})
 }
 
-// newestMajor reads all files that any release reads.
+// newestMajor includes the files that any release reads.
 const newestMajor = 4
 
-// tagVersion finds the Spark version in the tag of an image.
+// tagVersion matches the Spark version in an image's tag.
 var tagVersion = regexp.MustCompile(`:v?([0-9]+\.[0-9]+\.[0-9]+)[^/]*$`)
 
-// read merges the configuration and finds the Spark version; "" takes it from the image's tag.
+// read merges the configuration and finds the Spark version; "" uses the image's tag.
 func (c *converter) read(version string) error {
 	conf, err := c.command.Configuration(c.machine, newestMajor)
 	if err != nil {
@@ -200,10 +199,10 @@ func (c *converter) read(version string) error {
 	return nil
 }
 
-// otherMaster matches what spark-submit takes besides Kubernetes.
+// otherMaster matches spark-submit's masters besides Kubernetes.
 var otherMaster = regexp.MustCompile(`^($|yarn$|spark|mesos|local)`)
 
-// checkTarget checks where spark-submit would submit to. The manifest does not contain it.
+// checkTarget checks the target of spark-submit, which the manifest does not contain.
 func (c *converter) checkTarget(conf map[string]string) error {
 	master := conf[spark.ConfMaster]
 	address, ok := strings.CutPrefix(master, "k8s://")
@@ -230,7 +229,7 @@ func (c *converter) checkTarget(conf map[string]string) error {
 	return nil
 }
 
-// withoutImage is about a command line for another kind of cluster, which need not name an image. The version in it is not known then.
+// withoutImage handles a command line for another kind of cluster, which needs no image. Its version is unknown then.
 func (c *converter) withoutImage(conf map[string]string) {
 	if conf[spark.ConfDriverImage]+conf[spark.ConfImage] != "" {
 		return
@@ -266,8 +265,8 @@ func (c *converter) metadata() error {
 	return nil
 }
 
-// objectName is the name of an application as a DNS label, as Spark spells it in the names of its own objects: a digit at
-// the start becomes an x.
+// objectName converts an application's name to a DNS label as Spark does for its own objects: a digit at the start becomes an
+// x.
 func objectName(appName string) string {
 	name := spark.AppNameLabel(appName)
 	switch {
@@ -279,7 +278,7 @@ func objectName(appName string) string {
 	return name
 }
 
-// take returns a property and removes it from what is left.
+// take removes and returns a property.
 func (c *converter) take(key string) (string, bool) {
 	value, ok := c.conf[key]
 	delete(c.conf, key)

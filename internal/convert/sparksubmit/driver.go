@@ -16,26 +16,25 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// Driver is one that spark-submit has created, as the cluster has it.
+// Driver is a driver that spark-submit created, as read from the cluster.
 type Driver struct {
 	Pod *corev1.Pod
 	// Properties and Template are the data of the ConfigMaps that ConfigMapsOf names.
 	Properties, Template map[string]string
-	// Name is what the application is to be called; "" for the name that the driver has for Spark.
+	// Name is the requested name of the application; "" for Spark's name.
 	Name string
 }
 
-// What spark-submit calls the volumes that it makes, and keys and files in them.
+// Names of the volumes that spark-submit creates, and of their keys and files.
 const (
 	propertiesVolume, propertiesKey = "spark-conf-volume-driver", "spark.properties"
 	templateVolume, templateKey     = "pod-template-volume", "podspec-configmap-key"
 	keytabVolume, hadoopVolume      = "kerberos-keytab", "hadoop-properties"
-	// uploadMark is in the paths of files that spark-submit has uploaded.
+	// uploadMark is part of the paths of uploaded files.
 	uploadMark = "/spark-upload-"
 )
 
-// ConfigMapsOf returns the names of the ConfigMaps in which spark-submit hands a driver its properties and the template of its executors;
-// "" for one that the driver does not have.
+// ConfigMapsOf returns the ConfigMaps with a driver's properties and with its executor template; "" for a missing one.
 func ConfigMapsOf(pod *corev1.Pod) (properties, template string) {
 	return mapIn(pod, propertiesVolume), mapIn(pod, templateVolume)
 }
@@ -49,13 +48,13 @@ func mapIn(pod *corev1.Pod, volume string) string {
 	return ""
 }
 
-// IsDriver reports whether spark-submit made a pod for a driver.
+// IsDriver reports whether spark-submit created a pod for a driver.
 func IsDriver(pod *corev1.Pod) bool {
 	_, is := commandOf(pod)
 	return is && pod.Labels[spark.LabelRole] == spark.RoleDriver
 }
 
-// Ended reports whether Spark has ended in the pod of a driver, be it that a sidecar still runs.
+// Ended reports whether Spark has ended in a driver's pod, even if a sidecar still runs.
 func Ended(pod *corev1.Pod) bool {
 	if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
 		return true
@@ -97,7 +96,7 @@ func FromDriver(d Driver) (v1beta2.SparkApplication, []Finding, error) {
 	return *c.app, c.findings, nil
 }
 
-// sparkContainer is the container in which Spark runs: a template may call it otherwise.
+// sparkContainer returns Spark's container, whose name a template may change.
 func sparkContainer(pod *corev1.Pod) *corev1.Container {
 	for i := range pod.Spec.Containers {
 		if slices.Contains(pod.Spec.Containers[i].Args, "--properties-file") {
@@ -107,7 +106,8 @@ func sparkContainer(pod *corev1.Pod) *corev1.Container {
 	return &corev1.Container{}
 }
 
-// commandOf reads the arguments of a driver. They have one order: driver [--proxy-user USER] --properties-file FILE --class CLASS FILE ARGUMENTS.
+// commandOf reads the arguments of a driver. Their order is fixed: driver [--proxy-user USER] --properties-file FILE --class
+// CLASS FILE ARGUMENTS.
 func commandOf(pod *corev1.Pod) (commandline.Command, bool) {
 	args := sparkContainer(pod).Args
 	args = args[max(0, slices.Index(args, "driver")):]
@@ -130,12 +130,12 @@ func commandOf(pod *corev1.Pod) (commandline.Command, bool) {
 	}
 	c.Resource, c.Arguments = args[0], args[1:]
 	if typeOf(c.Resource) != v1beta2.ApplicationTypeScala {
-		c.MainClass = "" // Spark's own, which starts the interpreter
+		c.MainClass = "" // Spark's runner, which starts the interpreter
 	}
 	return c, true
 }
 
-// variablesOf are the variables of the submitting machine, as far as the driver has them.
+// variablesOf returns the variables of the submitting machine that the driver has, too.
 func (c *converter) variablesOf(container *corev1.Container) map[string]string {
 	env := map[string]string{}
 	for _, e := range container.Env {
@@ -154,7 +154,7 @@ func (c *converter) variablesOf(container *corev1.Container) map[string]string {
 	return env
 }
 
-// ofAttempt drops what a submission adds by itself: the next one does it, too.
+// ofAttempt drops properties that every submission adds.
 func (c *converter) ofAttempt() {
 	for _, key := range []string{
 		spark.ConfAppID, spark.ConfSubmitTime, spark.ConfDriverHost, "spark.kubernetes.submitInDriver", "spark.kubernetes.resource.type",
@@ -181,7 +181,7 @@ func (c *converter) ofAttempt() {
 	}
 }
 
-// leftBehind takes what only the driver that runs has: it belongs to the pod, or to the machine that submitted it.
+// leftBehind removes what only the running driver has: it belongs to the pod or to the submitting machine.
 func (c *converter) leftBehind(d Driver) {
 	if text, ok := d.Template[templateKey]; ok {
 		c.machine.Files[c.machine.Path(c.conf[spark.ConfExecTemplateFile])] = []byte(text)
@@ -212,7 +212,7 @@ func (c *converter) leftBehind(d Driver) {
 	}
 }
 
-// keytabOf drops a keytab that spark-submit put into a Secret.
+// keytabOf drops a keytab that spark-submit stored in a Secret.
 func (c *converter) keytabOf(pod *corev1.Pod) {
 	made := slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == keytabVolume })
 	if !made || !strings.HasPrefix(c.conf[confKeytab], keytabDirInPod+"/") {
@@ -224,7 +224,7 @@ func (c *converter) keytabOf(pod *corev1.Pod) {
 		confKeytab, confPrincipal)
 }
 
-// hadoopMap drops the ConfigMap that spark-submit made of HADOOP_CONF_DIR.
+// hadoopMap drops the ConfigMap that spark-submit created from HADOOP_CONF_DIR.
 func (c *converter) hadoopMap(pod *corev1.Pod) {
 	delete(c.conf, confExecutorHadoopMap)
 	if made := mapIn(pod, hadoopVolume); made != c.conf[confHadoopMap] {
@@ -232,7 +232,7 @@ func (c *converter) hadoopMap(pod *corev1.Pod) {
 	}
 }
 
-// mountedCredentials drops credentials for the API server that spark-submit put into a Secret.
+// mountedCredentials drops API server credentials that spark-submit stored in a Secret.
 func (c *converter) mountedCredentials() {
 	for _, end := range append([]string{"oauthToken"}, credentialFiles...) {
 		if _, ok := c.take(confCredentials + end); ok {
@@ -244,7 +244,7 @@ func (c *converter) mountedCredentials() {
 	})
 }
 
-// uploaded names what spark-submit has copied to a store for this driver.
+// uploaded reports files that spark-submit copied to a store for this driver.
 func (c *converter) uploaded() {
 	deps := &c.app.Spec.Deps
 	var names []string

@@ -13,10 +13,10 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// A typed field is used where it says exactly what the property says; else the property stays in sparkConf, where the
-// operator reads, or refuses, what the user wrote.
+// A typed field is used if it means exactly the same as the property. Otherwise the property stays in sparkConf, where the
+// operator reads or refuses it.
 
-// text moves a property to a field. The operator takes an empty field for none.
+// text moves a property to a field. An empty field means none.
 func (c *converter) text(field **string, key string) {
 	if value := c.conf[key]; value != "" {
 		*field = &value
@@ -33,7 +33,7 @@ func (c *converter) number(field **int32, key string, min int64) {
 	}
 }
 
-// canonical reads a number that is written as Go would write it.
+// canonical parses a number in Go's notation.
 func canonical(text string, bits int) (int64, bool) {
 	n, err := strconv.ParseInt(text, 10, bits)
 	return n, err == nil && strconv.FormatInt(n, 10) == text
@@ -53,7 +53,7 @@ func (c *converter) family(field *map[string]string, prefix string) {
 	}
 }
 
-// list moves a list to a field, if joining the field gives the property back.
+// list moves a list to a field if joining the field gives the same property.
 func (c *converter) list(field *[]string, key string) {
 	value, ok := c.conf[key]
 	if !ok || value == "" {
@@ -67,7 +67,7 @@ func (c *converter) list(field *[]string, key string) {
 	delete(c.conf, key)
 }
 
-// uris moves a list of files to a field. Empty elements mean nothing to Spark.
+// uris moves a list of files to a field. Spark ignores empty elements.
 func (c *converter) uris(field *[]string, key string) {
 	value, ok := c.take(key)
 	if !ok {
@@ -84,7 +84,7 @@ func (c *converter) common() {
 	s.Type, s.Mode = typeOf(c.command.Resource), v1beta2.DeployModeCluster
 	main := c.command.Resource
 	if s.Type == v1beta2.ApplicationTypeR && !strings.Contains(main, ":") {
-		main = c.machine.Path(main) // Spark never uploads it, but spells the path in full
+		main = c.machine.Path(main) // Spark never uploads it, but writes the full path
 	}
 	s.MainApplicationFile = &main
 	s.Arguments = c.command.Arguments
@@ -109,8 +109,7 @@ func (c *converter) common() {
 	c.list(&s.Deps.Repositories, spark.ConfRepositories)
 }
 
-// typeOf is the language by the suffix of the main file, as Spark sees it. It cannot distinguish Java from Scala, and
-// need not.
+// typeOf returns the language by the suffix of the main file, as Spark does. Java and Scala are not distinguished.
 func typeOf(main string) v1beta2.ApplicationType {
 	switch {
 	case strings.HasSuffix(main, ".py"):
@@ -190,10 +189,10 @@ func (c *converter) secrets(p *v1beta2.SparkPodSpec, mounts, refs string) {
 	}
 }
 
-// size matches what Spark reads as a size.
+// size matches Spark's notation of a size.
 var size = regexp.MustCompile(`^([0-9]+)([kmgt]?)b?$`)
 
-// heap spells the driver's memory as a JVM reads it: Spark reads more, and then its driver does not start.
+// heap rewrites the driver's memory in the JVM's notation: Spark accepts more forms, with which its driver does not start.
 func (c *converter) heap() {
 	value := c.conf[spark.ConfDriverMemory]
 	match := size.FindStringSubmatch(strings.ToLower(strings.Trim(value, " \t")))
@@ -213,7 +212,7 @@ func (c *converter) heap() {
 	}
 }
 
-// dynamicAllocation uses the typed field only if shuffle tracking is explicit: the field turns it on by default.
+// dynamicAllocation uses the typed field only if shuffle tracking is explicit, because the field enables it by default.
 func (c *converter) dynamicAllocation() {
 	const prefix = "spark.dynamicAllocation."
 	tracking := c.conf[prefix+"shuffleTracking.enabled"]

@@ -24,7 +24,7 @@ const (
 	confKrb5Map   = "spark.kubernetes.kerberos.krb5.configMapName"
 	confKeytab    = "spark.kerberos.keytab"
 	confPrincipal = "spark.kerberos.principal"
-	// confExecutorHadoopMap is what executors have of the Hadoop configuration.
+	// confExecutorHadoopMap is the executors' part of the Hadoop configuration.
 	confExecutorHadoopMap = "spark.kubernetes.executor.hadoopConfigMapName"
 	confCredentials       = "spark.kubernetes.authenticate.driver."
 	confPodGroupFile      = "spark.kubernetes.scheduler.volcano.podGroupTemplateFile"
@@ -34,10 +34,10 @@ const (
 	adviceCredentials     = "not carried over: the driver authenticates with its service account; grant spec.driver.serviceAccount the permissions that it needs"
 )
 
-// credentialFiles end the properties that name files with the driver's credentials.
+// credentialFiles are suffixes of properties that name files with the driver's credentials.
 var credentialFiles = []string{"caCertFile", "clientKeyFile", "clientCertFile"}
 
-// fileKeys are the properties that name files on the submitting machine.
+// fileKeys are properties that name files of the submitting machine.
 var fileKeys = []string{
 	spark.ConfDriverTemplateFile, spark.ConfExecTemplateFile, confKrb5Path, confKeytab, confPodGroupFile,
 	confCredentials + credentialFiles[0], confCredentials + credentialFiles[1], confCredentials + credentialFiles[2],
@@ -53,7 +53,7 @@ func (c *converter) file(key string) (name string, content []byte, err error) {
 	return name, content, nil
 }
 
-// hadoopConfDir turns the directory that spark-submit ships into a ConfigMap that the user makes.
+// hadoopConfDir replaces the directory that spark-submit ships by a ConfigMap that the user creates.
 func (c *converter) hadoopConfDir() error {
 	dir, ok := c.machine.Env["HADOOP_CONF_DIR"]
 	if !ok {
@@ -75,7 +75,7 @@ func (c *converter) hadoopConfDir() error {
 	return nil
 }
 
-// files takes the properties that name single files.
+// files handles the properties that name single files.
 func (c *converter) files() error {
 	for _, step := range []func() error{c.krb5, c.keytab, c.credentials, c.podGroup} {
 		if err := step(); err != nil {
@@ -121,7 +121,7 @@ func (c *converter) keytab() error {
 	return nil
 }
 
-// credentials drops what would put credentials for the API server into a manifest.
+// credentials drops API server credentials, which must not be in a manifest.
 func (c *converter) credentials() error {
 	for _, end := range credentialFiles {
 		if _, ok := c.conf[confCredentials+end]; !ok {
@@ -144,7 +144,7 @@ func (c *converter) credentials() error {
 	return nil
 }
 
-// podGroup moves a template of Volcano's into the property that holds its text.
+// podGroup moves a Volcano template into the property with its text.
 func (c *converter) podGroup() error {
 	if _, ok := c.conf[confPodGroupFile]; !ok || !c.profile.PodGroupJSON {
 		return nil
@@ -186,7 +186,7 @@ func (c *converter) templates() error {
 	return nil
 }
 
-// confDir names the files of SPARK_CONF_DIR, which spark-submit ships to the driver.
+// confDir reports the files of SPARK_CONF_DIR, which spark-submit ships to the driver.
 func (c *converter) confDir() {
 	dir := c.machine.ConfDir()
 	if dir == "" {
@@ -201,7 +201,7 @@ func (c *converter) confDir() {
 	}
 }
 
-// uploads names the files that spark-submit would copy from this machine, or has copied.
+// uploads reports the files that spark-submit would upload, or has uploaded.
 func (c *converter) uploads() {
 	if c.running {
 		c.uploaded()

@@ -11,7 +11,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// dropped are properties that a manifest must not carry. The value says why.
+// dropped are properties that must not be in a manifest, with the reasons.
 var dropped = map[string]string{
 	spark.ConfAppID:                                "every attempt gets its own id, as with spark-submit",
 	spark.ConfDriverHost:                           "the driver is reached through its Service, as with spark-submit",
@@ -29,14 +29,14 @@ const submissionPrefix = "spark.kubernetes.authenticate.submission."
 
 const confWait = "spark.kubernetes.submission.waitAppCompletion"
 
-// withoutEffect are properties that only a spark-submit process reads. They stay, since the driver sees them, too.
+// withoutEffect are properties that only spark-submit reads. They stay, because the driver has them, too.
 var withoutEffect = []string{
 	"spark.kubernetes.report.interval", "spark.kubernetes.context", "spark.kubernetes.appKillPodDeletionGracePeriod",
 	"spark.kubernetes.submission.connectionTimeout", "spark.kubernetes.submission.requestTimeout", spark.ConfUploadPath,
 	"spark.submit.proxyUser.allowCustomClasspathInClusterMode",
 }
 
-// submissionOnly takes what concerns the process of spark-submit and not the application.
+// submissionOnly handles properties of the spark-submit process.
 func (c *converter) submissionOnly() {
 	for _, key := range slices.Sorted(maps.Keys(c.conf)) {
 		if reason, ok := dropped[key]; ok {
@@ -67,7 +67,7 @@ func (c *converter) submissionOnly() {
 	}
 }
 
-// ownedLabel is whether a property sets a label that the operator finds its pods by.
+// ownedLabel reports whether a property sets a label with which the operator finds its pods.
 func ownedLabel(key string) bool {
 	for _, prefix := range []string{spark.ConfDriverLabelPrefix, spark.ConfExecutorLabelPrefix} {
 		switch label, ok := strings.CutPrefix(key, prefix); {
@@ -79,7 +79,7 @@ func ownedLabel(key string) bool {
 	return false
 }
 
-// interpreters turns the variables that choose Python and the scratch directories into properties.
+// interpreters converts the variables for Python and scratch directories to properties.
 func (c *converter) interpreters() {
 	if dirs, ok := c.machine.Env["SPARK_LOCAL_DIRS"]; ok {
 		c.conf["spark.local.dir"] = dirs

@@ -15,11 +15,10 @@ import (
 // reference matches ${key} and ${prefix:name}.
 var reference = regexp.MustCompile(`\$\{(?:(\w+?):)?(\S+?)\}`)
 
-// References that refer to themselves end at this depth. No round makes a text longer by more than maxLength bytes.
+// Bounds of cyclic references: the number of rounds, and the bytes that a round may add to a text.
 const maxDepth, maxLength = 20, 4096
 
-// expand resolves the references of a text to variables and other properties. What is unknown or too long stays as it
-// is.
+// expand replaces the references in a text to variables and other properties. Unknown and too long ones stay.
 func expand(text string, conf, env map[string]string) string {
 	for range maxDepth {
 		left := maxLength
@@ -51,18 +50,18 @@ var families = []string{
 	"spark.kubernetes.driver.label.", "spark.kubernetes.driver.annotation.", "spark.kubernetes.driver.service.",
 	"spark.kubernetes.driverEnv.", "spark.kubernetes.node.selector.", "spark.kubernetes.driver.node.selector.",
 	"spark.kubernetes.driver.secrets.", "spark.kubernetes.driver.secretKeyRef.", "spark.kubernetes.driver.volumes.",
-	// Read by the driver, with its own variables.
+	// The driver reads them, with its own variables.
 	"spark.kubernetes.executor.",
 }
 
-// submitterKeys are properties outside of spark.kubernetes that spark-submit itself reads with references expanded.
+// submitterKeys are properties outside of spark.kubernetes in which spark-submit itself expands references.
 var submitterKeys = map[string]bool{
 	"spark.driver.memoryOverhead": true, "spark.driver.memoryOverheadFactor": true, "spark.driver.minMemoryOverhead": true,
 	"spark.ui.port": true, "spark.kerberos.keytab": true, "spark.kerberos.principal": true,
 }
 
-// resolveVariables replaces ${env:...} where spark-submit would read its own environment: the operator's is another one.
-// References to other properties stay, because the operator expands them in the same way.
+// resolveVariables replaces ${env:...} where spark-submit would read its own environment, which differs from the operator's.
+// References to other properties stay, because the operator expands them, too.
 func (c *converter) resolveVariables() error {
 	for _, key := range slices.Sorted(maps.Keys(c.conf)) {
 		inFamily := slices.ContainsFunc(families, func(prefix string) bool { return strings.HasPrefix(key, prefix) })

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package commandline reads a command line of spark-submit: its flags, its properties files and which of them wins. It
-// is pure and knows nothing of Firesteel; the files and variables of the machine are arguments.
+// Package commandline parses spark-submit's command lines: flags, properties files and their precedence. It is pure and
+// independent of Firesteel; the files and variables of the machine are arguments.
 package commandline
 
 import (
@@ -12,27 +12,27 @@ import (
 	"strings"
 )
 
-// ErrNotSubmission marks command lines that submit nothing: status, kill, version and help.
+// ErrNotSubmission marks command lines without a submission: status, kill, version and help.
 var ErrNotSubmission = errors.New("does not submit an application")
 
 // Command is a command line of spark-submit.
 type Command struct {
-	// Flags are properties that were set by flags of their own, Confs those of --conf.
+	// Flags are properties set by dedicated flags, Confs those of --conf.
 	Flags, Confs map[string]string
-	// PropertiesFile is the file of --properties-file, "" for none.
+	// PropertiesFile is the value of --properties-file; "" for none.
 	PropertiesFile string
-	// LoadDefaults asks for spark-defaults.conf even if there is a properties file (Spark 4.0 and later).
+	// LoadDefaults reads spark-defaults.conf in addition to a properties file (Spark 4.0 and later).
 	LoadDefaults bool
 	MainClass    string
 	ProxyUser    string
-	// Resource is the main file, "" if there is none.
+	// Resource is the main file; "" for none.
 	Resource  string
 	Arguments []string
-	// Ignored are the flags that were given and have no effect on Kubernetes.
+	// Ignored are the given flags without effect on Kubernetes.
 	Ignored []string
 }
 
-// flagProperties are the flags that set a property.
+// flagProperties maps flags to properties.
 var flagProperties = map[string]string{
 	"--master": "spark.master", "--deploy-mode": "spark.submit.deployMode", "--name": "spark.app.name",
 	"--driver-memory": "spark.driver.memory", "--driver-cores": "spark.driver.cores",
@@ -45,16 +45,16 @@ var flagProperties = map[string]string{
 	"--packages": "spark.jars.packages", "--exclude-packages": "spark.jars.excludes", "--repositories": "spark.jars.repositories",
 }
 
-// withoutEffect are the flags that mean nothing on Kubernetes, and whether they have a value.
+// withoutEffect are flags without effect on Kubernetes, and whether they have a value.
 var withoutEffect = map[string]bool{"--total-executor-cores": true, "--queue": true, "--supervise": false}
 
-// Parse reads the arguments as spark-submit's launcher and its argument parser do together. The first text that is no
-// flag is the main file, and everything after it belongs to the application.
+// Parse parses the arguments as spark-submit's launcher and its argument parser do together. The first argument that is no flag
+// is the main file; all following ones belong to the application.
 func Parse(argv []string) (Command, error) {
 	c := Command{Flags: map[string]string{}, Confs: map[string]string{}}
 	args := make([]string, len(argv))
 	for i, arg := range argv {
-		// The launcher's script loses carriage returns.
+		// The launcher's script drops carriage returns.
 		args[i] = strings.ReplaceAll(arg, "\r", "")
 	}
 	for i := 0; i < len(args); i++ {
@@ -86,7 +86,7 @@ func Parse(argv []string) (Command, error) {
 	return c, nil
 }
 
-// alone takes a flag without a value.
+// alone handles a flag without a value.
 func (c *Command) alone(flag string) (bool, error) {
 	switch flag {
 	case "--kill", "--status", "--version", "--help", "-h", "--usage-error":
@@ -132,15 +132,15 @@ func (c *Command) set(flag, value string) error {
 	return nil
 }
 
-// UnknownFlagError is about a flag that spark-submit does not have.
+// UnknownFlagError is the error for a flag that spark-submit lacks.
 type UnknownFlagError struct{ Flag string }
 
-// Error says where flags of the application are.
+// Error adds where flags of the application belong.
 func (e *UnknownFlagError) Error() string {
 	return e.Flag + ": spark-submit has no such flag; flags of the application come after its main file"
 }
 
-// Known are the flags that have a value.
+// Known returns the flags with a value.
 func (*UnknownFlagError) Known() []string {
 	return append(slices.Sorted(maps.Keys(flagProperties)), "--conf", "--class", "--proxy-user", "--properties-file")
 }

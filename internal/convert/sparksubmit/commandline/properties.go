@@ -9,8 +9,7 @@ import (
 	"unicode/utf16"
 )
 
-// Properties reads the text of a properties file as java.util.Properties does, and trims values as Spark does: line ends
-// that were written as escapes stay.
+// Properties parses a properties file as java.util.Properties does, and trims values as Spark does: escaped line ends stay.
 func Properties(text string) (map[string]string, error) {
 	properties := map[string]string{}
 	lines := strings.Split(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text), "\n")
@@ -43,10 +42,10 @@ func Properties(text string) (map[string]string, error) {
 	return properties, nil
 }
 
-// blanks are what separates words in a properties file.
+// blanks are the separators in a properties file.
 const blanks = " \t\f"
 
-// continued is whether a line goes on in the next one: it ends with a backslash that is not itself escaped.
+// continued reports whether the next line continues this one: it ends with a backslash that is not escaped.
 func continued(line string) bool {
 	return (len(line)-len(strings.TrimRight(line, `\`)))%2 == 1
 }
@@ -92,7 +91,7 @@ func unescape(text string) (string, error) {
 		}
 		i += 4
 		if utf16.IsSurrogate(r) && strings.HasPrefix(text[i+1:], `\u`) {
-			// Java writes what is beyond 16 bits as two halves.
+			// Java encodes code points above 16 bits as two escapes.
 			if low, err := unicodeEscape(text[i+3:]); err == nil {
 				r = utf16.DecodeRune(r, low)
 				i += 6

@@ -9,22 +9,22 @@ import (
 	"strings"
 )
 
-// Machine is where spark-submit would run.
+// Machine is the environment of spark-submit.
 type Machine struct {
 	Env map[string]string
-	// Files are the files that the command line may name, by absolute path.
+	// Files are the files that a command line may name, by absolute path.
 	Files map[string][]byte
 	// Dir is the working directory.
 	Dir string
 }
 
-// File returns the content of a file that is named by a path or a file: URI.
+// File returns the content of a file by path or file: URI.
 func (m Machine) File(name string) ([]byte, bool) {
 	content, ok := m.Files[m.Path(name)]
 	return content, ok
 }
 
-// Path returns the absolute path of a file that is named by a path, or by a URI on the machine itself.
+// Path returns the absolute path of a file, given by path or by a local URI.
 func (m Machine) Path(name string) string {
 	for _, scheme := range []string{"file:", "local:"} {
 		if rest, ok := strings.CutPrefix(name, scheme); ok {
@@ -37,7 +37,7 @@ func (m Machine) Path(name string) string {
 	return path.Clean(name)
 }
 
-// ConfDir is the directory of Spark's own configuration, "" if the machine has none.
+// ConfDir returns Spark's configuration directory; "" if the machine has none.
 func (m Machine) ConfDir() string {
 	if dir := m.Env["SPARK_CONF_DIR"]; dir != "" {
 		return m.Path(dir)
@@ -48,14 +48,14 @@ func (m Machine) ConfDir() string {
 	return ""
 }
 
-// variables stand in for properties that nothing else sets.
+// variables set properties that no other source sets.
 var variables = map[string]string{
 	"MASTER": "spark.master", "DEPLOY_MODE": "spark.submit.deployMode", "SPARK_DRIVER_MEMORY": "spark.driver.memory",
 	"SPARK_EXECUTOR_MEMORY": "spark.executor.memory", "SPARK_EXECUTOR_CORES": "spark.executor.cores",
 }
 
-// Configuration merges the sources of spark-submit. Later ones win: variables, properties of its JVM, the file of
-// defaults, the properties file, --conf and the flags. Since Spark 4.0 both files can be read (major is Spark's).
+// Configuration merges the sources of spark-submit; later ones override: variables, properties of its JVM, the defaults file,
+// the properties file, --conf and the flags. Since Spark 4.0 both files can be read (major is Spark's).
 func (c Command) Configuration(m Machine, major int) (map[string]string, error) {
 	merged := map[string]string{}
 	for variable, property := range variables {
@@ -85,7 +85,7 @@ func (c Command) Configuration(m Machine, major int) (map[string]string, error) 
 	return merged, nil
 }
 
-// PropertiesFiles are the files to read, in order.
+// PropertiesFiles returns the files to read, in order.
 func (c Command) PropertiesFiles(m Machine, major int) []string {
 	var files []string
 	if c.PropertiesFile == "" || c.LoadDefaults && major >= 4 {
@@ -99,7 +99,7 @@ func (c Command) PropertiesFiles(m Machine, major int) []string {
 	return files
 }
 
-// FilesIn returns the files that lie directly in a directory, by name.
+// FilesIn returns the files in a directory, without subdirectories, by name.
 func (m Machine) FilesIn(dir string) map[string][]byte {
 	files := map[string][]byte{}
 	for file, content := range m.Files {
