@@ -2,6 +2,6 @@
 
 //go:build ignore
 
-// Kubebuilder works only where it finds this file, and writes what it would wire to its markers, of which there are none
-// here: the operator's program is cmd/spark-operator. Nothing is built from this file.
+// Kubebuilder requires this file and writes wiring to its markers; it has none. The operator's program is cmd/spark-operator,
+// and no binary is built from this file.
 package main

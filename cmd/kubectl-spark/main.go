@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command kubectl-spark is a plugin of kubectl: what the operator would say and create, without a cluster, and how
-// applications and schedules of a cluster stand.
+// Command kubectl-spark is a plugin of kubectl. It shows what the operator would report and create, without a cluster, and the
+// state of applications and schedules in a cluster.
 package main
 
 import (
 	"os"
-	_ "time/tzdata" // time zones of schedules, also where the machine has none
+	_ "time/tzdata" // time zones of schedules, for machines without them
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 

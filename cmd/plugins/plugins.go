@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package plugins is the list of the schedulers that Firesteel is built with: the one place that names them.
+// Package plugins lists the schedulers that Firesteel is built with. No other package names them.
 package plugins
 
 import (
@@ -17,8 +17,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler/yunikorn"
 )
 
-// base are the schedulers that this program knows. A build with another one adds its line here; one without deletes
-// its line and its folder. What users may choose among them is configured.
+// base returns the schedulers of this program. A build adds a scheduler by a line here, and removes one by deleting its line
+// and its folder. The configuration selects those that users may choose.
 func base(c config.BatchScheduler) []scheduler.Plugin {
 	return []scheduler.Plugin{
 		kube.Plugin{},
@@ -28,13 +28,13 @@ func base(c config.BatchScheduler) []scheduler.Plugin {
 	}
 }
 
-// plugins are those schedulers, and each once more for every further name that is configured for it.
+// plugins returns those schedulers, and each again for every additional configured name.
 func plugins(c config.BatchScheduler) []scheduler.Plugin {
 	all := base(c)
 	for _, plugin := range base(c) {
 		multiple, ok := plugin.(scheduler.Multiple)
 		if !ok {
-			continue // checkNames refuses further names
+			continue // checkNames refuses additional names
 		}
 		for _, name := range c.Plugins[plugin.Describe().Name].SchedulerNames {
 			all = append(all, multiple.ForScheduler(name))
@@ -43,7 +43,7 @@ func plugins(c config.BatchScheduler) []scheduler.Plugin {
 	return all
 }
 
-// checkNames refuses further names of a plugin that serves one scheduler only.
+// checkNames refuses additional names of a plugin that serves one scheduler only.
 func checkNames(c config.BatchScheduler) error {
 	for _, plugin := range base(c) {
 		name := plugin.Describe().Name
@@ -54,14 +54,14 @@ func checkNames(c config.BatchScheduler) error {
 	return nil
 }
 
-// admissions are asked before every scheduler. They are added and deleted like plugins.
+// admissions are asked before every scheduler. They are added and removed like plugins.
 func admissions(c config.BatchScheduler) []scheduler.Plugin {
 	return []scheduler.Plugin{
 		quota.New(string(c.Quota.Mode), elasticQuotaSchedulers(c)),
 	}
 }
 
-// elasticQuotaSchedulers are the configured plugins by all their names.
+// elasticQuotaSchedulers returns the configured plugins under all their names.
 func elasticQuotaSchedulers(c config.BatchScheduler) []string {
 	names := slices.Clone(c.Quota.ElasticQuotaSchedulers)
 	for _, plugin := range plugins(c) {
@@ -72,12 +72,13 @@ func elasticQuotaSchedulers(c config.BatchScheduler) []string {
 	return names
 }
 
-// All returns every scheduler plugin, and last those that are asked before each of them, as they are configured.
+// All returns every scheduler plugin, followed by the admission plugins, as configured.
 func All(c config.BatchScheduler) []scheduler.Plugin {
 	return slices.Concat(plugins(c), admissions(c))
 }
 
-// Every is a registry in which all plugins are enabled and every name is taken, for those who do not know the operator's configuration.
+// Every returns a registry with all plugins enabled and every name allowed, for callers that do not know the operator's
+// configuration.
 func Every() (*scheduler.Registry, error) {
 	c := config.BatchScheduler{Default: kube.Name, PlainNames: true}
 	for _, plugin := range plugins(c) {
@@ -86,7 +87,7 @@ func Every() (*scheduler.Registry, error) {
 	return Registry(c)
 }
 
-// parametersOf are the defaults and bounds of a plugin's own options.
+// parametersOf returns the defaults and bounds of a plugin's options.
 func parametersOf(s config.SchedulerPlugin) scheduler.PluginParameters {
 	rules := func(r config.ParameterRules) scheduler.ParameterRules {
 		bounds := map[string]scheduler.Bound{}
@@ -102,7 +103,7 @@ func parametersOf(s config.SchedulerPlugin) scheduler.PluginParameters {
 	return p
 }
 
-// Registry holds the plugins that are configured.
+// Registry returns the configured plugins.
 func Registry(c config.BatchScheduler) (*scheduler.Registry, error) {
 	if err := checkNames(c); err != nil {
 		return nil, err

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command spark-operator runs one of the operator's processes: the controller, or the admission webhook. It reads its
+// Command spark-operator runs one of the operator's processes: the controller or the admission webhook. It reads its
 // configuration, wires the parts and runs until it is stopped.
 package main
 
@@ -38,7 +38,7 @@ func main() {
 	}
 }
 
-// process wires one process of the operator. The facts that it returns are logged.
+// process wires one process of the operator. The returned key-value pairs are logged.
 type process func(context.Context, *rest.Config, config.OperatorConfiguration) (mgr ctrl.Manager, facts []any, err error)
 
 // root runs the controller, unless a subcommand says otherwise.
@@ -59,7 +59,7 @@ func root() *cobra.Command {
 		command("controller", "Run the controller (as without a command)", controllerProcess),
 		command("webhook", "Run the admission webhook", webhookProcess),
 	} {
-		start := *c // the Kubeflow operator's word
+		start := *c // the Kubeflow operator's name
 		start.Use, start.Hidden = "start", true
 		c.AddCommand(&start)
 		root.AddCommand(c)
@@ -79,11 +79,11 @@ func root() *cobra.Command {
 	return root
 }
 
-// ctrlKubeconfig is the flag that controller-runtime registers automatically.
+// ctrlKubeconfig is the flag that controller-runtime registers.
 const ctrlKubeconfig = "kubeconfig"
 
 func run(ctx context.Context, path string, logging zap.Options, wire process) error {
-	logging.DestWriter = text.Writer{Writer: os.Stderr} // tenants choose words that are logged
+	logging.DestWriter = text.Writer{Writer: os.Stderr} // tenants write some of the logged texts
 	logger := zap.New(zap.UseFlagOptions(&logging))
 	ctrl.SetLogger(logger)
 	klog.SetLogger(logger)
@@ -108,19 +108,19 @@ func run(ctx context.Context, path string, logging zap.Options, wire process) er
 	return nil
 }
 
-// memoryShare is how much of the container's memory Go's collector tries to stay below. The rest is for what it does not
-// count, and for what is allocated while it works.
+// memoryShare is the fraction of the container's memory that Go's collector aims to stay below. The rest is for uncounted
+// memory, and for allocations during a collection.
 const memoryShare = 0.7
 
-// limitMemory lets the collector work before the container's limit is reached, and not only when the heap has doubled. GOMEMLIMIT goes
-// before. What it returns is worth a place in the log.
+// limitMemory makes the collector run before the container's limit is reached, not only after the heap has doubled. GOMEMLIMIT
+// overrides it. The returned value is logged.
 func limitMemory(of memlimit.Provider) []any {
 	limit, err := memlimit.SetGoMemLimitWithOpts(memlimit.WithProvider(of), memlimit.WithRatio(memoryShare))
 	switch {
 	case err != nil:
 		return []any{"memoryLimit", err.Error()}
 	case limit == 0:
-		return nil // there is none, or the environment says it
+		return nil // no limit, or one from the environment
 	}
 	return []any{"memoryLimit", limit}
 }

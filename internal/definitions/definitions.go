@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package definitions compares the schemas that an API server publishes with Go types: the API server drops every field that a schema
-// lacks, without an error. It is pure, and knows no kind.
+// Package definitions compares the schemas published by an API server with Go types: the API server silently drops every field
+// that a schema lacks. It is pure, and knows no kind.
 package definitions
 
 import (
@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Schema is what matters of a schema in OpenAPI v3.
+// Schema is the needed part of an OpenAPI v3 schema.
 type Schema struct {
 	Properties           map[string]Schema
 	Items                *Schema
@@ -22,7 +22,7 @@ type Schema struct {
 	Kinds                []schema.GroupVersionKind `json:"x-kubernetes-group-version-kind"`
 }
 
-// Decode reads the document that an API server publishes for a group version, in JSON.
+// Decode decodes the JSON document that an API server publishes for a group version.
 func Decode(document []byte) (map[schema.GroupVersionKind]Schema, error) {
 	var served struct {
 		Components struct{ Schemas map[string]Schema }
@@ -39,7 +39,7 @@ func Decode(document []byte) (map[schema.GroupVersionKind]Schema, error) {
 	return all, nil
 }
 
-// Some are the first few of many fields.
+// Some joins the first of many fields.
 func Some(fields []string) string {
 	const few = 5
 	if len(fields) <= few {
@@ -48,7 +48,7 @@ func Some(fields []string) string {
 	return fmt.Sprintf("%s and %d more fields", strings.Join(fields[:few], ", "), len(fields)-few)
 }
 
-// Lacking are the fields of a type that a schema lacks. Types with an encoding of their own, such as times, have none.
+// Lacking returns the fields of a type that a schema lacks. Types with their own encoding, such as times, have none.
 func Lacking(t reflect.Type, served Schema, path string) []string {
 	if served.Preserve || reflect.PointerTo(t).Implements(reflect.TypeFor[json.Marshaler]()) {
 		return nil

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package eventrecorder sends events: each as it is, within a budget for each object and namespace, also while the operator stops.
+// Package eventrecorder sends each event separately, within a budget for each object and namespace, also during shutdown.
 package eventrecorder
 
 import (
@@ -29,23 +29,23 @@ import (
 )
 
 const (
-	// eventsWaiting is how many events may wait to be sent; more are dropped, and logged. Ten workers can record events faster
-	// than they are sent: of a burst of 2,000 more than 1,000 wait. So many take 9 MB.
+	// eventsWaiting bounds the events that wait to be sent; more are dropped, and logged. Ten workers can record events faster
+	// than they are sent: of a burst of 2,000 more than 1,000 wait. They take 9 MB.
 	eventsWaiting = 10_000
-	// eventSenders is how many are sent at the same time.
+	// eventSenders is the number of concurrent requests.
 	eventSenders = 8
-	// resendFirst is when an event is tried again that the API server does not take at once; each further pause is twice as long, up to
-	// resendLast. After resends it is given up, which is after three minutes.
+	// resendFirst is the delay before a refused event is sent again; it doubles up to resendLast. After resends, about three
+	// minutes, the event is dropped.
 	resendFirst, resendLast = time.Second, time.Minute
 	resends                 = 8
-	// lastMoment is how long events are still sent when the operator stops.
+	// lastMoment is the time for sending events during shutdown.
 	lastMoment = time.Second
 )
 
-// Recorder sends every event as it is, and those that wait when the operator stops, too. client-go's gives up what is on its
-// way when the manager stops: the last events before each handover to another replica. It has no bound on how many are sent at
-// the same time, and takes an event with the reason of an earlier one about the same version of an object for its repetition, for
-// six minutes and more, and shows the message of the first. Ours are recorded once for each transition: there is nothing to aggregate.
+// Recorder sends every event, including those that wait during shutdown. client-go's recorder drops events in flight when the
+// manager stops: the last events before each handover to another replica. Its concurrency is unbounded. It also treats an event
+// with the reason of an earlier one about the same object version as its repetition, for six minutes and more, and shows the
+// first message. This operator records an event once for each transition, so there is nothing to aggregate.
 type Recorder struct {
 	client   client.Writer
 	scheme   *runtime.Scheme
@@ -53,7 +53,7 @@ type Recorder struct {
 	log      logr.Logger
 	instance string
 	queue    eventQueue
-	// waiting is how many are in the queue, or will be once more.
+	// waiting counts the events in the queue, including those to be sent again.
 	waiting atomic.Int64
 	budget  *eventBudget
 	// metrics may be nil.
@@ -68,7 +68,7 @@ func newEventQueue(first, last time.Duration) eventQueue {
 	return workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[*eventsv1.Event](first, last))
 }
 
-// New returns a recorder, which the manager has to start. m may be nil.
+// New returns a recorder that the manager must start. m may be nil.
 func New(c client.Writer, scheme *runtime.Scheme, now clock.PassiveClock, log logr.Logger, m *metrics.Metrics) (*Recorder, error) {
 	host, err := os.Hostname()
 	if err != nil {
@@ -103,7 +103,7 @@ func (r *Recorder) Eventf(regarding, _ runtime.Object, kind, reason, action, not
 	}
 }
 
-// enqueue sends an event as soon as those before it are sent.
+// enqueue sends an event after those before it.
 func (r *Recorder) enqueue(about *corev1.ObjectReference, kind, reason, action, note string) {
 	now := r.clock.Now()
 	e := &eventsv1.Event{
@@ -121,8 +121,7 @@ func (r *Recorder) enqueue(about *corev1.ObjectReference, kind, reason, action, 
 	r.queue.Add(e)
 }
 
-// Start sends events until the context ends, and after that those that wait, as far as a moment suffices. It implements
-// manager.Runnable.
+// Start sends events until the context ends, and then the waiting ones for a moment. It implements manager.Runnable.
 func (r *Recorder) Start(ctx context.Context) error {
 	sending, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -140,10 +139,10 @@ func (r *Recorder) Start(ctx context.Context) error {
 	return nil
 }
 
-// NeedLeaderElection is false: a standby, too, records what happened to its configuration.
+// NeedLeaderElection is false: a standby records changes of its configuration, too.
 func (r *Recorder) NeedLeaderElection() bool { return false }
 
-// send sends what comes until the queue shuts down, and then what is left.
+// send sends events until the queue shuts down, and then the rest.
 func (r *Recorder) send(ctx context.Context) {
 	for {
 		e, end := r.queue.Get()
@@ -155,7 +154,7 @@ func (r *Recorder) send(ctx context.Context) {
 	}
 }
 
-// create sends an event. One that the API server does not take now comes back later: others do not wait for it.
+// create sends an event. One with a temporary error is queued again, so that others do not wait for it.
 func (r *Recorder) create(ctx context.Context, e *eventsv1.Event) {
 	err := r.client.Create(ctx, e.DeepCopy())
 	if err != nil && !refusedForGood(err) && r.queue.NumRequeues(e) < resends && !r.queue.ShuttingDown() {
@@ -164,13 +163,13 @@ func (r *Recorder) create(ctx context.Context, e *eventsv1.Event) {
 	}
 	r.queue.Forget(e)
 	r.waiting.Add(-1)
-	if err != nil && !apierrors.IsAlreadyExists(err) { // the answer to an earlier try was lost
+	if err != nil && !apierrors.IsAlreadyExists(err) { // the response to an earlier try was lost
 		r.metrics.EventsDropped(metrics.EventsRefused, 1)
 		r.log.Info("an event is lost", "object", e.Regarding.Namespace+"/"+e.Regarding.Name, "reason", e.Reason, "answer", err.Error())
 	}
 }
 
-// refusedForGood is whether the API server would give the same answer to another try.
+// refusedForGood reports whether another try would get the same response.
 func refusedForGood(err error) bool {
 	return apierrors.IsAlreadyExists(err) || apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsNotFound(err) || apierrors.IsBadRequest(err)
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fairqueue has the work queues of the controllers: namespaces take turns, and within a namespace priorities do.
+// Package fairqueue has the work queues of the controllers: namespaces take turns; within a namespace, priorities decide.
 package fairqueue
 
 import (
@@ -15,26 +15,26 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// Priorities of what is added. Higher ones go first within their namespace: the end of a driver gives its room back, and an end that waits
-// behind a thousand new submissions is shown when they are all made. 0 is everything else that changed, and below it is what was merely
-// listed (handler.LowPriority).
+// Priorities within a namespace; higher ones go first. The end of a driver frees its room, and behind a thousand new
+// submissions it would be shown only after all of them. 0 is for any other change; lower values are for listed objects
+// (handler.LowPriority).
 const (
 	PriorityStarted = 10 // a driver runs
 	PriorityEnded   = 20 // a driver has ended, or is gone
 )
 
-// oldestEvery is the aging of what has a low priority: each fourth item of a namespace is the one that waits longest, whatever its
-// priority.
+// oldestEvery ages low priorities: every fourth item of a namespace is the one that has waited longest, whatever its priority.
 const oldestEvery = 4
 
-// An error is tried again after retryFirst, and each further time twice as late, up to retryLast: after an outage nothing waits for longer.
-// An API server ends a request after a minute, and a reconcile makes a few.
+// Delays of retries: retryFirst, doubled with each error up to retryLast, so that no item waits longer after an outage. An API
+// server ends a request after a minute, and a reconcile has a few requests.
 const (
 	retryFirst, retryLast = 100 * time.Millisecond, 30 * time.Second
 	reconcileTimeout      = 3 * time.Minute
 )
 
-// Options are those of all controllers. A standby watches too, so that it need not list anything when its turn comes.
+// Options returns the options of all controllers. A standby watches, too, so that it need not list anything when it becomes the
+// leader.
 func Options(workers int) controller.Options {
 	return controller.Options{
 		MaxConcurrentReconciles: workers, EnableWarmup: ptr.To(true), NewQueue: New(workers), ReconciliationTimeout: reconcileTimeout,
@@ -42,9 +42,9 @@ func Options(workers int) controller.Options {
 	}
 }
 
-// New makes queues in which namespaces take turns: one with thousands of applications delays another one's
-// single application by one turn. Within a namespace the order is that of the priorities. Of the workers at most half are
-// with one namespace at a time: its applications may be slow on purpose.
+// New creates queues in which namespaces take turns: one with thousands of applications delays the only application of another
+// by one turn. Within a namespace, priorities decide. At most half of the workers serve the same namespace, because its
+// applications may be slow on purpose.
 func New(workers int) func(string, workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 	return func(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 		turns := newTurns(max(1, workers/2))
@@ -56,7 +56,7 @@ func New(workers int) func(string, workqueue.TypedRateLimiter[reconcile.Request]
 	}
 }
 
-// fairQueue is a work queue over turns that takes priorities as controller-runtime gives them.
+// fairQueue is a work queue over turns with the priorities of controller-runtime.
 type fairQueue struct {
 	workqueue.TypedRateLimitingInterface[reconcile.Request]
 	turns *turns
@@ -64,10 +64,10 @@ type fairQueue struct {
 
 var _ priorityqueue.PriorityQueue[reconcile.Request] = (*fairQueue)(nil)
 
-// Add adds what has changed.
+// Add adds a changed item.
 func (q *fairQueue) Add(item reconcile.Request) { q.AddWithOpts(priorityqueue.AddOpts{}, item) }
 
-// AddWithPriority adds an item to a queue, which takes priorities if it is one of ours.
+// AddWithPriority adds an item to a queue, with a priority if the queue supports it.
 func AddWithPriority(q workqueue.TypedRateLimitingInterface[reconcile.Request], item reconcile.Request, priority int) {
 	if p, ok := q.(priorityqueue.PriorityQueue[reconcile.Request]); ok {
 		p.AddWithOpts(priorityqueue.AddOpts{Priority: &priority}, item)
@@ -76,7 +76,7 @@ func AddWithPriority(q workqueue.TypedRateLimitingInterface[reconcile.Request], 
 	q.Add(item)
 }
 
-// AddWithOpts adds items. What is added later, or tried again, has no priority: that of the event before is dropped.
+// AddWithOpts adds items. A delayed or retried item has no priority: that of the earlier event is dropped.
 func (q *fairQueue) AddWithOpts(o priorityqueue.AddOpts, items ...reconcile.Request) {
 	for _, item := range items {
 		switch {
@@ -91,15 +91,14 @@ func (q *fairQueue) AddWithOpts(o priorityqueue.AddOpts, items ...reconcile.Requ
 	}
 }
 
-// Done gives an item back. The worker that does so asks for the next one, which may be of the same namespace: no worker has to be
-// woken.
+// Done returns an item. The same worker asks for the next one, possibly of the same namespace, so no worker has to be woken.
 func (q *fairQueue) Done(item reconcile.Request) {
 	q.turns.done(item)
 	q.TypedRateLimitingInterface.Done(item)
 }
 
-// GetWithPriority returns the next item. A queue that shuts down gives out nothing any more: what is left in it is for
-// the next leader. No priority is kept for the retry.
+// GetWithPriority returns the next item. A queue that shuts down returns none: the rest is for the next leader. A retry keeps
+// no priority.
 func (q *fairQueue) GetWithPriority() (item reconcile.Request, priority int, shutdown bool) {
 	item, shutdown = q.Get()
 	if !shutdown && q.ShuttingDown() {
@@ -109,21 +108,21 @@ func (q *fairQueue) GetWithPriority() (item reconcile.Request, priority int, shu
 	return item, 0, shutdown
 }
 
-// turns is the storage of a work queue, which calls Touch, Push, Len and Pop one at a time. Each namespace has a line;
-// the first of each line goes in turn.
+// turns is the storage of a work queue, which calls Touch, Push, Len and Pop one at a time. Each namespace has a line, and the
+// lines take turns.
 type turns struct {
-	// most is how many items of one namespace may be out at a time.
+	// most bounds the items of one namespace that are with workers.
 	most int
 
 	mu    sync.Mutex
 	lines map[string]*line
-	order *list.List // of the *line that have items, the next turn's first
-	// out is how many items of each namespace are with workers, ready how many could be taken now.
+	order *list.List // the *line values with items, in order of their turns
+	// out counts the items of each namespace that are with workers; ready counts the items that could be taken now.
 	out   map[string]int
 	ready int
-	// classes are the highest of those with which each item was added since it was taken last.
+	// classes are the highest classes with which each item was added since it was last taken.
 	classes map[reconcile.Request]class
-	// added counts items that were pushed.
+	// added counts pushed items.
 	added uint64
 }
 
@@ -150,16 +149,16 @@ func classOf(priority int) class {
 	return listed
 }
 
-// line are the items of one namespace, by class.
+// line holds the items of one namespace, by class.
 type line struct {
 	namespace string
 	waiting   [classes]*list.List // of entries
 	places    map[reconcile.Request]place
-	// taken counts the items that left it.
+	// taken counts the items taken from it.
 	taken uint64
 }
 
-// entry is an item that waits, with its number in the order of their arrival.
+// entry is a waiting item with its arrival number.
 type entry struct {
 	item   reconcile.Request
 	number uint64
@@ -182,7 +181,7 @@ func newTurns(most int) *turns {
 	return &turns{most: most, lines: map[string]*line{}, order: list.New(), out: map[string]int{}, classes: map[reconcile.Request]class{}}
 }
 
-// note remembers the priority of an item that is about to be added.
+// note records the priority of an item that is about to be added.
 func (t *turns) note(item reconcile.Request, priority int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -191,7 +190,7 @@ func (t *turns) note(item reconcile.Request, priority int) {
 	}
 }
 
-// classOf is the class of an item that is pushed; one without a note comes from a timer.
+// classOf returns the class of a pushed item; one without a note comes from a timer.
 func (t *turns) classOf(item reconcile.Request) class {
 	if c, known := t.classes[item]; known {
 		return c
@@ -199,7 +198,7 @@ func (t *turns) classOf(item reconcile.Request) class {
 	return changed
 }
 
-// available is how many items of a namespace could be taken now.
+// available returns the number of a namespace's items that could be taken now.
 func (t *turns) available(namespace string) int {
 	if l := t.lines[namespace]; l != nil {
 		return max(0, min(len(l.places), t.most-t.out[namespace]))
@@ -207,7 +206,7 @@ func (t *turns) available(namespace string) int {
 	return 0
 }
 
-// change changes a namespace, and counts what can be taken. The caller has the lock.
+// change changes a namespace and updates ready. The caller holds the lock.
 func (t *turns) change(namespace string, f func()) {
 	before := t.available(namespace)
 	f()
@@ -232,7 +231,7 @@ func (t *turns) Push(item reconcile.Request) {
 
 func (l *line) push(e entry, c class) { l.places[e.item] = place{c, l.waiting[c].PushBack(e)} }
 
-// Touch moves an item forward that is added once more with a higher priority.
+// Touch moves an item forward that was added again with a higher priority.
 func (t *turns) Touch(item reconcile.Request) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -246,16 +245,15 @@ func (t *turns) Touch(item reconcile.Request) {
 	}
 }
 
-// Len is the number of items that can be taken: a worker waits while there are none, also if some wait for others of their
-// namespace.
+// Len returns the number of items that can be taken. At 0 a worker waits, even if items wait for others of their namespace.
 func (t *turns) Len() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.ready
 }
 
-// Pop returns the first item of the namespace whose turn it is. Its next turn comes after everybody else's. A namespace of which
-// enough is out keeps its place.
+// Pop returns the first item of the namespace whose turn it is, and moves the namespace to the end. A namespace with its
+// maximum of items out keeps its place.
 func (t *turns) Pop() reconcile.Request {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -264,10 +262,10 @@ func (t *turns) Pop() reconcile.Request {
 			return t.take(turn, l)
 		}
 	}
-	return reconcile.Request{} // never: Len was above 0, and what is out only grows here
+	return reconcile.Request{} // unreachable: Len was above 0, and only Pop takes items
 }
 
-// take takes the first item of a line, whose turn it is.
+// take takes the first item of the line whose turn it is.
 func (t *turns) take(turn *list.Element, l *line) (item reconcile.Request) {
 	t.change(l.namespace, func() {
 		item = l.next()
@@ -283,7 +281,7 @@ func (t *turns) take(turn *list.Element, l *line) (item reconcile.Request) {
 	return item
 }
 
-// next takes the first item of the highest class, and now and then the one that waits longest.
+// next takes the first item of the highest class, and regularly the one that has waited longest.
 func (l *line) next() reconcile.Request {
 	var from *list.List
 	var oldest uint64
@@ -303,7 +301,7 @@ func (l *line) next() reconcile.Request {
 	return e.item
 }
 
-// done gives an item back.
+// done returns an item.
 func (t *turns) done(item reconcile.Request) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

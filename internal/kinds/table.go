@@ -157,7 +157,7 @@ var ApacheSparkApplication = &Row{
 	}),
 }
 
-// reading resolves the objects of a kind of applications; of returns what their status says beside the record.
+// reading returns the function that resolves objects of a kind of applications; of reads the rest of their status.
 func reading[T Object](k resolve.Kind[T], of func(T) Reading) func(Object, resolve.Operator, time.Time) Reading {
 	return func(o Object, operator resolve.Operator, now time.Time) Reading {
 		typed := o.(T)
@@ -167,7 +167,7 @@ func reading[T Object](k resolve.Kind[T], of func(T) Reading) func(Object, resol
 	}
 }
 
-// readSchedule reads a schedule.
+// readSchedule interprets a schedule.
 func readSchedule(o Object, operator resolve.Operator, now time.Time) ScheduleReading {
 	s := o.(*v1beta2.ScheduledSparkApplication)
 	return ScheduleReading{
@@ -199,7 +199,7 @@ func readCluster(o Object, operator resolve.Operator, now time.Time) ClusterRead
 	return r
 }
 
-// dryRun judges the objects of a kind of applications.
+// dryRun checks the objects of a kind of applications.
 func dryRun[T Object](k resolve.Kind[T]) func(Object, Assumed, resolve.Operator) Forecast {
 	return func(o Object, a Assumed, operator resolve.Operator) Forecast {
 		uid := a.UID
@@ -209,7 +209,7 @@ func dryRun[T Object](k resolve.Kind[T]) func(Object, Assumed, resolve.Operator)
 	}
 }
 
-// dryRunSchedule judges a schedule at a time, and the run that its next time would create. One that is in no cluster yet is created then.
+// dryRunSchedule checks a schedule at a time, and its next run. A schedule outside a cluster counts as created at that time.
 func dryRunSchedule(o *v1beta2.ScheduledSparkApplication, a Assumed, operator resolve.Operator) Forecast {
 	a.complete(o)
 	o.UID = cmp.Or(o.UID, DefaultUID)
@@ -231,7 +231,7 @@ func dryRunSchedule(o *v1beta2.ScheduledSparkApplication, a Assumed, operator re
 	return forecast
 }
 
-// timesOf says when the next runs are due.
+// timesOf lists the times of the next runs.
 func timesOf(next []schedule.Start) string {
 	times := make([]string, 0, len(next))
 	for _, s := range next {

@@ -22,29 +22,29 @@ import (
 )
 
 const (
-	// reviewTime is how long the API server may take to answer for one scrape.
+	// reviewTime bounds the API server's reviews for one scrape.
 	reviewTime = 10 * time.Second
-	// concurrentReviews bounds what strangers at the port can make the operator ask of the API server.
+	// concurrentReviews bounds the API server's load from unauthenticated callers.
 	concurrentReviews = 4
-	// rememberedCallers bounds the answers that are remembered, yes for a minute and no for ten seconds.
+	// rememberedCallers bounds the cached decisions: a minute for yes, ten seconds for no.
 	rememberedCallers = 256
 	rememberYes       = time.Minute
 	rememberNo        = 10 * time.Second
 )
 
-// guard serves a handler only to those whose bearer token the API server knows, and who may get the path.
+// guard serves a handler only to callers whose bearer token the API server accepts and who may get the path.
 // controller-runtime's filter does the same with k8s.io/apiserver, whose dependencies add a fifth to the program; it also
 // answers 500 to an unknown token and logs each with a stack.
 type guard struct {
 	tokens   authenticationclient.TokenReviewInterface
 	rights   authorizationclient.SubjectAccessReviewInterface
-	answers  *cache.LRUExpireCache // of a caller, by what it sent: the status
+	answers  *cache.LRUExpireCache // the status, by the caller's request
 	reviewed chan struct{}
 	log      logr.Logger
 	next     http.Handler
 }
 
-// authenticated is the filter of metrics that are not for everybody.
+// authenticated is the filter of protected metrics.
 func authenticated(cfg *rest.Config, client *http.Client) (metricsserver.Filter, error) {
 	tokens, err := authenticationclient.NewForConfigAndClient(cfg, client)
 	if err != nil {
@@ -73,13 +73,13 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.next.ServeHTTP(w, r)
 }
 
-// status is the answer to a request: 200 if it may be served.
+// status returns the response status of a request: 200 if it may be served.
 func (g *guard) status(r *http.Request) int {
 	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if !ok || token == "" {
 		return http.StatusUnauthorized
 	}
-	key := sha256.Sum256([]byte(r.Method + " " + r.URL.Path + " " + token)) // no token is kept
+	key := sha256.Sum256([]byte(r.Method + " " + r.URL.Path + " " + token)) // tokens are not stored
 	if known, ok := g.answers.Get(key); ok {
 		return known.(int)
 	}
@@ -104,7 +104,7 @@ func (g *guard) status(r *http.Request) int {
 	return status
 }
 
-// review asks the API server whose the token is, and whether they may.
+// review asks the API server for the user of a token, and whether the user may get the path.
 func (g *guard) review(ctx context.Context, r *http.Request, token string) (int, error) {
 	who, err := g.tokens.Create(ctx, &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}, metav1.CreateOptions{})
 	if err != nil {

@@ -12,24 +12,23 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
-// View is what gauges need to know of one application.
+// View is the input of gauges from one application.
 type View struct {
 	State lifecycle.State
-	// Reason is what an application without a running driver waits for; "" if it does not wait.
+	// Reason is the reason of a wait without a running driver; "" without a wait.
 	Reason string
-	// Scheduler and Queue are where it waits; "" if none is known.
+	// Scheduler and Queue are the place of the wait; "" if unknown.
 	Scheduler, Queue string
-	// Waiting is for how long it waits.
+	// Waiting is the length of the wait.
 	Waiting time.Duration
 	// Pending and Running count its executors.
 	Pending, Running int32
-	// Ready, Draining and Idle are about a server: it takes clients, does so until its sessions have ended, or was stopped because
-	// it was idle.
+	// Ready, Draining and Idle describe a server: ready, ready until its sessions have ended, or stopped as idle.
 	Ready, Draining, Idle bool
 }
 
-// Source calls each for every application in the cache, and returns whether this replica leads. If it does not, it calls
-// for none: of two that report, a sum would count everything twice.
+// Source calls each for every cached application, and returns whether this replica leads. A standby calls for none: a sum over
+// two replicas would count everything twice.
 type Source func(each func(Subject, View)) (leads bool)
 
 type gauges struct {
@@ -70,7 +69,7 @@ func (g gauges) describe(out chan<- *prometheus.Desc) {
 	}
 }
 
-// tally is what was counted of the applications with the same labels.
+// tally has the counts of applications with the same labels.
 type tally struct {
 	labels           []string
 	states           map[string]int
@@ -80,17 +79,17 @@ type tally struct {
 	pending, running int
 }
 
-// place is where an application waits, and what for.
+// place is the place and the reason of a wait.
 type place struct{ scheduler, queue, reason string }
 
 func newTally(labels []string) *tally {
 	return &tally{labels: labels, states: map[string]int{}, servers: map[string]int{}, waiting: map[place]int{}, longest: map[string]time.Duration{}}
 }
 
-// separator is in no label value: those of Kubernetes have letters, digits and three signs.
+// separator occurs in no label value: those of Kubernetes have letters, digits and three signs.
 const separator = "\x00"
 
-// collectGauges counts. Without configured labels there is one row of counts, which is reported also if it is empty.
+// collectGauges counts the applications. Without configured labels there is one row of counts, reported even if it is empty.
 func (m *Metrics) collectGauges(sources []Source, out chan<- prometheus.Metric) {
 	all := map[string]*tally{}
 	if len(m.labels.keys) == 0 {

@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	// unknown is the value of a label that an application does not have, as the Kubeflow operator calls it.
+	// unknown is the value of a missing label, as in the Kubeflow operator.
 	unknown = "Unknown"
-	// other is the value of everything beyond the bound.
+	// other is the value of everything above the bound.
 	other = "Other"
-	// maxReasons bounds reasons, which scheduler plugins may add to.
+	// maxReasons bounds reasons; scheduler plugins may add some.
 	maxReasons = 100
-	// maxSchedulers and maxQueues bound names that users write, mistakes among them.
+	// maxSchedulers and maxQueues bound names that users write, including typos.
 	maxSchedulers, maxQueues = 20, 100
 )
 
-// What limiter.seen has behind the configured keys.
+// Keys of limiter.seen after the configured ones.
 const (
 	reasons = iota
 	schedulers
@@ -29,21 +29,21 @@ const (
 	ownLabels
 )
 
-// limiter makes label values of what users write, and bounds their number. The first values of a process have it, so
-// that a value keeps its series as long as the process runs, unless its namespace has more of them than another one that has no
-// room: what one namespace writes does not take the values of the others.
+// limiter converts users' texts to label values, and bounds their number. The first values of a process get a place and keep
+// their series as long as the process runs. If there is no place left, the namespace with the most values loses one to a
+// namespace with fewer: no namespace can take all places.
 type limiter struct {
 	keys, names []string
 	max         int
-	// evicted is called with a configured label and a value that it has no more; nil for nothing.
+	// evicted is called with a configured label and a value that lost its place; nil for no call.
 	evicted func(name, value string)
 
 	mu sync.Mutex
-	// seen are the values of each key, and at last those of our own labels.
+	// seen has the values of each key, followed by those of the operator's own labels.
 	seen []shares
 }
 
-// shares are the values of one label: of each the namespace that brought it, and of each namespace its values.
+// shares has the values of one label with their namespaces, and the values of each namespace.
 type shares struct {
 	owner map[string]string
 	of    map[string][]string
@@ -57,7 +57,7 @@ func (s shares) add(namespace, value string) {
 	s.of[namespace] = append(s.of[namespace], value)
 }
 
-// evict takes the last value from the namespace that has most, if that keeps more than another one has.
+// evict removes the last value of the namespace with the most values, if it still keeps more than the other one.
 func (s shares) evict(namespace string) (value string, ok bool) {
 	most := ""
 	for n, values := range s.of {
@@ -87,8 +87,8 @@ func newLimiter(keys []string, bound int) *limiter {
 	return l
 }
 
-// values returns the values of the configured labels for an application. There is no room behind them, so that two that
-// append to them do not share it.
+// values returns the values of the configured labels for an application. Its capacity equals its length, so that two appends do
+// not share memory.
 func (l *limiter) values(s Subject) []string {
 	out := make([]string, 0, len(l.keys))
 	for i, key := range l.keys {
@@ -101,7 +101,7 @@ func (l *limiter) values(s Subject) []string {
 	return out
 }
 
-// reason is of no namespace: plugins choose it.
+// reason belongs to no namespace, because plugins choose it.
 func (l *limiter) reason(r string) string {
 	if r == "" {
 		return unknown
@@ -113,7 +113,7 @@ func (l *limiter) scheduler(namespace, name string) string {
 	return l.bounded(len(l.keys)+schedulers, namespace, orUnknown(name), maxSchedulers)
 }
 
-// queue leaves an application without a queue without a value: most schedulers have none.
+// queue returns no value for an application without a queue: most schedulers have none.
 func (l *limiter) queue(namespace, name string) string {
 	if name == "" {
 		return ""
@@ -144,8 +144,8 @@ func (l *limiter) bounded(i int, namespace, value string, bound int) string {
 	return value
 }
 
-// lookup returns the value of the label that has the key, or else of the first in the order of the alphabet whose key
-// means the same in Prometheus: app-type is found by app_type.
+// lookup returns the value of the label with the key, or else of the first label, by name, whose key has the same Prometheus
+// name: app_type finds app-type.
 func lookup(labels map[string]string, key, name string) string {
 	if value, ok := labels[key]; ok {
 		return orUnknown(value)
@@ -166,7 +166,7 @@ func orUnknown(value string) string {
 	return value
 }
 
-// means reports whether config.LabelName(key) is name, without making it.
+// means reports whether config.LabelName(key) is name, without an allocation.
 func means(key, name string) bool {
 	if key != "" && key[0] >= '0' && key[0] <= '9' {
 		rest, found := strings.CutPrefix(name, "_")
@@ -186,5 +186,5 @@ func means(key, name string) bool {
 	return true
 }
 
-// allowed are the bytes that LabelName leaves as they are.
+// allowed are the bytes that LabelName keeps.
 var allowed = []byte("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")

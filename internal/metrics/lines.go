@@ -12,16 +12,16 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// maxLines is how many lines have rows of their own: namespaces and quotas are many.
+// maxLines bounds the lines with rows of their own, because there are many namespaces and quotas.
 const maxLines = 300
 
-// allNamespaces is the namespace of a line that namespaces share.
+// allNamespaces is the namespace of a shared line.
 const allNamespaces = "*"
 
-// LineSource returns the lines of quotas in which any application waits; none if this replica does not lead.
+// LineSource returns the lines of quotas with waiting applications; none on a standby.
 type LineSource func() []scheduler.LineState
 
-// lines are metrics about the lines of quotas.
+// lines are metrics of quota lines.
 type lines struct {
 	waiting, longest, asked           *prometheus.Desc
 	used, limit, guaranteed, borrowed *prometheus.Desc
@@ -53,15 +53,15 @@ func (l lines) describe(out chan<- *prometheus.Desc) {
 	}
 }
 
-// ObserveLines adds where the gauges of lines are computed from.
+// ObserveLines adds a source of the gauges of lines.
 func (m *Metrics) ObserveLines(s LineSource) {
 	if m != nil {
 		m.lineSources.add(s)
 	}
 }
 
-// collectLines reports the lines in which most wait. The others have one row together, without amounts: those of different resources cannot be
-// added up.
+// collectLines reports the lines with the most waiting objects. The others share one row without amounts, because amounts of
+// different resources cannot be added.
 func (m *Metrics) collectLines(out chan<- prometheus.Metric) {
 	var all []scheduler.LineState
 	for _, source := range m.lineSources.list() {

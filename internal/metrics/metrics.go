@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package metrics has the operator's Prometheus metrics. Counters and histograms are recorded from status transitions
-// that were stored, together with events; gauges are computed from the cache when they are asked for, so that a restart loses
-// none. No label has an application's name, and values that users choose are bounded.
+// Package metrics has the operator's Prometheus metrics. Counters and histograms record stored status transitions, together
+// with events. Gauges are computed from the cache at each scrape, so that a restart loses none. No label has an application's
+// name, and values chosen by users are bounded.
 package metrics
 
 import (
@@ -21,15 +21,15 @@ import (
 
 // Family describes one metric.
 type Family struct {
-	// Name is without the configured prefix.
+	// Name excludes the configured prefix.
 	Name string
 	// Type is counter, gauge, histogram or summary.
 	Type string
-	// Labels are those of its own.
+	// Labels are the metric's own labels.
 	Labels []string
-	// Operator says that it is about the operator and not about applications: it has none of the configured labels.
+	// Operator is set for metrics about the operator, which have none of the configured labels.
 	Operator bool
-	// Kubeflow says that the Kubeflow Spark operator has a metric of this name and type.
+	// Kubeflow is set if the Kubeflow Spark operator has a metric of this name and type.
 	Kubeflow bool
 	// Help is the help text; When says when the value is updated.
 	Help, When string
@@ -59,7 +59,7 @@ type Metrics struct {
 
 var _ prometheus.Collector = (*Metrics)(nil)
 
-// New returns metrics that have recorded nothing. The configuration is valid.
+// New returns empty metrics. The configuration is valid.
 func New(c config.Metrics) *Metrics {
 	m := &Metrics{prefix: c.NamePrefix(), labels: newLimiter(c.Labels, c.MaxLabelValues)}
 	m.labels.evicted = m.forget
@@ -75,7 +75,7 @@ func New(c config.Metrics) *Metrics {
 	return m
 }
 
-// forget deletes the series of a label's value.
+// forget deletes the series of a label value.
 func (m *Metrics) forget(label, value string) {
 	for _, v := range m.vectors {
 		if deletes, ok := v.(interface {
@@ -89,14 +89,14 @@ func (m *Metrics) forget(label, value string) {
 // Families lists all metrics in the order of the documentation.
 func (m *Metrics) Families() []Family { return m.families }
 
-// Observe adds where gauges are computed from.
+// Observe adds a source of gauges.
 func (m *Metrics) Observe(s Source) {
 	if m != nil {
 		m.sources.add(s)
 	}
 }
 
-// sources are those of all kinds. One may be added while metrics are served: a controller whose definition is installed late.
+// sources are those of all kinds. One may be added while metrics are served: the controller of a kind that is installed late.
 type sources[S any] struct {
 	mu  sync.Mutex
 	all []S
@@ -114,7 +114,7 @@ func (s *sources[S]) list() []S {
 	return slices.Clone(s.all)
 }
 
-// Collectors are what is served: the metrics, and those whose names are not known before they are recorded.
+// Collectors returns the served collectors: the metrics, and those whose names are known only when they are recorded.
 func (m *Metrics) Collectors() []prometheus.Collector { return []prometheus.Collector{m, m.apache} }
 
 // Describe implements prometheus.Collector.
@@ -140,7 +140,7 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	m.collectLines(out)
 }
 
-// add remembers a family, and returns its full name and labels.
+// add registers a family, and returns its full name and labels.
 func (m *Metrics) add(kind string, f Family) (name string, labels []string) {
 	f.Type = kind
 	m.families = append(m.families, f)
@@ -171,7 +171,7 @@ func (m *Metrics) summary(f Family) *prometheus.SummaryVec {
 	return v
 }
 
-// gaugeVector is a gauge that is set; the others are computed when they are asked for.
+// gaugeVector returns a gauge that is set; other gauges are computed at each scrape.
 func (m *Metrics) gaugeVector(f Family) *prometheus.GaugeVec {
 	name, labels := m.add("gauge", f)
 	v := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: f.Help}, labels)
@@ -184,17 +184,17 @@ func (m *Metrics) gauge(f Family) *prometheus.Desc {
 	return prometheus.NewDesc(name, f.Help, labels, nil)
 }
 
-// Off is the bind address that serves nothing.
+// Off is the bind address of a disabled endpoint.
 const Off = "0"
 
-// ServerOptions say how a process serves its metrics. They fail if a certificate is named that is not there: the server
-// would silently sign one itself.
+// ServerOptions returns the options of a process's metrics server. It fails if the named certificate is missing, because the
+// server would silently sign one itself.
 func ServerOptions(c config.Metrics) (metricsserver.Options, error) {
 	options := metricsserver.Options{BindAddress: c.BindAddress, SecureServing: c.TLS.Enabled, CertDir: c.TLS.CertDir}
 	options.TLSOpts = []func(*tls.Config){func(t *tls.Config) {
 		t.MinVersion, t.CipherSuites = c.TLS.Version(), c.TLS.Suites()
 		if len(t.CipherSuites) > 0 {
-			t.NextProtos = []string{"http/1.1"} // HTTP/2 refuses some of the suites that may be chosen
+			t.NextProtos = []string{"http/1.1"} // HTTP/2 refuses some of the selectable suites
 		}
 	}}
 	if c.Authentication {

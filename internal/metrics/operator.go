@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// operator are metrics about the operator itself.
+// operator has the metrics about the operator itself.
 type operator struct {
 	decide, perReconcile prometheus.Observer
 	writes               *prometheus.HistogramVec
@@ -48,7 +48,7 @@ func (m *Metrics) Decided(took time.Duration) {
 	}
 }
 
-// LargeSpecRead records that an object was read live because its spec is too large for the cache.
+// LargeSpecRead records the live read of an object whose spec is too large for the cache.
 func (m *Metrics) LargeSpecRead() {
 	if m != nil {
 		m.operator.largeSpecs.Inc()
@@ -57,7 +57,7 @@ func (m *Metrics) LargeSpecRead() {
 
 type writesKey struct{}
 
-// Reconcile begins to count the writes that are made with the context it returns; done ends it.
+// Reconcile begins to count the writes made with the returned context; done ends it.
 func (m *Metrics) Reconcile(ctx context.Context) (counting context.Context, done func()) {
 	if m == nil {
 		return ctx, func() {}
@@ -66,7 +66,7 @@ func (m *Metrics) Reconcile(ctx context.Context) (counting context.Context, done
 	return context.WithValue(ctx, writesKey{}, n), func() { m.operator.perReconcile.Observe(float64(n.Load())) }
 }
 
-// Write records a write to the API server and what came of it.
+// Write records a write to the API server and its result.
 func (m *Metrics) Write(ctx context.Context, verb, resource string, took time.Duration, err error) {
 	if m == nil {
 		return
@@ -77,7 +77,7 @@ func (m *Metrics) Write(ctx context.Context, verb, resource string, took time.Du
 	m.operator.writes.WithLabelValues(verb, resource, result(err)).Observe(took.Seconds())
 }
 
-// results are the reasons that are counted. A webhook may answer with any word.
+// results are the counted reasons. A webhook may respond with any text.
 var results = []metav1.StatusReason{
 	metav1.StatusReasonConflict, metav1.StatusReasonAlreadyExists, metav1.StatusReasonNotFound, metav1.StatusReasonForbidden,
 	metav1.StatusReasonInvalid, metav1.StatusReasonUnauthorized, metav1.StatusReasonTooManyRequests, metav1.StatusReasonTimeout,

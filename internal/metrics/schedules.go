@@ -10,14 +10,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// schedules are metrics about schedules.
+// schedules has the metrics about schedules.
 type schedules struct {
 	started, skipped *prometheus.CounterVec
 	delay            *prometheus.HistogramVec
 	states           *prometheus.Desc
 }
 
-// ScheduleSource calls each for every schedule in the cache, with its state. It calls for none if this replica does not lead.
+// ScheduleSource calls each for every cached schedule, with its state; on a standby for none.
 type ScheduleSource func(each func(s Subject, state string))
 
 func (m *Metrics) newSchedules() schedules {
@@ -48,21 +48,21 @@ func (m *Metrics) RunStarted(s Subject, reason string) {
 	}
 }
 
-// RunsSkipped records runs of a schedule that are not started.
+// RunsSkipped records skipped runs of a schedule.
 func (m *Metrics) RunsSkipped(s Subject, reason string, n int64) {
 	if m != nil {
 		m.schedules.skipped.WithLabelValues(append(m.labels.values(s), reason)...).Add(float64(n))
 	}
 }
 
-// RunDelayed records how much later than its time a run was started.
+// RunDelayed records the delay of a run's start.
 func (m *Metrics) RunDelayed(s Subject, delay time.Duration) {
 	if m != nil {
 		m.schedules.delay.WithLabelValues(m.labels.values(s)...).Observe(delay.Seconds())
 	}
 }
 
-// ObserveSchedules adds where the gauge of schedules is computed from.
+// ObserveSchedules adds a source of the gauge of schedules.
 func (m *Metrics) ObserveSchedules(s ScheduleSource) {
 	if m != nil {
 		m.scheduleSources.add(s)

@@ -10,7 +10,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
-// servers are metrics about Spark Connect servers. What they have in common with other applications is counted there: attempts,
+// servers has the metrics about Spark Connect servers. Metrics shared with other applications are counted there: attempts,
 // retries, evictions, waits and executors.
 type servers struct {
 	drains, idleStops, wakeUps *prometheus.CounterVec
@@ -24,7 +24,7 @@ const (
 	drainInterrupted = "Interrupted"
 )
 
-// The states of servers that are not those of their records.
+// States of servers that differ from those of their records.
 const (
 	serverReady    = "Ready"
 	serverNotReady = "NotReady"
@@ -56,7 +56,7 @@ func (m *Metrics) newServers() servers {
 	}
 }
 
-// transition records what happens to servers only.
+// transition records events of servers only.
 func (v servers) transition(s Subject, labels []string, from, to lifecycle.Record, now time.Time) {
 	if !from.DrainSince.IsZero() && to.DrainSince.IsZero() {
 		v.drains.WithLabelValues(append(labels, drainOutcome(s, from, to, now))...).Inc()
@@ -69,8 +69,8 @@ func (v servers) transition(s Subject, labels []string, from, to lifecycle.Recor
 	}
 }
 
-// drainOutcome says what ended a drain: with the new spec the sessions or the time, else something else, an edit back to the old
-// spec among it.
+// drainOutcome returns the end of a drain: with the new spec, ended sessions or the timeout, else another cause, such as an
+// edit back to the old spec.
 func drainOutcome(s Subject, from, to lifecycle.Record, now time.Time) string {
 	switch {
 	case to.Cause.Reason != lifecycle.ReasonSpecChanged:
@@ -81,7 +81,7 @@ func drainOutcome(s Subject, from, to lifecycle.Record, now time.Time) string {
 	return drainExpired
 }
 
-// serverState is the value of the label state of a server.
+// serverState returns the value of the label state.
 func serverState(v View) string {
 	switch {
 	case v.Idle:

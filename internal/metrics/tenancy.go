@@ -4,7 +4,7 @@ package metrics
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// tenancy are metrics about what the operator takes over from its configuration while it runs.
+// tenancy has the metrics about configuration changes at run time.
 type tenancy struct {
 	watched           *prometheus.GaugeVec
 	failures, reloads *prometheus.CounterVec
@@ -12,7 +12,7 @@ type tenancy struct {
 	restart           prometheus.Gauge
 }
 
-// What becomes of a changed configuration: the values of the label result.
+// Results of a changed configuration: the values of the label result.
 const (
 	applied = "applied"
 	refused = "refused"
@@ -48,16 +48,15 @@ func (m *Metrics) newTenancy() tenancy {
 		t.dropped.WithLabelValues(string(limit))
 	}
 	for _, result := range []string{applied, refused} {
-		t.reloads.WithLabelValues(result) // a counter that begins with 1 shows no increase
+		t.reloads.WithLabelValues(result) // a counter that begins at 1 shows no increase
 	}
 	return t
 }
 
-// EventLimit bounds how many events are sent.
+// EventLimit is a limit of sent events.
 type EventLimit string
 
-// Limits of the events about one object, about all objects of a namespace, and of those that wait to be sent; and what the API server did
-// not take.
+// Limits of events about one object, about all objects of a namespace, and of waiting events; and refusals by the API server.
 const (
 	EventsOfObject    EventLimit = "object"
 	EventsOfNamespace EventLimit = "namespace"
@@ -84,21 +83,21 @@ func (m *Metrics) NamespaceWatched(namespace string, watched bool) {
 	}
 }
 
-// NamespaceDropped forgets a namespace that is not to be watched any more.
+// NamespaceDropped forgets a namespace that is no longer watched.
 func (m *Metrics) NamespaceDropped(namespace string) {
 	if m != nil {
 		m.tenancy.watched.DeleteLabelValues(namespace)
 	}
 }
 
-// NamespaceTrouble records that a watch has failed.
+// NamespaceTrouble records a failed watch.
 func (m *Metrics) NamespaceTrouble(namespace string) {
 	if m != nil {
 		m.tenancy.failures.WithLabelValues(namespace).Inc()
 	}
 }
 
-// Reloaded records what happened to a changed configuration file.
+// Reloaded records the result of a changed configuration file.
 func (m *Metrics) Reloaded(taken bool) {
 	if m == nil {
 		return
@@ -110,7 +109,7 @@ func (m *Metrics) Reloaded(taken bool) {
 	m.tenancy.reloads.WithLabelValues(result).Inc()
 }
 
-// RestartNeeded records whether the file says what only a restart brings into force.
+// RestartNeeded records whether the file has changes that need a restart.
 func (m *Metrics) RestartNeeded(needed bool) {
 	if m != nil {
 		m.tenancy.restart.Set(truth(needed))

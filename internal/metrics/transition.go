@@ -11,17 +11,17 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
-// Subject is the application that something happens to.
+// Subject is the application of a metric.
 type Subject struct {
 	Namespace string
 	Labels    map[string]string
 	CreatedAt time.Time
-	// Server is whether its drivers take clients, and Drain how long one with open sessions is kept after an edit of the spec.
+	// Server is set if its drivers serve clients; Drain is the longest wait of an edit for open sessions.
 	Server bool
 	Drain  time.Duration
 }
 
-// incumbent are metrics with names and types of the Kubeflow Spark operator.
+// kubeflow has metrics with names and types of the Kubeflow Spark operator.
 type kubeflow struct {
 	seen, submitted, refused, succeeded, failed *prometheus.CounterVec
 	successTime, failureTime                    *prometheus.SummaryVec
@@ -60,7 +60,7 @@ func (m *Metrics) newKubeflow(c config.Metrics) kubeflow {
 	}
 }
 
-// ours are metrics about applications that the Kubeflow operator does not have.
+// ours has metrics about applications that the Kubeflow operator lacks.
 type ours struct {
 	attempts, retries, evictions  *prometheus.CounterVec
 	queueWait, ready, driverReady *prometheus.HistogramVec
@@ -104,7 +104,7 @@ func (m *Metrics) newOurs() ours {
 	}
 }
 
-// Transition records a status that was stored, from the one that it replaced.
+// Transition records a stored status and its predecessor.
 func (m *Metrics) Transition(s Subject, from, to lifecycle.Record, now time.Time) {
 	if m == nil {
 		return
@@ -133,7 +133,7 @@ func (m *Metrics) Transition(s Subject, from, to lifecycle.Record, now time.Time
 	}
 }
 
-// StateChanges records how long an application was in states that its kind measures.
+// StateChanges records the times of an application in states that its kind measures.
 func (m *Metrics) StateChanges(changes []lifecycle.StateChange) {
 	if m == nil {
 		return
@@ -143,20 +143,20 @@ func (m *Metrics) StateChanges(changes []lifecycle.StateChange) {
 	}
 }
 
-// grown adds what a count has grown by. One that is smaller began again.
+// grown adds the increase of a count. A smaller count began again.
 func grown(c *prometheus.CounterVec, labels []string, from, to int32) {
 	if to > from {
 		c.WithLabelValues(labels...).Add(float64(to - from))
 	}
 }
 
-// submitted reports whether the attempt has got its driver pod.
+// submitted reports whether the attempt got its driver pod.
 func submitted(from, to lifecycle.Record) bool {
 	was, is := from.Current(), to.Current()
 	return is != nil && (was == nil || was.Number != is.Number)
 }
 
-// startedAt is when the driver's container started, if that was not known before.
+// startedAt returns when the driver's container started, if that is new.
 func startedAt(from, to lifecycle.Record, now time.Time) (time.Time, bool) {
 	was, is := from.Current(), to.Current()
 	if is == nil || from.State == lifecycle.Running || was != nil && was.Number == is.Number && !was.StartedAt.IsZero() {
@@ -168,7 +168,7 @@ func startedAt(from, to lifecycle.Record, now time.Time) (time.Time, bool) {
 	return now, to.State == lifecycle.Running
 }
 
-// firstTry reports whether this is the first driver that an application ever had.
+// firstTry reports whether this is the first driver of an application.
 func firstTry(r lifecycle.Record) bool {
 	return r.Attempt == 1 && r.Submissions == 1 && r.Executions == 1
 }
@@ -197,13 +197,13 @@ func (m *Metrics) start(s Subject, labels []string, to lifecycle.Record, at time
 	}
 }
 
-// The outcomes of attempts other than the classes of failures.
+// Outcomes of attempts besides the classes of failures.
 const (
 	outcomeSucceeded = "Succeeded"
 	outcomeStopped   = "Stopped"
 )
 
-// ends counts the attempts that are over now and were not before.
+// ends counts the attempts that have just ended.
 func (m *Metrics) ends(s Subject, labels []string, from, to lifecycle.Record) {
 	over := map[int32]bool{}
 	for _, a := range from.Attempts {
@@ -254,5 +254,5 @@ func (m *Metrics) conclusion(labels []string, to lifecycle.Record) {
 	}
 }
 
-// seconds is never negative: of two times one may have lost its fraction on the way through the API.
+// seconds is never negative: the API may have dropped the fraction of one of two times.
 func seconds(from, to time.Time) float64 { return max(0, to.Sub(from).Seconds()) }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package namespaced is a cache over namespaces that come and go while the operator runs. A namespace that cannot be watched,
-// for it does not exist or the rights are missing, holds up no other one: its informers try again by themselves.
+// Package namespaced is a cache over namespaces that change while the operator runs. A namespace that cannot be watched,
+// because it or a permission is missing, delays no other one: its informers retry by themselves.
 package namespaced
 
 import (
@@ -25,7 +25,7 @@ import (
 // All stands for all namespaces in Set.
 const All = metav1.NamespaceAll
 
-// NotWatchedError is the answer to a question about a namespace that is not watched.
+// NotWatchedError is returned for a namespace that is not watched.
 type NotWatchedError struct{ Namespace string }
 
 // Error names the namespace.
@@ -33,15 +33,15 @@ func (e *NotWatchedError) Error() string {
 	return fmt.Sprintf("namespace %q is not watched", e.Namespace)
 }
 
-// Cache is a cache.Cache over a set of namespaces, or over all of them. What has no namespace is in a separate cache.
+// Cache is a cache.Cache over a set of namespaces, or over all of them. A separate cache has cluster-scoped objects.
 type Cache struct {
 	cfg     *rest.Config
 	options cache.Options
-	// changed is called with the namespace (All for all of them) that has become ready or ceased to be; failing, with each error
-	// that keeps a watch from going on, and of nil when nothing does any more.
+	// changed is called with the namespace (All for all) that becomes ready or stops being so; failing with each error that
+	// stops a watch, and with nil after the last one is over.
 	changed func(namespace string)
 	failing func(namespace string, err error)
-	// selectors choose the objects of some kinds.
+	// selectors select the objects of some kinds.
 	selectors map[schema.GroupVersionKind]labels.Selector
 
 	running sync.WaitGroup
@@ -49,7 +49,7 @@ type Cache struct {
 
 	mu      sync.Mutex
 	ctx     context.Context // of Start
-	updated chan struct{}   // closed, and replaced, whenever a member is ready or failing
+	updated chan struct{}   // closed and replaced whenever a member becomes ready or fails
 	members map[string]*member
 	cluster *member
 	kinds   map[kind]*informer
@@ -64,8 +64,8 @@ type index struct {
 	extract client.IndexerFunc
 }
 
-// New returns a cache of the given options that watches nothing yet. DefaultNamespaces, DefaultWatchErrorHandler and
-// NewInformer must be empty.
+// New returns a cache with the options that watches nothing yet. DefaultNamespaces, DefaultWatchErrorHandler and NewInformer
+// must be empty.
 func New(cfg *rest.Config, options cache.Options) (*Cache, error) {
 	c := &Cache{
 		cfg: cfg, options: options, changed: func(string) {}, failing: func(string, error) {},
@@ -76,20 +76,20 @@ func New(cfg *rest.Config, options cache.Options) (*Cache, error) {
 	return c, err
 }
 
-// Notify sets what is called for namespaces that become ready, or cease to be, and for errors of their watches. It has to
-// be called before Start. The functions are called without a lock, and not in order: Ready and Watching know better.
+// Notify sets the functions for changes of readiness, and for watch errors. It must be called before Start. The functions are
+// called without a lock and in any order: Ready and Watching return the present state.
 func (c *Cache) Notify(changed func(namespace string), failing func(namespace string, err error)) {
 	c.changed, c.failing = changed, failing
 }
 
-// Select makes the cache hold those objects of some kinds whose labels match. It has to be called before Set. Unlike the option ByObject it takes
-// kinds whose definition is not installed yet, and leaves the other kinds as they are read.
+// Select restricts the cache to objects of some kinds whose labels match. It must be called before Set. Unlike the option
+// ByObject it accepts kinds that are not installed yet, and does not change other kinds.
 func (c *Cache) Select(selectors map[schema.GroupVersionKind]labels.Selector) {
 	c.selectors = selectors
 }
 
-// Set makes the cache watch these namespaces and no others. Those that stay are left as they are. An error leaves out the
-// namespaces that it is about; Set can be called again.
+// Set makes the cache watch these namespaces and no others. Namespaces that stay are unchanged. An error skips its namespace;
+// Set can be called again.
 func (c *Cache) Set(ctx context.Context, namespaces ...string) error {
 	c.mu.Lock()
 	var gone []string
@@ -149,8 +149,8 @@ func (c *Cache) Start(ctx context.Context) error {
 	c.mu.Unlock()
 	close(c.started)
 	<-ctx.Done()
-	c.mu.Lock()   // a namespace that is added from now on sees that it is over
-	c.mu.Unlock() //nolint:staticcheck // nothing is to be done in between
+	c.mu.Lock()   // namespaces added later see that the cache has stopped
+	c.mu.Unlock() //nolint:staticcheck // only waits for concurrent calls
 	c.running.Wait()
 	return nil
 }
@@ -158,7 +158,7 @@ func (c *Cache) Start(ctx context.Context) error {
 // NeedLeaderElection is false: standby replicas watch too.
 func (c *Cache) NeedLeaderElection() bool { return false }
 
-// runLocked runs a member. It is over when the member is removed or the cache stops.
+// runLocked runs a member until the member is removed or the cache stops.
 func (c *Cache) runLocked(m *member) {
 	if c.ctx.Err() != nil {
 		return
@@ -172,8 +172,7 @@ func (c *Cache) runLocked(m *member) {
 	c.settleLocked(m)
 }
 
-// WaitForCacheSync waits until every namespace is ready or has been found not to be watchable: the latter are
-// not waited for. It is false if the context ends before.
+// WaitForCacheSync waits until every namespace is ready or known to be unwatchable. It is false if the context ends before.
 func (c *Cache) WaitForCacheSync(ctx context.Context) bool {
 	select {
 	case <-c.started:
@@ -198,7 +197,7 @@ func (c *Cache) WaitForCacheSync(ctx context.Context) bool {
 	}
 }
 
-// Ready reports whether a namespace is watched and all that is watched in it has been listed once.
+// Ready reports whether a namespace is watched and all its watched kinds have been listed.
 func (c *Cache) Ready(namespace string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -206,7 +205,7 @@ func (c *Cache) Ready(namespace string) bool {
 	return m != nil && m.ready
 }
 
-// Serves reports whether objects of a kind, in one namespace or in all that are watched, can be read.
+// Serves reports whether objects of a kind, in one namespace or in all watched ones, can be read.
 func (c *Cache) Serves(object client.Object, namespace string) bool {
 	key, err := c.kindOf(object)
 	if err != nil {
@@ -228,7 +227,7 @@ func (c *Cache) Serves(object client.Object, namespace string) bool {
 	return namespace == All && len(c.members) > 0
 }
 
-// memberLocked returns who watches a namespace, or nil.
+// memberLocked returns the member of a namespace, or nil.
 func (c *Cache) memberLocked(namespace string) *member {
 	if m, ok := c.members[namespace]; ok {
 		return m
@@ -236,7 +235,7 @@ func (c *Cache) memberLocked(namespace string) *member {
 	return c.members[All]
 }
 
-// Get reads an object. It is a *NotWatchedError if its namespace is not watched.
+// Get reads an object. It returns a *NotWatchedError if its namespace is not watched.
 func (c *Cache) Get(ctx context.Context, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
 	if key.Namespace == "" {
 		return c.cluster.cache.Get(ctx, key, object, options...)
@@ -250,8 +249,8 @@ func (c *Cache) Get(ctx context.Context, key client.ObjectKey, object client.Obj
 	return m.cache.Get(ctx, key, object, options...)
 }
 
-// Indexer returns the store of a kind in a namespace when it has been listed, for objects of another type than controller-runtime's
-// readers copy. What is in it must not be changed. The error is a *NotWatchedError if the namespace is not watched.
+// Indexer returns the store of a kind in a namespace after its first list, for types that controller-runtime's readers cannot
+// copy. Its content is read-only. The error is a *NotWatchedError if the namespace is not watched.
 func (c *Cache) Indexer(ctx context.Context, object client.Object, namespace string) (toolscache.Indexer, error) {
 	c.mu.Lock()
 	m := c.memberLocked(namespace)
@@ -271,10 +270,10 @@ func (c *Cache) Indexer(ctx context.Context, object client.Object, namespace str
 		return nil, fmt.Errorf("read %s in namespace %q: %w", key.Kind, namespace, err)
 	}
 	store, _ := m.stores.Load(key)
-	return store.(toolscache.Indexer), nil // newInformer has stored it
+	return store.(toolscache.Indexer), nil // newInformer stored it
 }
 
-// List reads the objects of one namespace, or of all in which the kind has been listed.
+// List reads the objects of one namespace, or of all that have listed the kind.
 func (c *Cache) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
 	var o client.ListOptions
 	o.ApplyOptions(options)
@@ -302,8 +301,8 @@ func (c *Cache) List(ctx context.Context, list client.ObjectList, options ...cli
 	return listAll(ctx, c.listed(kind{gvk, formOf(list)}), list, o)
 }
 
-// listed returns the members that have a kind, by namespace; of a kind without a watch yet, those that are ready. Other
-// kinds of theirs may be missing: they must not hide this one from callers of Serves.
+// listed returns the members that have listed a kind, by namespace; for a kind without a watch, those that are ready. Missing
+// other kinds must not hide this one from callers of Serves.
 func (c *Cache) listed(key kind) []*member {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -317,7 +316,7 @@ func (c *Cache) listed(key kind) []*member {
 	return all
 }
 
-// IndexField indexes a kind of objects, in the namespaces that are added later, too.
+// IndexField indexes a kind of objects, also in namespaces added later.
 func (c *Cache) IndexField(ctx context.Context, object client.Object, field string, extract client.IndexerFunc) error {
 	if _, err := c.GetInformer(ctx, object, cache.BlockUntilSynced(false)); err != nil {
 		return err
@@ -340,7 +339,7 @@ func (c *Cache) IndexField(ctx context.Context, object client.Object, field stri
 	return nil
 }
 
-// kind is a kind of objects in one of the forms in which controller-runtime caches them.
+// kind is a kind of objects in one of controller-runtime's cached forms.
 type kind struct {
 	schema.GroupVersionKind
 	form string
@@ -354,13 +353,13 @@ func (c *Cache) kindOf(object client.Object) (kind, error) {
 	return kind{gvk, formOf(object)}, nil
 }
 
-// notifyLocked notifies those who wait for a change.
+// notifyLocked wakes those who wait for a change.
 func (c *Cache) notifyLocked() {
 	close(c.updated)
 	c.updated = make(chan struct{})
 }
 
-// settleLocked computes whether a member is ready, and notifies if that changed.
+// settleLocked updates a member's readiness, and notifies of a change.
 func (c *Cache) settleLocked(m *member) {
 	ready := c.ctx != nil
 	for _, joined := range m.informers {
@@ -376,7 +375,7 @@ func (c *Cache) settleLocked(m *member) {
 	}
 }
 
-// With a selector of namespaces their labels are watched. These rights are apart from the others (config/rbac/namespaces):
-// without a selector the operator has no business with namespaces.
+// With a selector of namespaces, the operator watches namespaces' labels. The permission is separate (config/rbac/namespaces),
+// because without a selector the operator does not need it.
 //
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=list;watch

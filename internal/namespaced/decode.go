@@ -16,12 +16,12 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 )
 
-// Custom resources are sent as JSON. Kubernetes' decoders go over the text of an event eight times before they decode it: for the frame, the event,
-// the kind and the object, each once more to see whether it is valid. With thousands of applications that is most of what a start costs. What an API
-// server sends is known well enough to do with less: an event has a type and an object and nothing else (meta/v1 WatchEvent). What is written in
-// another way goes to Kubernetes' decoders.
+// Custom resources are sent as JSON. Kubernetes' decoders parse the text of an event eight times before they decode it: the
+// frame, the event, the kind and the object, each once more for validation. With thousands of applications that is most of the
+// cost of a start. The API server's format is known well enough to skip most of it: an event has a type and an object only
+// (meta/v1 WatchEvent). Other formats are passed to Kubernetes' decoders.
 
-// own returns the source of a kind that decodes itself, whose events are then decoded with less work; else the source that there is.
+// own returns a cheaper source for a kind that decodes itself; else the given source.
 func (c *Cache) own(source toolscache.ListerWatcher, namespace string, gvk schema.GroupVersionKind, object runtime.Object) (toolscache.ListerWatcher, error) {
 	if _, decodes := object.(json.Unmarshaler); !decodes || formOf(object) != "" || c.selects() {
 		return source, nil
@@ -40,7 +40,7 @@ func (c *Cache) own(source toolscache.ListerWatcher, namespace string, gvk schem
 	return toolscache.NewListWatchFromClient(client, mapping.Resource.Resource, namespace, fields.Everything()), nil
 }
 
-// selects reports whether only some objects of a kind that decodes itself are watched, which only controller-runtime's source knows.
+// selects reports whether the watch of a self-decoding kind has a selector, which only controller-runtime's source supports.
 func (c *Cache) selects() bool {
 	for object := range c.options.ByObject {
 		if _, decodes := object.(json.Unmarshaler); decodes {
@@ -50,7 +50,7 @@ func (c *Cache) selects() bool {
 	return c.options.DefaultLabelSelector != nil || c.options.DefaultFieldSelector != nil
 }
 
-// codecs decode lists as usual and the events of a watch of one kind with less work.
+// codecs decode lists as usual and watch events of one kind at a lower cost.
 type codecs struct {
 	serializer.WithoutConversionCodecFactory
 	info runtime.SerializerInfo
@@ -74,7 +74,7 @@ func (c codecs) SupportedMediaTypes() []runtime.SerializerInfo {
 	return []runtime.SerializerInfo{c.info}
 }
 
-// objects decodes objects of one kind. An API server writes what they are first.
+// objects decodes objects of one kind. An API server writes the kind first.
 type objects struct {
 	runtime.Serializer
 	gvk    schema.GroupVersionKind
@@ -94,10 +94,11 @@ func (o objects) Decode(data []byte, defaults *schema.GroupVersionKind, into run
 	return o.Serializer.Decode(data, defaults, into)
 }
 
-// events decodes events of a watch. Their text is a complete JSON value: it comes from the framer.
+// events decodes watch events. Their text is a complete JSON value from the framer.
 type events struct{ runtime.Serializer }
 
-// Decode implements runtime.Decoder. The object of an event is a part of data, which the caller of a stream decodes before it reads on.
+// Decode implements runtime.Decoder. The object of an event is a part of data, which the caller of a stream decodes before the
+// next read.
 func (e events) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
 	event, ok := into.(*metav1.WatchEvent)
 	if !ok {

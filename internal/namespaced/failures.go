@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
-// Watching reports whether a namespace is ready and its watches work. What was listed
-// before can be read in any case. For All, what has no namespace counts, too.
+// Watching reports whether a namespace is ready and its watches work. Listed objects can be read in any case. For All,
+// cluster-scoped objects count, too.
 func (c *Cache) Watching(namespace string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -23,26 +23,26 @@ func (c *Cache) Watching(namespace string) bool {
 	return m != nil && m.ready && !m.failing() && (namespace != All || !c.cluster.failing())
 }
 
-// newInformer returns what makes the informers of a member: usual ones, of which it is known whether they watch.
+// newInformer returns the constructor of a member's informers: the usual ones, with a record of whether they watch.
 func (c *Cache) newInformer(m *member) func(toolscache.ListerWatcher, runtime.Object, time.Duration, toolscache.Indexers) toolscache.SharedIndexInformer {
 	return func(source toolscache.ListerWatcher, object runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
 		gvk, err := apiutil.GVKForObject(object, c.options.Scheme)
-		utilruntime.Must(err) // controller-runtime has asked the same just before
+		utilruntime.Must(err) // controller-runtime has just checked the same
 		if own, err := c.own(source, m.namespace, gvk, object); err == nil {
-			source = own // without it, the usual one does the same
+			source = own // otherwise the usual source serves
 		}
 		if selector, some := c.selectors[gvk]; some {
 			source = selected(source, selector.String())
 		}
 		key := kind{gvk, formOf(object)}
 		i := toolscache.NewSharedIndexInformer(c.observed(source, m, key), object, resync, indexers)
-		utilruntime.Must(i.SetWatchErrorHandlerWithContext(c.watchErrors(m, key))) // it fails for one that runs
+		utilruntime.Must(i.SetWatchErrorHandlerWithContext(c.watchErrors(m, key))) // it fails only for a running informer
 		m.stores.Store(key, i.GetIndexer())
 		return i
 	}
 }
 
-// selected lists and watches the objects whose labels match.
+// selected lists and watches objects whose labels match.
 func selected(source toolscache.ListerWatcher, selector string) toolscache.ListerWatcher {
 	from := toolscache.ToListerWatcherWithContext(source)
 	return &toolscache.ListWatch{
@@ -57,7 +57,8 @@ func selected(source toolscache.ListerWatcher, selector string) toolscache.Liste
 	}
 }
 
-// observed records that an error is over when a watch begins. A list would not do: the right to list is not that to watch.
+// observed records the end of an error when a watch begins. A list does not suffice: the permissions to list and to watch
+// differ.
 func (c *Cache) observed(source toolscache.ListerWatcher, m *member, key kind) toolscache.ListerWatcher {
 	from := toolscache.ToListerWatcherWithContext(source)
 	return &toolscache.ListWatch{
@@ -72,7 +73,7 @@ func (c *Cache) observed(source toolscache.ListerWatcher, m *member, key kind) t
 	}
 }
 
-// watchErrors returns what a reflector calls when its watch ended.
+// watchErrors returns the handler of a reflector's watch errors.
 func (c *Cache) watchErrors(m *member, key kind) toolscache.WatchErrorHandlerWithContext {
 	return func(ctx context.Context, r *toolscache.Reflector, err error) {
 		toolscache.DefaultWatchErrorHandler(ctx, r, err)
@@ -82,7 +83,7 @@ func (c *Cache) watchErrors(m *member, key kind) toolscache.WatchErrorHandlerWit
 	}
 }
 
-// noteFailed records that a kind cannot be watched, unless it was removed meanwhile.
+// noteFailed records that a kind cannot be watched, unless it was removed concurrently.
 func (c *Cache) noteFailed(m *member, key kind, err error) {
 	c.mu.Lock()
 	if _, joined := m.informers[key]; joined || key == (kind{}) {

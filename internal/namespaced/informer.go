@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
-// GetInformer returns the informer of a kind over all namespaces that are watched now or later. If it is to block, it
-// waits as WaitForCacheSync does.
+// GetInformer returns the informer of a kind over all present and future namespaces. A blocking call waits as WaitForCacheSync
+// does.
 func (c *Cache) GetInformer(ctx context.Context, object client.Object, options ...cache.InformerGetOption) (cache.Informer, error) {
 	i, err := c.informer(ctx, object)
 	if err != nil {
@@ -69,7 +69,7 @@ func (c *Cache) informer(ctx context.Context, object client.Object) (*informer, 
 			return nil, err
 		}
 	}
-	if namespaced { // others need not join namespaces that come later
+	if namespaced { // others need not join later namespaces
 		c.kinds[key] = i
 	}
 	return i, nil
@@ -108,7 +108,7 @@ func (c *Cache) allLocked() []*member {
 	return all
 }
 
-// informer is the informer of one kind over all members. Its fields are under the cache's lock.
+// informer is the informer of one kind over all members. The cache's lock protects its fields.
 type informer struct {
 	cache    *Cache
 	key      kind
@@ -119,7 +119,7 @@ type informer struct {
 
 var _ cache.Informer = (*informer)(nil)
 
-// homesLocked returns the members that have objects of the kind.
+// homesLocked returns the members with objects of the kind.
 func (i *informer) homesLocked(namespaced bool) []*member {
 	if !namespaced {
 		return []*member{i.cache.cluster}
@@ -127,7 +127,7 @@ func (i *informer) homesLocked(namespaced bool) []*member {
 	return i.cache.allLocked()[1:]
 }
 
-// join gives a member the informer and its handlers. The member is ready again when it has listed the kind.
+// join adds the informer and its handlers to a member, which is ready again after it has listed the kind.
 func (i *informer) join(ctx context.Context, m *member) error {
 	j, ok := m.informers[i.key]
 	if !ok {
@@ -153,7 +153,7 @@ func (i *informer) join(ctx context.Context, m *member) error {
 	return nil
 }
 
-// await notifies when an informer has listed what there is.
+// await notifies after an informer's first list.
 func (i *informer) await(m *member, j *joined) {
 	select {
 	case <-j.HasSyncedChecker().Done():
@@ -166,7 +166,7 @@ func (i *informer) await(m *member, j *joined) {
 	i.cache.settleLocked(m)
 }
 
-// joinedLocked returns the informers of the members that have the kind.
+// joinedLocked returns the informers of the members with the kind.
 func (i *informer) joinedLocked() map[*member]*joined {
 	all := map[*member]*joined{}
 	for _, m := range i.cache.allLocked() {
@@ -177,12 +177,12 @@ func (i *informer) joinedLocked() map[*member]*joined {
 	return all
 }
 
-// AddEventHandler adds a handler in every namespace that is watched now or later.
+// AddEventHandler adds a handler in every present and future namespace.
 func (i *informer) AddEventHandler(handler toolscache.ResourceEventHandler) (toolscache.ResourceEventHandlerRegistration, error) {
 	return i.AddEventHandlerWithOptions(handler, toolscache.HandlerOptions{})
 }
 
-// AddEventHandlerWithResyncPeriod is AddEventHandler with a resync period of the handler's own.
+// AddEventHandlerWithResyncPeriod is AddEventHandler with a resync period.
 func (i *informer) AddEventHandlerWithResyncPeriod(handler toolscache.ResourceEventHandler,
 	period time.Duration) (toolscache.ResourceEventHandlerRegistration, error) {
 	return i.AddEventHandlerWithOptions(handler, toolscache.HandlerOptions{ResyncPeriod: &period})
@@ -227,7 +227,7 @@ func (i *informer) RemoveEventHandler(handle toolscache.ResourceEventHandlerRegi
 	return errors.Join(failed...)
 }
 
-// AddIndexers adds indexes, in the namespaces that are watched later, too.
+// AddIndexers adds indexes, also in namespaces watched later.
 func (i *informer) AddIndexers(indexers toolscache.Indexers) error {
 	i.cache.mu.Lock()
 	defer i.cache.mu.Unlock()
@@ -240,7 +240,7 @@ func (i *informer) AddIndexers(indexers toolscache.Indexers) error {
 	return nil
 }
 
-// HasSynced reports whether the kind is listed in all namespaces that can be watched.
+// HasSynced reports whether the kind is listed in all watchable namespaces.
 func (i *informer) HasSynced() bool {
 	i.cache.mu.Lock()
 	defer i.cache.mu.Unlock()
@@ -252,7 +252,7 @@ func (i *informer) HasSynced() bool {
 	return true
 }
 
-// HasSyncedChecker completes when the kind is listed in the namespaces that are watched now.
+// HasSyncedChecker completes after the kind is listed in the present namespaces.
 func (i *informer) HasSyncedChecker() toolscache.DoneChecker {
 	i.cache.mu.Lock()
 	defer i.cache.mu.Unlock()
@@ -292,7 +292,7 @@ func (r *registration) join(m *member, j *joined) error {
 	return nil
 }
 
-// HasSynced reports whether the handler got all objects in the namespaces that are ready.
+// HasSynced reports whether the handler got all objects of the ready namespaces.
 func (r *registration) HasSynced() bool {
 	r.informer.cache.mu.Lock()
 	defer r.informer.cache.mu.Unlock()
@@ -304,7 +304,7 @@ func (r *registration) HasSynced() bool {
 	return true
 }
 
-// HasSyncedChecker completes when the handler got all objects in the namespaces that are watched now.
+// HasSyncedChecker completes after the handler got all objects of the present namespaces.
 func (r *registration) HasSyncedChecker() toolscache.DoneChecker {
 	r.informer.cache.mu.Lock()
 	defer r.informer.cache.mu.Unlock()
@@ -315,7 +315,7 @@ func (r *registration) HasSyncedChecker() toolscache.DoneChecker {
 	return awaitAll(r.informer.key.String(), all)
 }
 
-// pending is something to wait for as long as its member is there.
+// pending is a condition to wait for while its member exists.
 type pending struct {
 	member  *member
 	checker toolscache.DoneChecker
@@ -326,10 +326,10 @@ type done struct {
 	over chan struct{}
 }
 
-// Name says what is waited for.
+// Name describes the wait.
 func (d done) Name() string { return d.name }
 
-// Done is closed when the waiting is over.
+// Done is closed at the end of the wait.
 func (d done) Done() <-chan struct{} { return d.over }
 
 func awaitAll(name string, all []pending) done {

@@ -25,13 +25,13 @@ type member struct {
 	cache     cache.Cache
 	ctx       context.Context
 	cancel    context.CancelFunc
-	// informers are those that everything waits for.
+	// informers are those that readiness waits for.
 	informers map[kind]*joined
-	// ready says that all informers have listed what there is.
+	// ready is set after the first list of all informers.
 	ready bool
-	// stores has an indexer for each kind that has an informer.
+	// stores has the indexer of each kind with an informer.
 	stores sync.Map
-	// failed has the kinds that cannot be watched.
+	// failed lists the kinds that cannot be watched.
 	failed map[kind]bool
 }
 
@@ -41,7 +41,7 @@ type joined struct {
 	synced bool
 }
 
-// newMember returns the cache of a namespace, which does not run yet.
+// newMember returns the cache of a namespace, not yet running.
 func (c *Cache) newMember(namespace string) (*member, error) {
 	m := &member{namespace: namespace, informers: map[kind]*joined{}, failed: map[kind]bool{}}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
@@ -58,7 +58,7 @@ func (c *Cache) newMember(namespace string) (*member, error) {
 	return m, nil
 }
 
-// unsettled reports whether there is something to wait for.
+// unsettled reports whether callers wait for the member.
 func (m *member) unsettled() bool { return !m.ready && !m.failing() }
 
 func (m *member) failing() bool { return len(m.failed) > 0 }
@@ -68,7 +68,7 @@ func (m *member) serves(key kind) bool {
 	return ok && j.synced
 }
 
-// await waits until a kind has been listed.
+// await waits for the first list of a kind.
 func (m *member) await(ctx context.Context, i cache.Informer) error {
 	select {
 	case <-i.HasSyncedChecker().Done():
@@ -80,14 +80,13 @@ func (m *member) await(ctx context.Context, i cache.Informer) error {
 	}
 }
 
-// isWatchError reports whether an error is more than the usual end of a watch.
+// isWatchError reports whether an error is more than the normal end of a watch.
 func isWatchError(err error) bool {
 	return err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, context.Canceled) &&
 		!apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) && !apierrors.IsTooManyRequests(err)
 }
 
-// Whole reports whether a list over all namespaces holds all objects of a kind that there are, not only those of the
-// namespaces that are watched.
+// Whole reports whether a list over all namespaces has all objects of a kind, not only those of watched namespaces.
 func (c *Cache) Whole(object client.Object) bool {
 	namespaced, err := apiutil.IsObjectNamespaced(object, c.options.Scheme, c.options.Mapper)
 	if err != nil {
@@ -98,7 +97,7 @@ func (c *Cache) Whole(object client.Object) bool {
 	return !namespaced || c.members[All] != nil
 }
 
-// listAll fills the list with what the members have.
+// listAll fills the list from the members.
 func listAll(ctx context.Context, members []*member, list client.ObjectList, o client.ListOptions) error {
 	var all []runtime.Object
 	version := ""

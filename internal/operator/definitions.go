@@ -24,14 +24,15 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
-// definitionsPeriod is how often the definitions are compared: who installs another operator replaces them without a restart of this one.
+// definitionsPeriod is the interval of comparing definitions: installing another operator replaces them without a restart of
+// this one.
 const definitionsPeriod = 10 * time.Minute
 
-// definitionsDelay is how long a new leader has for its applications before it compares.
+// definitionsDelay is the time that a new leader spends on applications before it compares.
 const definitionsDelay = 10 * time.Second
 
-// comparison reports served definitions that are older than this operator. The API server drops every field that it does not know,
-// without an error: the operator continues, but conditions, history and what it remembers of retries are lost.
+// comparison reports served definitions that are older than this operator. The API server silently drops unknown fields: the
+// operator continues, but conditions, history and retry counts are lost.
 type comparison struct {
 	log      logr.Logger
 	served   openapi.Client
@@ -44,7 +45,7 @@ type comparison struct {
 	last string
 }
 
-// addDefinitions has a manager compare the definitions of all families, and of what else is in their groups, after a delay.
+// addDefinitions makes a manager compare the definitions of all kinds in the families' groups, after a delay.
 func addDefinitions(mgr ctrl.Manager, families []lifecycle.Family, recorder events.EventRecorder, pod *corev1.Pod, delay time.Duration) error {
 	apis, err := discovery.NewDiscoveryClientForConfig(mgr.GetConfig())
 	if err != nil {
@@ -77,7 +78,7 @@ func (d *comparison) Start(ctx context.Context) error {
 	}
 }
 
-// look compares once, and reports what has changed since the last time.
+// look compares once, and reports changes.
 func (d *comparison) look() {
 	var all []string
 	for _, version := range d.versions {
@@ -104,7 +105,7 @@ func (d *comparison) look() {
 	}
 }
 
-// lacking says for each kind of a group version that is served which fields of its status it lacks.
+// lacking returns the missing status fields of each kind in a served group version.
 func (d *comparison) lacking(version schema.GroupVersion) ([]string, error) {
 	paths, err := d.served.Paths()
 	if err != nil {
@@ -112,7 +113,7 @@ func (d *comparison) lacking(version schema.GroupVersion) ([]string, error) {
 	}
 	document, found := paths["apis/"+version.String()]
 	if !found {
-		return nil, nil // not installed: the cache says so
+		return nil, nil // not installed: the cache reports it
 	}
 	text, err := document.Schema(runtime.ContentTypeJSON)
 	if err != nil {
@@ -136,7 +137,7 @@ func (d *comparison) lacking(version schema.GroupVersion) ([]string, error) {
 	return all, nil
 }
 
-// statusOf returns the type of the status of a kind that this operator knows.
+// statusOf returns the status type of a known kind.
 func statusOf(scheme *runtime.Scheme, kind schema.GroupVersionKind) (reflect.Type, bool) {
 	t, known := scheme.AllKnownTypes()[kind]
 	if !known {

@@ -12,11 +12,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// installedPeriod is how often it is looked whether a definition has been installed.
+// installedPeriod is the interval of checks for a newly installed definition.
 const installedPeriod = 10 * time.Second
 
-// WhenInstalled adds the controller of a kind: at once if its definition is installed, else once it is. A cache that cannot watch a kind
-// holds back its namespaces, and with them what all other controllers do there.
+// WhenInstalled adds the controller of a kind as soon as its definition is installed. A cache that cannot watch a kind blocks
+// its namespaces, and with them all other controllers there.
 func (s *Shared) WhenInstalled(kind schema.GroupVersionKind, add func() error) error {
 	l := latecomer{kind: kind, mapper: s.Manager.GetRESTMapper(), add: add, period: cmp.Or(s.Periods.Installed, installedPeriod)}
 	there, err := l.installed()
@@ -33,7 +33,7 @@ func (s *Shared) WhenInstalled(kind schema.GroupVersionKind, add func() error) e
 	return nil
 }
 
-// latecomer adds a controller when the definition of its kind is there.
+// latecomer adds a controller after the definition of its kind is installed.
 type latecomer struct {
 	kind   schema.GroupVersionKind
 	mapper meta.RESTMapper
@@ -54,7 +54,7 @@ func (l latecomer) Start(ctx context.Context) error {
 			return nil
 		case <-ticker.C:
 		}
-		if there, err := l.installed(); there && err == nil { // an API server that does not answer is asked again
+		if there, err := l.installed(); there && err == nil { // a failing API server is asked again
 			return l.add()
 		}
 	}

@@ -32,25 +32,25 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/config"
 )
 
-// electionQPS bounds the election's requests to a failing API server, in requests per second.
+// electionQPS bounds the election's requests to a failing API server, a second.
 const electionQPS, electionBurst = 5, 10
 
-// silence is how long a leader may go without a renewal that is answered before it fails its liveness check. An upgrade of a control plane takes
-// minutes and must not end the operator; a token that is refused, or a route that is gone, is not cured by waiting.
+// silence is the longest time without a confirmed renewal before a leader fails its liveness check. A control plane upgrade
+// takes minutes and must not end the operator; a refused token or a missing route needs a restart.
 const silence = 10 * time.Minute
 
-// podNamespaceFile holds the namespace of a process in a pod. Kubernetes: service account admission.
+// podNamespaceFile has the namespace of a pod's process. Kubernetes: service account admission.
 var podNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
-// election chooses the replica that works. It is client-go's elector over client-go's Lease lock; only the client below
-// them is ours, so that the elector may ask often, and act soon, without asking the API server each time.
+// election chooses the replica that works. It is client-go's elector over client-go's Lease lock; only the client below them
+// differs, so that the elector can check often and react soon without a request each time.
 //
-// No correctness rests on it: two replicas that both believe to lead still make one driver per attempt.
+// Correctness does not depend on it: two replicas that both believe to lead still create one driver for each attempt.
 type election struct {
 	lock   *resourcelock.LeaseLock
 	leases *leaseClient
 	watch  toolscache.Controller
-	// lease is for how long a renewal keeps other replicas from leading.
+	// lease is the time for which a renewal excludes other replicas.
 	lease time.Duration
 }
 
@@ -94,10 +94,10 @@ func newElection(cfg *rest.Config, c config.LeaderElection) (*election, error) {
 	}}, nil
 }
 
-// configure makes the manager take part.
+// configure adds the election to the manager.
 func (e *election) configure(o *ctrl.Options, c config.LeaderElection) {
 	o.LeaderElection, o.LeaderElectionID, o.LeaderElectionResourceLockInterface = true, c.Name, e.lock
-	o.LeaderElectionReleaseOnCancel = true // all workers have ended by then
+	o.LeaderElectionReleaseOnCancel = true // all workers have ended before the release
 	o.LeaseDuration, o.RenewDeadline, o.RetryPeriod = &c.LeaseDuration.Duration, &c.RenewDeadline.Duration, &c.RetryPeriod.Duration
 }
 
@@ -110,13 +110,14 @@ func (e *election) Start(ctx context.Context) error {
 // NeedLeaderElection is false: standby replicas watch too.
 func (e *election) NeedLeaderElection() bool { return false }
 
-// leads reports whether no other replica can lead now: it is false while the elector goes on only because it gets no answer.
+// leads reports whether no other replica can lead now: it is false while the elector continues only because it gets no
+// response.
 func (e *election) leads() bool {
 	unconfirmed, held := e.leases.unconfirmed()
 	return held && unconfirmed < e.lease
 }
 
-// check is the liveness check. A standby passes: another process would get no other answers, and it does not lead after a restart.
+// check is the liveness check. A standby passes: a restart would neither change the responses nor make it lead.
 func (e *election) check(*http.Request) error {
 	if unconfirmed, held := e.leases.unconfirmed(); held && unconfirmed > silence {
 		return fmt.Errorf("this replica leads and could not renew its lease for %s: the API server does not answer it, or refuses the renewal",
@@ -125,30 +126,30 @@ func (e *election) check(*http.Request) error {
 	return nil
 }
 
-// leaseClient is a client for one Lease that answers from memory what it can. The elector calls it from one goroutine.
+// leaseClient is a client for one Lease that responds from memory where it can. The elector calls it from one goroutine.
 type leaseClient struct {
 	coordinationclient.LeaseInterface
-	// identity is the holder that this replica writes.
+	// identity is this replica's holder name.
 	identity string
-	// owners own the Lease: it is deleted with them.
+	// owners own the Lease, which is deleted with them.
 	owners []metav1.OwnerReference
 	clock  clock.PassiveClock
-	// every is the time between two renewals that are sent, patience how long a request may take.
+	// every is the time between two sent renewals, patience the timeout of a request.
 	every, patience time.Duration
-	// watched returns what the watch has seen, or nil.
+	// watched returns the watched Lease, or nil.
 	watched func() *coordinationv1.Lease
-	// last is the newest version that the API server has answered with, renewed when we asked for it to be ours.
+	// last is the newest version from the API server, and renewed the time of this replica's last request for it.
 	last    *coordinationv1.Lease
 	renewed time.Time
-	// unanswered is whether the last renewal failed without an answer about the Lease.
+	// unanswered is set if the last renewal failed without a response about the Lease.
 	unanswered bool
-	// readLive asks for a live read: the API server has refused an update of what we took for the current version.
+	// readLive requests a live read: the API server has refused an update of the supposedly current version.
 	readLive bool
-	// confirmed is when the newest renewal was sent that is known to be stored; nil if this replica does not lead. Metrics and checks read it.
+	// confirmed is when the newest confirmed renewal was sent; nil if this replica does not lead. Metrics and checks read it.
 	confirmed atomic.Pointer[time.Time]
 }
 
-// unconfirmed is for how long it is not known whether this replica, which leads as far as it knows, still holds the lease.
+// unconfirmed returns the age of the last confirmed renewal, while this replica believes to lead.
 func (l *leaseClient) unconfirmed() (age time.Duration, held bool) {
 	sent := l.confirmed.Load()
 	if sent == nil {
@@ -157,12 +158,12 @@ func (l *leaseClient) unconfirmed() (age time.Duration, held bool) {
 	return l.clock.Since(*sent), true
 }
 
-// Leases makes the client its own getter: there is but one namespace.
+// Leases makes the client its own getter: there is only one namespace.
 func (l *leaseClient) Leases(string) coordinationclient.LeaseInterface { return l }
 
-// Get answers from the watch, so that a standby costs nothing and may look often. A watch that is late is harmless: it
-// makes a held lease look expired, the update that follows is refused because of its resourceVersion, and from then on
-// reads are live until the watch has caught up with what they return.
+// Get responds from the watch, so that a standby can check often at no cost. A late watch is harmless: it makes a held lease
+// look expired, the API server refuses the following update by its resourceVersion, and reads are live until the watch has
+// caught up.
 func (l *leaseClient) Get(ctx context.Context, name string, o metav1.GetOptions) (*coordinationv1.Lease, error) {
 	if lease := l.watched(); lease != nil && !l.readLive && (l.last == nil || !older(lease, l.last)) {
 		l.last = lease.DeepCopy()
@@ -183,17 +184,17 @@ func (l *leaseClient) read(ctx context.Context, name string, o metav1.GetOptions
 	return lease, nil
 }
 
-// Create is sent as it is, but for the owner.
+// Create is sent unchanged except for the owner.
 func (l *leaseClient) Create(ctx context.Context, lease *coordinationv1.Lease, o metav1.CreateOptions) (*coordinationv1.Lease, error) {
 	return l.write(ctx, func(ctx context.Context) (*coordinationv1.Lease, error) {
 		return l.LeaseInterface.Create(ctx, l.owned(lease), o)
 	})
 }
 
-// Update is not sent if it only repeats a renewal that is younger than every. One that failed counts as done until the API server or the
-// watch says that the lease is lost: without an API server a leader can write nothing. If it ended, each upgrade of a control plane would
-// restart the operator, which would lose its caches and wait for its back-off. What the elector believes may be wrong for that long, so a release
-// is sent only if what was read before is ours.
+// Update is not sent if it repeats a renewal younger than every. A failed renewal counts as done until the API server or the
+// watch reports the loss of the lease: without an API server a leader can write nothing, and ending would restart the operator
+// at each control plane upgrade and lose its caches. The elector's belief may be wrong during that time, so a release is sent
+// only for a Lease that was last read as this replica's.
 func (l *leaseClient) Update(ctx context.Context, lease *coordinationv1.Lease, o metav1.UpdateOptions) (*coordinationv1.Lease, error) {
 	held := l.last != nil && holder(l.last) == l.identity
 	renewal := held && holder(lease) == l.identity
@@ -223,8 +224,8 @@ func (l *leaseClient) Update(ctx context.Context, lease *coordinationv1.Lease, o
 	return written, err
 }
 
-// lost is whether a renewal of ours failed because the Lease is gone or is held by another replica. A conflict alone does not say so: a
-// slow API server may have stored a renewal without telling.
+// lost reports whether a renewal failed because the Lease is missing or held by another replica. A conflict alone does not
+// prove it: a slow API server may have stored a renewal without a response.
 func (l *leaseClient) lost(ctx context.Context, err error) bool {
 	seen := l.watched()
 	if apierrors.IsConflict(err) {
@@ -233,7 +234,7 @@ func (l *leaseClient) lost(ctx context.Context, err error) bool {
 	return apierrors.IsNotFound(err) || seen != nil && !older(seen, l.last) && holder(seen) != l.identity
 }
 
-// owned sets our owner on a Lease without an owner.
+// owned sets the owner of a Lease without one.
 func (l *leaseClient) owned(lease *coordinationv1.Lease) *coordinationv1.Lease {
 	lease = lease.DeepCopy()
 	if len(lease.OwnerReferences) == 0 {
@@ -242,7 +243,7 @@ func (l *leaseClient) owned(lease *coordinationv1.Lease) *coordinationv1.Lease {
 	return lease
 }
 
-// write sends a write. One whose outcome is not known makes the next renewal a real one.
+// write sends a write. After an unknown outcome the next renewal is sent.
 func (l *leaseClient) write(ctx context.Context, send func(context.Context) (*coordinationv1.Lease, error)) (*coordinationv1.Lease, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.patience)
 	defer cancel()
@@ -260,9 +261,9 @@ func (l *leaseClient) write(ctx context.Context, send func(context.Context) (*co
 	return lease, nil
 }
 
-// accountIn returns the service account that a token is for as the owner of objects in a namespace, so that Kubernetes
-// removes the Lease when the operator is uninstalled. The token has its UID, so this needs no right to look for it. A token of
-// another form, or for an account of another namespace, names no owner. Kubernetes: claims of bound service account tokens.
+// accountIn returns the service account of a token as an owner of objects in a namespace, so that Kubernetes deletes the Lease
+// when the operator is uninstalled. The token has its UID, so no permission to read it is needed. A token of another format or
+// namespace gives no owner. Kubernetes: claims of bound service account tokens.
 func accountIn(token, namespace string) []metav1.OwnerReference {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
@@ -303,7 +304,7 @@ func older(a, b *coordinationv1.Lease) bool {
 	return err != nil || order < 0
 }
 
-// leaderEvents lets the lock record the leader as an event of the events.k8s.io group, as all our events are.
+// leaderEvents lets the lock record the leader as an event of events.k8s.io, like all other events.
 type leaderEvents struct{ recorder events.EventRecorder }
 
 func (e leaderEvents) Eventf(lease runtime.Object, kind, reason, format string, args ...any) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package operator is what the controllers of all kinds have in common and no kind is: the manager with its leader election,
-// the work queue, the recorder of events, the memory of statuses and of schedulers, and the reload of the configuration.
+// Package operator has what the controllers of all kinds share: the manager with its leader election, the work queue, the event
+// recorder, the memory of statuses and of schedulers, and the reload of the configuration.
 package operator
 
 import (
@@ -35,16 +35,16 @@ import (
 
 const shutdownTimeout = 10 * time.Second
 
-// Cached says of which kinds the cache holds only some objects.
+// Cached lists the kinds of which the cache holds only some objects.
 type Cached struct {
-	// Owned are kinds whose objects are cached if they have a label.
+	// Owned are kinds whose objects are cached if they have the label.
 	Owned map[client.Object]string
 	// Selected are kinds whose objects are cached if their labels match.
 	Selected map[schema.GroupVersionKind]labels.Selector
 }
 
-// NewManager returns a manager whose cache holds our own pods only, without fields that are never read, and of other kinds some objects. The
-// client is not rate-limited: the API server's priority and fairness does that with a view of the whole cluster.
+// NewManager returns a manager whose cache holds only the operator's own pods, without unread fields, and some objects of other
+// kinds. The client is not rate-limited: the API server's priority and fairness limits it with a view of the whole cluster.
 func NewManager(cfg *rest.Config, c config.OperatorConfiguration, scheme *runtime.Scheme, families []lifecycle.Family, some Cached) (ctrl.Manager, error) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.QPS = -1
@@ -99,13 +99,13 @@ func NewManager(cfg *rest.Config, c config.OperatorConfiguration, scheme *runtim
 	return elected{mgr, leader}, nil
 }
 
-// elected is a manager and the election that it takes part in; nil for none.
+// elected is a manager with its election; nil for none.
 type elected struct {
 	ctrl.Manager
 	election *election
 }
 
-// leads reports whether this replica works, and no other one can.
+// leads reports whether this replica works and no other one can.
 func (m elected) leads() bool {
 	select {
 	case <-m.Elected():
@@ -115,7 +115,7 @@ func (m elected) leads() bool {
 	}
 }
 
-// addChecks adds the checks that the kubelet asks for. Only a leader can fail one.
+// addChecks adds the kubelet's checks. Only a leader can fail one.
 func addChecks(mgr interface {
 	AddHealthzCheck(name string, check healthz.Checker) error
 	AddReadyzCheck(name string, check healthz.Checker) error
@@ -150,8 +150,7 @@ func cacheOptions(families []lifecycle.Family, owned map[client.Object]string) (
 	return cache.Options{DefaultTransform: observe.Strip(families...), ByObject: objects}, err
 }
 
-// podSelector selects the pods of all families: by the label that they have in common, or else by the one that Spark gives
-// to each of its pods.
+// podSelector selects the pods of all families: by their common label, or else by Spark's label on each of its pods.
 func podSelector(families []lifecycle.Family) (labels.Selector, error) {
 	launchedBy := families[0].Labels.LaunchedBy
 	if slices.ContainsFunc(families, func(f lifecycle.Family) bool { return f.Labels.LaunchedBy != launchedBy }) {

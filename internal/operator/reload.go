@@ -21,17 +21,17 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/metrics"
 )
 
-// lookPeriod is how often the configuration file is checked. A kubelet brings a changed ConfigMap within a minute or two;
-// comparing a small file costs less than watching everything that moves in its folder.
+// lookPeriod is the interval of checks of the configuration file. A kubelet updates a changed ConfigMap within a minute or two;
+// comparing a small file costs less than watching its folder.
 const lookPeriod = 2 * time.Second
 
-// reloader takes over what has changed in the configuration file, as far as that goes without a restart.
+// reloader applies changes of the configuration file that need no restart.
 type reloader struct {
 	log     logr.Logger
-	started config.OperatorConfiguration // what the operator was started with
+	started config.OperatorConfiguration // the configuration at the start
 	apply   func(context.Context, config.OperatorConfiguration)
 	metrics *metrics.Metrics // may be nil
-	// recorder records what happened to a change as events of the operator's pod; the pod may be nil.
+	// recorder records the result of a change as events of the operator's pod; the pod may be nil.
 	recorder events.EventRecorder
 	pod      *corev1.Pod
 	period   time.Duration
@@ -39,8 +39,8 @@ type reloader struct {
 	last string
 }
 
-// Follow returns what keeps another process of the operator up to date with its configuration file. It takes over what the
-// controller does, and logs what happened to a change.
+// Follow returns a runnable that follows the configuration file in another process of the operator. It applies the same
+// sections as the controller, and logs the result.
 func Follow(log logr.Logger, started config.OperatorConfiguration, apply func(config.OperatorConfiguration)) manager.Runnable {
 	return &reloader{log: log, started: started, period: lookPeriod, apply: func(_ context.Context, c config.OperatorConfiguration) { apply(c) }}
 }
@@ -59,10 +59,10 @@ func (r *reloader) Start(ctx context.Context) error {
 	}
 }
 
-// NeedLeaderElection is false: standby replicas need it too.
+// NeedLeaderElection is false: standby replicas need the configuration, too.
 func (r *reloader) NeedLeaderElection() bool { return false }
 
-// look reads the file. A bad one is reported once, and the previous one stays in force.
+// look reads the file. An invalid one is reported once, and the previous configuration stays in force.
 func (r *reloader) look(ctx context.Context) {
 	text, err := os.ReadFile(r.started.File)
 	now := string(text)
@@ -91,7 +91,7 @@ func (r *reloader) look(ctx context.Context) {
 		r.record(true, "ConfigurationNeedsRestart", "the configuration has changes that need a restart of the operator: "+strings.Join(sections, ", "))
 	}
 	if first && len(sections) == 0 && r.started.SameTenancy(c) {
-		return // as it was when the operator started
+		return // unchanged since the start
 	}
 	r.metrics.Reloaded(true)
 	r.log.Info("applied the namespaces and policies of the changed configuration",
@@ -100,7 +100,7 @@ func (r *reloader) look(ctx context.Context) {
 	r.record(false, "ConfigurationReloaded", "namespaces and policies of the changed configuration are in force: "+tenancyOf(c))
 }
 
-// tenancyOf says what is taken over of a configuration.
+// tenancyOf returns the sections that apply without a restart.
 func tenancyOf(c config.OperatorConfiguration) string {
 	where := "namespaces: " + strings.Join(c.Namespaces, ", ")
 	switch {
@@ -117,7 +117,7 @@ func tenancyOf(c config.OperatorConfiguration) string {
 // maxNote is the API's limit for the text of an event, in bytes.
 const maxNote = 1024
 
-// record is for an administrator who has edited the ConfigMap and describes the operator's pod.
+// record reports to the administrator who edited the ConfigMap, in the events of the operator's pod.
 func (r *reloader) record(warning bool, reason, note string) {
 	if r.pod == nil {
 		return
@@ -128,7 +128,7 @@ func (r *reloader) record(warning bool, reason, note string) {
 	r.recorder.Eventf(r.pod, nil, eventrecorder.EventType(warning), reason, "Reload", "%s", note)
 }
 
-// ownPod is the pod of this process, as its environment names it; nil if it does not.
+// ownPod returns the pod of this process from its environment; nil if unknown.
 func ownPod(environment func(string) string) *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Namespace: environment("POD_NAMESPACE"), Name: environment("POD_NAME"), UID: types.UID(environment("POD_UID")),

@@ -31,7 +31,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// Shared is what the controllers of all kinds work with.
+// Shared has the dependencies of the controllers of all kinds.
 type Shared struct {
 	Manager        ctrl.Manager
 	Config         config.OperatorConfiguration
@@ -43,34 +43,35 @@ type Shared struct {
 	SchedulerKinds *informers.SchedulerKinds
 	Namespaces     *informers.Namespaces
 	Periods        Periods
-	// Leads reports whether this replica works, and no other one can.
+	// Leads reports whether this replica works and no other one can.
 	Leads func() bool
 
 	policies atomic.Pointer[policy.Set]
 }
 
-// Periods are how long is waited for what no watch reports. One that is 0 is the usual one, which the constant at its place says.
+// Periods are the polling intervals for states that no watch reports. 0 means the default, which is a constant of the package
+// in question.
 type Periods struct {
-	// Core are those of the decisions on applications.
+	// Core has those of the decisions on applications.
 	Core lifecycle.Periods
-	// Server is the first pause between two Spark Connect servers (kubeflow.SparkConnects).
+	// Server is the first back-off between two Spark Connect servers (kubeflow.SparkConnects).
 	Server time.Duration
-	// Run is when a run that was refused is tried again (schedule.Env).
+	// Run is the delay before a refused run is tried again (schedule.Env).
 	Run time.Duration
-	// Exposure is when an auxiliary object that was refused is tried again (application.Engine).
+	// Exposure is the delay before a refused auxiliary object is tried again (application.Engine).
 	Exposure time.Duration
-	// Discovery is how often it is looked for the APIs of schedulers and of auxiliary objects (informers.SchedulerKinds).
+	// Discovery is the interval of checks for APIs of schedulers and of auxiliary objects (informers.SchedulerKinds).
 	Discovery time.Duration
-	// Installed is how often it is looked for the definition of a kind that the operator runs (installedPeriod).
+	// Installed is the interval of checks for definitions of the operator's kinds (installedPeriod).
 	Installed time.Duration
-	// Definitions is how long a new leader works before it compares the definitions (definitionsDelay).
+	// Definitions is the delay before a new leader compares the definitions (definitionsDelay).
 	Definitions time.Duration
-	// Configuration is how often the configuration file is read (lookPeriod).
+	// Configuration is the interval of reading the configuration file (lookPeriod).
 	Configuration time.Duration
 }
 
-// NewShared adds to a manager what the controllers of all families need. NewManager has made it; one that tests put around that knows only that it
-// was elected once.
+// NewShared adds the shared dependencies of all families' controllers to a manager of NewManager. With a wrapper of tests
+// around that manager, only its own election is known.
 func NewShared(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfiguration, registry *scheduler.Registry,
 	families []lifecycle.Family, p Periods) (*Shared, error) {
 	made, ok := mgr.(elected)
@@ -102,7 +103,7 @@ func NewShared(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfigura
 	s.Reader = observe.Reader{
 		Cache: observe.WithStubs(mgr.GetClient(), mgr.GetAPIReader(), func() { s.Metrics.LargeSpecRead() }), Pods: pods, Live: mgr.GetAPIReader(),
 		Kinds: s.SchedulerKinds, Whole: s.SchedulerKinds.Whole, Owned: s.SchedulerKinds.Owned, Auxiliary: auxiliary, Logs: logsOf(clientset),
-		Dial: mgr.GetConfig().Dial, // whoever has a way of its own to the API server has it to pods
+		Dial: mgr.GetConfig().Dial, // a custom dialer to the API server also reaches pods
 	}
 	if s.Metrics, err = NewMetrics(mgr, c.Metrics); err != nil {
 		return nil, err
@@ -126,7 +127,7 @@ func orderOf(q config.Quota) scheduler.Order {
 	return scheduler.OrderNamed(string(q.Order), q.AgingBound.Duration)
 }
 
-// cachedPods are the pods of applications, which the cache holds in a form of its own.
+// cachedPods returns the pods of applications, which the cache holds in a form of their own.
 func cachedPods(ctx context.Context, mgr ctrl.Manager, families []lifecycle.Family) (observe.Pods, error) {
 	all, ok := mgr.GetCache().(*namespaced.Cache)
 	if !ok {
@@ -144,7 +145,7 @@ func cachedPods(ctx context.Context, mgr ctrl.Manager, families []lifecycle.Fami
 	}), nil
 }
 
-// follow makes namespaces and policies be those of the configuration, also when it changes.
+// follow keeps namespaces and policies at those of the configuration, also after a change.
 func (s *Shared) follow(ctx context.Context, aux *informers.Auxiliary) (err error) {
 	s.Namespaces, err = informers.NewNamespaces(s.Manager, s.Metrics, os.Getenv("POD_NAMESPACE"), s.Schedulers.RebuildAgain, s.SchedulerKinds.Cache, aux.Cache)
 	if err != nil {
@@ -167,24 +168,24 @@ func (s *Shared) follow(ctx context.Context, aux *informers.Auxiliary) (err erro
 	return nil
 }
 
-// apply takes over a configuration.
+// apply applies a configuration.
 func (s *Shared) apply(ctx context.Context, c config.OperatorConfiguration) {
 	s.policies.Store(&c.Policies)
 	s.SchedulerKinds.Configure(c)
 	s.Namespaces.Configure(ctx, c)
 }
 
-// Policies are those that are in force.
+// Policies returns the current policies.
 func (s *Shared) Policies() policy.Set { return *s.policies.Load() }
 
-// Submitters says what records who created an object, and since when.
+// Submitters returns the configured recorder of submitters.
 func (s *Shared) Submitters() lifecycle.Submitters {
 	recorded := s.Config.Submitter.Recorded()
 	recorded.Joined = s.Namespaces.Joined
 	return recorded
 }
 
-// logsOf returns the reader of logs.
+// logsOf returns a reader of logs.
 func logsOf(c kubernetes.Interface) func(context.Context, observe.Log) (string, error) {
 	return func(ctx context.Context, l observe.Log) (string, error) {
 		const patience = 2 * time.Second

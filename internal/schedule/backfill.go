@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// maxFailed bounds the names of failed runs of a backfill that are stored.
+// maxFailed bounds the stored names of a backfill's failed runs.
 const maxFailed = 100
 
-// backfill is the next run of the backfill.
+// backfill returns the next run of the backfill.
 func (c *decision) backfill() *Start {
 	b := c.desired.Backfill
 	if b == nil {
@@ -45,7 +45,7 @@ func (c *decision) backfill() *Start {
 	return nil
 }
 
-// failures takes down which runs of a backfill have failed: they may be deleted before anybody asks.
+// failures records the failed runs of a backfill before they are deleted.
 func (c *decision) failures(p *Progress) {
 	for _, run := range c.observed.Runs {
 		if run.Reason != ReasonBackfill || run.Tick.Before(p.From) || !run.Tick.Before(p.To) {
@@ -62,7 +62,7 @@ func (c *decision) failures(p *Progress) {
 	slices.Sort(p.Failed)
 }
 
-// backfilling counts the runs of backfills that have not finished.
+// backfilling counts the unfinished runs of backfills.
 func (c *decision) backfilling() int {
 	n := 0
 	for _, run := range c.observed.Runs {
@@ -73,7 +73,7 @@ func (c *decision) backfilling() int {
 	return n
 }
 
-// recorded is whether the status has what a backfill needs to know of a run: that it was started, and the name of one that has failed.
+// recorded reports whether the status has a backfill's knowledge of a run: that it was started, and its name if it failed.
 func (c *decision) recorded(run Run) bool {
 	wanted, p := c.desired.Backfill, c.before.Backfill
 	if wanted == nil || run.Tick.Before(wanted.From) || !run.Tick.Before(wanted.To) {

@@ -8,7 +8,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/text"
 )
 
-// Reason says in one word why a condition is what it is. The list is closed and documented.
+// Reason explains a condition in one word. The list is closed and documented.
 type Reason string
 
 // Reasons of a schedule's conditions.
@@ -17,21 +17,21 @@ const (
 	ReasonOnSchedule Reason = "OnSchedule"
 	// ReasonSuspended : spec.suspend is true.
 	ReasonSuspended Reason = "Suspended"
-	// ReasonInvalidSchedule : the spec is wrong.
+	// ReasonInvalidSchedule : the spec is invalid.
 	ReasonInvalidSchedule Reason = "InvalidSchedule"
-	// ReasonRunsActive : runs have not finished.
+	// ReasonRunsActive : some runs are unfinished.
 	ReasonRunsActive Reason = "RunsActive"
 	// ReasonNoActiveRuns : all runs have finished.
 	ReasonNoActiveRuns Reason = "NoActiveRuns"
-	// ReasonWaitingForActive : a run is due and waits for an earlier one.
+	// ReasonWaitingForActive : a due run waits for an earlier one.
 	ReasonWaitingForActive Reason = "WaitingForActiveRun"
-	// ReasonReplacing : a run is due, and earlier ones are being deleted.
+	// ReasonReplacing : a due run waits for the deletion of earlier ones.
 	ReasonReplacing Reason = "ReplacingRun"
 	// ReasonNameConflict : another object has the name of a run.
 	ReasonNameConflict Reason = "NameConflict"
 	// ReasonRunRefused : the API server refuses a run.
 	ReasonRunRefused Reason = "RunRefused"
-	// ReasonInvalidTrigger : the annotation that asks for a run is no time.
+	// ReasonInvalidTrigger : the trigger annotation is no time.
 	ReasonInvalidTrigger Reason = "InvalidTrigger"
 	// ReasonNoTrouble : no action required.
 	ReasonNoTrouble Reason = "NoTrouble"
@@ -49,9 +49,9 @@ func Reasons() []Reason {
 const (
 	// ConditionScheduled : runs are started at the times of the schedule.
 	ConditionScheduled = "Scheduled"
-	// ConditionRunActive : a run has not finished.
+	// ConditionRunActive : a run is unfinished.
 	ConditionRunActive = "RunActive"
-	// ConditionStalled : something that a person has to change prevents a run (kstatus).
+	// ConditionStalled : an obstacle that a user has to remove prevents a run (kstatus).
 	ConditionStalled = "Stalled"
 )
 
@@ -122,7 +122,7 @@ func stalled(p Plan, r Record) Condition {
 	return c
 }
 
-// head is the beginning of a message, in one line. Whatever a tenant has put into it is harmless.
+// head returns the beginning of a message, on one line and without control characters.
 func head(sentence string, limit int) string {
 	message := text.Line(sentence)
 	if len(message) <= limit {

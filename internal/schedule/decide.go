@@ -10,40 +10,40 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Plan is what a decision says to do.
+// Plan is the result of a decision.
 type Plan struct {
-	// Start is the run to be created; nil for none.
+	// Start is the run to create; nil for none.
 	Start *Start
-	// Stop are the runs to be deleted because a later one replaces them, Remove the finished ones that are not kept.
+	// Stop are the runs to delete because a later one replaces them; Remove are finished runs beyond the limit.
 	Stop, Remove []Run
-	// NeedsLive says that the runs have to be read from the API server, and Decide be asked again, before anything is done: a
-	// cache may not have a run that a previous operator started.
+	// NeedsLive requests that the runs be read from the API server, and Decide be called again, before any action: a cache may
+	// lack a run that another operator started.
 	NeedsLive bool
-	// Errors are what is wrong with the schedule; nothing starts then.
+	// Errors are the schedule's errors; they prevent all runs.
 	Errors field.ErrorList
 
 	desired Desired
 	times   *Timetable
-	// record is what is stored if no run is started, and before what is stored at present.
+	// record is stored if no run is started; before is the stored record.
 	record, before Record
 	observed       Observation
 	skipped        []skipped
-	// waits is why a run that is due is not started, "" if none is.
+	// waits is the reason why a due run is not started; "" if none is due.
 	waits Reason
-	// requested is the message about a trigger that starts nothing now; empty for nothing.
+	// requested is the message about a trigger without effect; empty for none.
 	requested string
-	// again says that there is more to do at once, next when there will be.
+	// again is set if another step follows immediately; next is the time of the next one.
 	again bool
 	next  time.Time
 }
 
-// skipped are runs that were due and will not be started.
+// skipped are due runs that will not be started.
 type skipped struct {
 	reason SkipReason
 	n      int64
 }
 
-// Decide says what to do about a schedule.
+// Decide plans the next step of a schedule.
 func Decide(d Desired, r Record, o Observation, env Env) Plan {
 	p := Plan{desired: d, before: r, record: r.clone(), observed: o, next: env.Now.Add(maxWait)}
 	c := &decision{Plan: &p, env: env, now: env.Now, second: env.Now.Truncate(time.Second)}
@@ -70,12 +70,12 @@ func Decide(d Desired, r Record, o Observation, env Env) Plan {
 type decision struct {
 	*Plan
 	env Env
-	// previous is the timetable that an edit replaces; nil for none.
+	// previous is the timetable before an edit; nil for none.
 	previous    *Timetable
 	now, second time.Time
 }
 
-// base is the time after which times of the schedule have to be dealt with.
+// base returns the last handled time of the schedule.
 func (r Record) base() time.Time {
 	if r.LastTick.After(r.Since) {
 		return r.LastTick
@@ -93,7 +93,7 @@ func (r Record) clone() Record {
 	return r
 }
 
-// upTo is the last time whose run may have been started.
+// upTo returns the last time whose run may have started.
 func (c *decision) upTo() time.Time { return c.now.Add(-c.desired.Delay()) }
 
 func (c *decision) wake(at time.Time) {
@@ -102,7 +102,7 @@ func (c *decision) wake(at time.Time) {
 	}
 }
 
-// rebase says from when the schedule counts: a changed one from now on. What was due of the previous timetable is skipped.
+// rebase sets the begin of the schedule: a changed one begins now. Due runs of the previous timetable are skipped.
 func (c *decision) rebase() {
 	key := Key(c.desired.Schedule, c.desired.TimeZone)
 	switch {
@@ -119,16 +119,16 @@ func (c *decision) rebase() {
 	}
 }
 
-// unbegun is whether the schedule was created suspended and still is: it counts from when it is resumed. Triggers may have started
-// runs of it.
+// unbegun reports whether the schedule was created suspended and still is: it begins when it is resumed. Triggers may have
+// started runs.
 func (c *decision) unbegun() bool {
 	r := c.record
 	takenOver := !r.NextRun.IsZero() || !r.LastRun.IsZero() && r.LastTrigger.IsZero() // a record of the Kubeflow operator
 	return c.desired.Suspend && r.Since.IsZero() && !takenOver && !slices.ContainsFunc(c.observed.Runs, func(run Run) bool { return run.Reason != ReasonTrigger })
 }
 
-// since is from when a schedule counts that has no record of ours: its creation, or the last run of the Kubeflow operator. One that
-// was created suspended counts from now.
+// since returns the begin of a schedule without this operator's record: its creation, or the last run of the Kubeflow operator.
+// A schedule that was created suspended begins now.
 func (c *decision) since() time.Time {
 	since := c.desired.Created
 	switch next := c.record.NextRun; {
@@ -149,8 +149,8 @@ func (c *decision) since() time.Time {
 	return since.Truncate(time.Second)
 }
 
-// choose chooses the run to be started: a person waits for a trigger, and a backfill can wait. All three are asked, for they find the
-// runs that exist already.
+// choose chooses the run to start: a trigger first, because a user waits, and a backfill last. All three are evaluated, because
+// they find existing runs.
 func (c *decision) choose() {
 	trigger, tick, backfill := c.trigger(), c.tick(), c.backfill()
 	for _, s := range []*Start{trigger, tick, backfill} {
@@ -161,7 +161,7 @@ func (c *decision) choose() {
 	}
 }
 
-// trigger is the run that was asked for beside the schedule.
+// trigger returns the requested run outside the schedule.
 func (c *decision) trigger() *Start {
 	at, err := c.desired.trigger()
 	switch {
@@ -185,7 +185,7 @@ func (c *decision) trigger() *Start {
 	return &s
 }
 
-// start is the run of a time.
+// start returns the run of a time.
 func (c *decision) start(at time.Time, reason RunReason) Start {
 	s := Start{Name: Name(c.desired.Name, at, c.env.Precision), Reason: reason, Tick: at.In(c.times.Location)}
 	if reason == ReasonTrigger {
@@ -196,7 +196,7 @@ func (c *decision) start(at time.Time, reason RunReason) Start {
 	return s
 }
 
-// tick is the run of the schedule that is due.
+// tick returns the due run of the schedule.
 func (c *decision) tick() *Start {
 	c.passStarted()
 	if c.desired.Suspend {
@@ -224,7 +224,8 @@ func (c *decision) tick() *Start {
 		return nil
 	}
 	if limit, _ := c.lateness(); limit != nil {
-		// One for which runs were stopped is never too late: a time that is past would make for a reconcile each millisecond until they are gone.
+		// A run for which others were stopped is never too late: a past time would cause a reconcile each millisecond until they
+		// are gone.
 		if late := at.Add(c.desired.Delay() + *limit + time.Second); late.After(c.now) {
 			c.wake(late)
 		}
@@ -233,7 +234,7 @@ func (c *decision) tick() *Start {
 	return &s
 }
 
-// passStarted passes the times whose runs exist. The record may not have them, if an edit or a crash came before it was stored.
+// passStarted skips the times with existing runs. The record may lack them after an edit or a crash.
 func (c *decision) passStarted() {
 	for upTo := c.upTo(); !c.record.Since.IsZero(); {
 		at := c.times.Next(c.record.base())
@@ -244,7 +245,7 @@ func (c *decision) passStarted() {
 	}
 }
 
-// lateness is how late a run may start, nil for no limit, and why a later one is skipped.
+// lateness returns the longest delay of a start, nil for no limit, and the reason for skipping a later one.
 func (c *decision) lateness() (limit *time.Duration, reason SkipReason) {
 	if c.desired.Deadline != nil {
 		return c.desired.Deadline, SkipDeadline
@@ -256,7 +257,7 @@ func (c *decision) lateness() (limit *time.Duration, reason SkipReason) {
 	return nil, ""
 }
 
-// supersede skips the runs that are due and not made up for.
+// supersede skips due runs that are not made up for.
 func (c *decision) supersede(upTo time.Time) {
 	if c.desired.Missed != RunAll {
 		if latest := c.times.Latest(c.record.base(), upTo); !latest.IsZero() {
@@ -274,7 +275,7 @@ func (c *decision) supersede(upTo time.Time) {
 	c.skip(c.times, oldest.Add(-time.Second), SkipTooMany)
 }
 
-// obstacle is why runs of the schedule were not started when they were due.
+// obstacle returns the reason why due runs were not started.
 func (c *decision) obstacle() SkipReason {
 	switch {
 	case c.record.Trouble.Reason == ReasonNameConflict:
@@ -287,7 +288,7 @@ func (c *decision) obstacle() SkipReason {
 	return SkipMissed
 }
 
-// skip skips the times up to another whose runs do not exist, and counts them.
+// skip skips and counts the times up to a time that have no run.
 func (c *decision) skip(times *Timetable, until time.Time, reason SkipReason) {
 	base := c.record.base()
 	last := times.Latest(base, until)
@@ -314,7 +315,7 @@ func (c *decision) skip(times *Timetable, until time.Time, reason SkipReason) {
 	c.count(last, reason, n)
 }
 
-// count counts runs that are skipped, of which the last was due at a time.
+// count counts skipped runs; the last one was due at the given time.
 func (c *decision) count(last time.Time, reason SkipReason, n int64) {
 	c.record.Skips += n
 	c.record.LastSkipped, c.record.LastSkipReason = last, reason
@@ -322,7 +323,7 @@ func (c *decision) count(last time.Time, reason SkipReason, n int64) {
 	c.NeedsLive = !c.observed.Live
 }
 
-// admit starts a run as far as those that have not finished allow it.
+// admit starts a run if the unfinished ones allow it.
 func (c *decision) admit(s Start) {
 	var active []Run
 	for _, run := range c.observed.Runs {
@@ -336,13 +337,13 @@ func (c *decision) admit(s Start) {
 		c.waits = ReasonWaitingForActive
 	case c.desired.Concurrency == Replace && s.Reason != ReasonBackfill && blocked:
 		c.waits = ReasonReplacing
-		// What becomes of its driver pod is only looked for if a run is stored as active, and that it was started has to be known.
+		// A driver pod is looked up only for runs stored as active, and the start of a run must be known.
 		c.again = slices.ContainsFunc(active, func(r Run) bool {
 			return !slices.Contains(c.before.Active, r.Name) && slices.Contains(c.record.Active, r.Name)
 		})
 		if s.Reason == ReasonSchedule {
 			c.record.Replacing = s.Tick
-			if !c.before.Replacing.Equal(s.Tick) { // it is stored before anything is stopped for it: after a crash, the time must not be too late
+			if !c.before.Replacing.Equal(s.Tick) { // stored before anything is stopped for it: after a crash the time must not be too late
 				c.again = true
 				break
 			}
@@ -361,7 +362,7 @@ func (c *decision) admit(s Start) {
 	}
 }
 
-// plan says when the next run is due. A time that was dealt with has no claim on runs that were stopped for it any more.
+// plan sets the time of the next run. A handled time loses its claim on stopped runs.
 func (c *decision) plan() {
 	if !c.record.Replacing.After(c.record.base()) {
 		c.record.Replacing = time.Time{}

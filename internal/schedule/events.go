@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Event is something that happened to a schedule, reported once, after it is stored.
+// Event is an event of a schedule, reported once, after it is stored.
 type Event struct {
 	Warning                 bool
 	Reason, Action, Message string
@@ -17,7 +17,7 @@ type Event struct {
 // maxNote is the API's limit for the text of an event, in bytes.
 const maxNote = 1024
 
-// Events is the difference between a stored record and an outcome that was stored after it.
+// Events returns the events between a stored record and a later stored outcome.
 func Events(d Desired, from Record, o Outcome) []Event {
 	var all []Event
 	add := func(warning bool, reason, action, format string, args ...any) {
@@ -33,7 +33,7 @@ func Events(d Desired, from Record, o Outcome) []Event {
 	ended(add, d, o.Ended)
 	for _, run := range o.Started {
 		if run.Tick.IsZero() {
-			continue // the Kubeflow operator's
+			continue // the Kubeflow operator's name
 		}
 		add(false, "RunStarted", "Run", "run %s was started (%s) for %s", run.Name, run.Reason, utc(run.Tick))
 	}
@@ -71,7 +71,7 @@ func ended(add adder, d Desired, all []Ended) {
 	}
 }
 
-// stalls reports what prevents a run, when that begins.
+// stalls reports the begin of an obstacle.
 func stalls(add adder, from Record, o Outcome) {
 	if t := o.Record.Trouble; t.Reason != "" && t.Reason != from.Trouble.Reason {
 		add(true, string(t.Reason), "Run", "%s", t.Message)

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// maxActive bounds the names of active runs that are stored.
+// maxActive bounds the stored names of active runs.
 const maxActive = 500
 
-// census takes down which runs there are.
+// census records the existing runs.
 func (c *decision) census() {
 	r := &c.record
 	r.Active = slices.Clone(c.observed.Stopping)
@@ -20,7 +20,7 @@ func (c *decision) census() {
 			r.Active = append(r.Active, run.Name)
 		}
 		if run.Reason == ReasonTrigger && run.Tick.After(r.LastTrigger) {
-			r.LastTrigger = run.Tick // started by an operator that crashed; the trigger may be another by now
+			r.LastTrigger = run.Tick // started by an operator that crashed; the trigger may have changed since
 		}
 		if run.Created.After(r.LastRun) {
 			r.LastRun, r.LastRunName = run.Created, run.Name
@@ -31,8 +31,8 @@ func (c *decision) census() {
 	r.Active = r.Active[:min(len(r.Active), maxActive)]
 }
 
-// history keeps as many finished runs as are wanted, and as many of a backfill: its runs are the oldest, and would be the first to go.
-// Those that are not stored yet stay: they say that they were started.
+// history keeps the configured number of finished runs, and as many of a backfill, whose runs are the oldest and would be
+// deleted first. Runs that are not stored yet stay as a proof of their start.
 func (c *decision) history() {
 	c.record.Succeeded, c.record.Failed = nil, nil
 	for _, backfilled := range []bool{false, true} {
@@ -59,7 +59,7 @@ func (c *decision) keep(phase Phase, backfilled bool, limit int32) []string {
 	return names
 }
 
-// about is the time that a run is for.
+// about returns the time of a run.
 func (r Run) about() time.Time {
 	if r.Tick.IsZero() {
 		return r.Created
@@ -67,12 +67,12 @@ func (r Run) about() time.Time {
 	return r.Tick
 }
 
-// stored is whether it is stored that a run was started, so that it is not started again when it is gone.
+// stored reports whether the start of a run is stored, so that it is not started again after its deletion.
 func (c *decision) stored(run Run) bool {
 	b := c.before
 	trigger, _ := c.desired.trigger()
 	switch {
-	case b.Since.IsZero(): // only triggers start runs of one that was created suspended
+	case b.Since.IsZero(): // of a schedule created suspended, only triggers start runs
 		return run.Reason == ReasonTrigger && !run.Tick.After(b.LastTrigger)
 	case run.Reason == "":
 		return true

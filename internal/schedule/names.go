@@ -28,7 +28,7 @@ const (
 // Precisions lists them, the finest first.
 func Precisions() []Precision { return []Precision{Nanos, Micros, Millis, Seconds, Minutes} }
 
-// Unit is how long one is; that of an unknown one is a nanosecond.
+// Unit returns the length of one; a nanosecond for an unknown precision.
 func (p Precision) Unit() time.Duration {
 	switch p {
 	case Micros:
@@ -44,8 +44,8 @@ func (p Precision) Unit() time.Duration {
 	return time.Nanosecond
 }
 
-// Name returns the name of the run of a schedule's time: a function of both, so that one run has one name. A time that is not
-// whole in the unit takes the next finer one in which it is, so that two runs have two names.
+// Name returns the name of the run of a schedule's time. It is a function of both, so one run has one name. A time that is not
+// a multiple of the unit uses the next finer unit, so that two runs have two names.
 func Name(schedule string, at time.Time, p Precision) string {
 	all := Precisions()
 	i := max(0, slices.Index(all, p))

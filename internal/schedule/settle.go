@@ -9,62 +9,62 @@ import (
 	"time"
 )
 
-// Class is what came of an action.
+// Class is the class of a result.
 type Class int
 
 // Classes of results.
 const (
-	// ClassNone : there was nothing to start.
+	// ClassNone : no run to start.
 	ClassNone Class = iota
 	// ClassStarted : the run exists.
 	ClassStarted
 	// ClassConflict : another object has its name.
 	ClassConflict
-	// ClassRefused : the API server does not take it.
+	// ClassRefused : the API server refuses it.
 	ClassRefused
-	// ClassFailed : it is not known, or not done; it is tried again.
+	// ClassFailed : the outcome is unknown, or the action failed; it is repeated.
 	ClassFailed
 )
 
-// Result is what came of Plan.Start.
+// Result is the result of Plan.Start.
 type Result struct {
 	Class Class
 	// Created is when the run was created.
 	Created time.Time
 	Message string
-	// Changed says that a run to be removed has changed.
+	// Changed is set if a run to be removed has changed.
 	Changed bool
-	// Err is what failed of the plan.
+	// Err is an error of the plan.
 	Err error
 }
 
-// Outcome is what is true after a plan was carried out.
+// Outcome is the state after a plan.
 type Outcome struct {
 	Record     Record
 	Conditions []Condition
-	// Requeue is when to reconcile again, at the latest.
+	// Requeue is the latest time of the next reconcile.
 	Requeue time.Duration
-	// Started are the runs that are new in the record, Skipped counts those that were skipped, by reason.
+	// Started are the newly recorded runs; Skipped counts skipped ones by reason.
 	Started []Run
 	Skipped map[SkipReason]int64
-	// Ended are the runs that were active before, and what became of them.
+	// Ended are runs that are no longer active.
 	Ended []Ended
-	// Delay is how long after its time the run of the schedule was started that this plan has started; negative for none.
+	// Delay is the delay of the run that this plan started; negative for none.
 	Delay time.Duration
-	// Hold is when a refused run is tried again; zero for none.
+	// Hold is the time of the next try of a refused run; zero for none.
 	Hold time.Time
 	Err  error
 }
 
-// Ended is a run that is not active any more.
+// Ended is a run that is no longer active.
 type Ended struct {
 	Name string
-	// Phase is how it has finished, if it still exists.
+	// Phase is its final phase, if it still exists.
 	Phase Phase
 	Gone  bool
 }
 
-// Settle returns what is true after a plan was carried out with a result.
+// Settle computes the state after a plan with its result.
 func Settle(p Plan, result Result, env Env) Outcome {
 	o := Outcome{Record: p.record.clone(), Skipped: map[SkipReason]int64{}, Delay: -1, Err: result.Err}
 	for _, s := range p.skipped {
@@ -75,7 +75,7 @@ func Settle(p Plan, result Result, env Env) Outcome {
 		switch result.Class {
 		case ClassStarted:
 			o.started(p, *s, result, env)
-			next = env.Now.Add(time.Second) // there may be more to start
+			next = env.Now.Add(time.Second) // more runs may be due
 		case ClassConflict, ClassRefused:
 			if s.Reason == ReasonTrigger && result.Class == ClassConflict {
 				o.dropTrigger(*s)
@@ -87,7 +87,7 @@ func Settle(p Plan, result Result, env Env) Outcome {
 		case ClassNone, ClassFailed:
 		}
 	} else if p.waits == "" && !env.Hold.After(env.Now) {
-		o.Record.Trouble = Trouble{} // nothing is due that could be in trouble
+		o.Record.Trouble = Trouble{} // no due run could be in trouble
 	}
 	if result.Changed {
 		next = earlier(next, env.Now.Add(time.Second))
@@ -101,7 +101,7 @@ func Settle(p Plan, result Result, env Env) Outcome {
 	return o
 }
 
-// dropTrigger gives up a trigger whose name is taken: a later one has another, and the schedule need not wait.
+// dropTrigger drops a trigger whose run's name is taken: a later trigger has another name, and the schedule does not wait.
 func (o *Outcome) dropTrigger(s Start) {
 	r := &o.Record
 	r.LastTrigger, r.LastSkipped, r.LastSkipReason = s.Tick, s.Tick, SkipConflict
@@ -150,7 +150,7 @@ func (o *Outcome) started(p Plan, s Start, result Result, env Env) {
 	o.Started = append(o.Started, Run{Name: s.Name, Reason: s.Reason, Tick: s.Tick, Created: result.Created})
 }
 
-// compare finds out what became of the runs that were active, and which have been found.
+// compare determines the end of runs that were active, and the newly found ones.
 func (o *Outcome) compare(p Plan) {
 	runs := map[string]Run{}
 	for _, run := range p.observed.Runs {

@@ -13,36 +13,36 @@ import (
 )
 
 const (
-	// horizon is how far two times of a schedule may be apart: 29 February is skipped at the turn of most centuries.
+	// horizon is the longest time between two times of a schedule: 29 February is skipped at most turns of a century.
 	horizon = 9 * 366 * 24 * time.Hour
-	// allHours are the bits of the hour field in cron's values.
+	// allHours are the bits of all hours in cron's hour field.
 	allHours = 1<<24 - 1
 )
 
-// errTimeZone is what is wrong with a schedule whose time zone is unknown.
+// errTimeZone is the error of an unknown time zone.
 var errTimeZone = errors.New("unknown time zone")
 
-// errNever is what is wrong with a schedule that is well-formed and has no times.
+// errNever is the error of a well-formed schedule without any time.
 var errNever = errors.New("no date matches it")
 
 // Timetable has the times of a schedule. They are a function of the schedule, its time zone and, for @every, the object's
-// creation, and not of when they are asked for.
+// creation; not of the time of the call.
 //
-// Five fields of cron are what a clock on a wall shows. Where a clock is put forward, a time that it does not show is as long
-// after the last change as it would be without this one: 02:30 becomes 03:30, once if 03:30 is a time of the schedule, too.
-// Where it is put back, a time that it shows twice counts the first time only, unless the schedule runs in every hour.
+// The five fields of cron describe a wall clock. Where the clock is put forward, a skipped time moves by the change: 02:30
+// becomes 03:30, only once if 03:30 is a time of the schedule, too. Where the clock is put back, a repeated time counts once,
+// unless the schedule runs in every hour.
 type Timetable struct {
 	// Location is the schedule's time zone.
 	Location *time.Location
 
-	wall      cron.Schedule // in UTC, as if it had no time zone
+	wall      cron.Schedule // in UTC, without a time zone
 	everyHour bool
 	every     time.Duration
 	anchor    time.Time
 }
 
-// Parse returns the times of a schedule: five fields of cron or a descriptor, which may begin with CRON_TZ= or TZ=. Its zone is
-// that, or else the one given, or else local. The times of @every are counted from created.
+// Parse returns the times of a schedule: five fields of cron or a descriptor, optionally after CRON_TZ= or TZ=. Its zone is
+// that, else the given one, else local. The times of @every count from created.
 func Parse(text, zone string, local *time.Location, created time.Time) (*Timetable, error) {
 	zone, fields, err := split(text, zone)
 	if err != nil {
@@ -70,7 +70,7 @@ func Parse(text, zone string, local *time.Location, created time.Time) (*Timetab
 	return t, nil
 }
 
-// locations are those that were loaded: a schedule is parsed in each reconcile.
+// locations caches time zones, because each reconcile parses the schedule.
 var locations sync.Map
 
 func location(zone string) (*time.Location, error) {
@@ -95,7 +95,7 @@ func split(text, zone string) (effective, fields string, err error) {
 			return "", "", fmt.Errorf("there is nothing behind the time zone; write %s%s 30 2 * * *", prefix, zone)
 		}
 		if zone == "" {
-			zone = "UTC" // as cron's parser has it
+			zone = "UTC" // as in cron's parser
 		}
 		break
 	}
@@ -106,7 +106,7 @@ func split(text, zone string) (effective, fields string, err error) {
 	return zone, fields, nil
 }
 
-// interval reads the duration of @every, in whole seconds.
+// interval parses the duration of @every, in whole seconds.
 func interval(text string) (time.Duration, error) {
 	every, err := time.ParseDuration(text)
 	if err != nil {
@@ -118,8 +118,8 @@ func interval(text string) (time.Duration, error) {
 	return every, nil
 }
 
-// Key is a schedule with its time zone in one text that Parse takes. Two that mean the same may have different keys. That of a schedule that is
-// wrong is harmless where it is shown.
+// Key joins a schedule and its time zone to one text that Parse accepts. Equivalent schedules may have different keys. The key
+// of an invalid schedule is safe to display.
 func Key(text, zone string) string {
 	effective, fields, err := split(text, zone)
 	switch {
@@ -131,7 +131,7 @@ func Key(text, zone string) string {
 	return head(fields, maxSchedule+len("CRON_TZ= "))
 }
 
-// Next returns the first time after another. It is zero if there is none within the next years.
+// Next returns the first time after another; zero if there is none within the next years.
 func (t *Timetable) Next(after time.Time) time.Time {
 	if t.every > 0 {
 		next := t.anchor.Add(after.Sub(t.anchor) / t.every * t.every)
@@ -156,9 +156,9 @@ func (t *Timetable) Next(after time.Time) time.Time {
 	return time.Time{}
 }
 
-// leap leaves out the changes of the clock that come before the next time of a sparse schedule.
+// leap skips clock changes before the next time of a sparse schedule.
 func (t *Timetable) leap(at time.Time) time.Time {
-	const margin = 36 * time.Hour // more than any change of a clock, and than the difference of two zones
+	const margin = 36 * time.Hour // longer than any clock change or difference of two zones
 	wall := t.wall.Next(at.UTC().Add(-margin))
 	if wall.IsZero() {
 		return time.Time{}
@@ -169,7 +169,7 @@ func (t *Timetable) leap(at time.Time) time.Time {
 	return at
 }
 
-// period is a time in which a zone's difference to UTC stays.
+// period is a time with a constant offset from UTC.
 type period struct {
 	start, end       time.Time // zero for none
 	offset, previous time.Duration
@@ -188,7 +188,7 @@ func (t *Timetable) periodAt(at time.Time) period {
 	return p
 }
 
-// next returns the first time of a schedule after another in the period; zero if it has none.
+// next returns the first time after another within the period; zero if there is none.
 func (p period) next(t *Timetable, after time.Time) time.Time {
 	from := after.UTC()
 	if !p.start.IsZero() && from.Before(p.start) {
@@ -203,7 +203,7 @@ func (p period) next(t *Timetable, after time.Time) time.Time {
 		best = best.Add(-p.offset)
 	}
 	if skipped := p.offset - p.previous; skipped > 0 && from.Before(p.start.Add(skipped)) {
-		// What the clock has left out between the last change and this one.
+		// The times that the clock skipped between the last change and this one.
 		lost := t.wall.Next(from.Add(p.previous))
 		if at := lost.Add(-p.previous); !lost.IsZero() && at.Before(p.start.Add(skipped)) && (best.IsZero() || at.Before(best)) {
 			best = at
@@ -215,14 +215,14 @@ func (p period) next(t *Timetable, after time.Time) time.Time {
 	return best.In(t.Location)
 }
 
-// Latest returns the last time after one and not after another; zero if there is none. It does not go through all of them.
+// Latest returns the last time after one and not after another; zero if there is none. It does not visit all of them.
 func (t *Timetable) Latest(after, until time.Time) time.Time {
 	latest := t.Next(after)
 	if latest.IsZero() || latest.After(until) {
 		return time.Time{}
 	}
 	if next := t.Next(latest); next.IsZero() || next.After(until) {
-		return latest // as nearly always
+		return latest // the usual case
 	}
 	for end := until; end.Sub(latest) >= time.Second; {
 		middle := latest.Add(end.Sub(latest) / 2)
@@ -246,10 +246,10 @@ func (t *Timetable) Previous(before time.Time) time.Time {
 	return t.Latest(before.Add(-horizon), until)
 }
 
-// has reports whether a time is one of the timetable's.
+// has reports whether a time belongs to the timetable.
 func (t *Timetable) has(at time.Time) bool { return t.Next(at.Add(-time.Second)).Equal(at) }
 
-// Count counts the times after one and not after another, up to a limit. It reports whether there are more.
+// Count counts the times after one and not after another, up to a limit, and reports whether there are more.
 func (t *Timetable) Count(after, until time.Time, limit int) (n int, more bool) {
 	for at := t.Next(after); !at.IsZero() && !at.After(until); at = t.Next(at) {
 		if n == limit {
@@ -260,12 +260,12 @@ func (t *Timetable) Count(after, until time.Time, limit int) (n int, more bool) 
 	return n, false
 }
 
-// Interval is the time that a run is about: from the time before its own, up to its own.
+// Interval returns the data interval of a run: from the preceding time to its own.
 func (t *Timetable) Interval(at time.Time) (start, end time.Time) {
 	return t.Previous(at), at
 }
 
-// LastInterval is the last complete interval before a time that need not be the schedule's. Its bounds are zero if there is none.
+// LastInterval returns the last complete interval before any time; zero bounds if there is none.
 func (t *Timetable) LastInterval(at time.Time) (start, end time.Time) {
 	end = t.Previous(at.Add(time.Nanosecond))
 	if end.IsZero() {
@@ -274,8 +274,7 @@ func (t *Timetable) LastInterval(at time.Time) (start, end time.Time) {
 	return t.Previous(end), end
 }
 
-// Forecast returns the next runs of the schedule whose times are after another, as if nothing prevented them: none if there is
-// something wrong with the schedule.
+// Forecast returns the next runs after a time as if nothing prevented them; none for an invalid schedule.
 func (d Desired) Forecast(after time.Time, n int, env Env) []Start {
 	times, err := d.Timetable(env.Local)
 	if err != nil {
@@ -289,7 +288,7 @@ func (d Desired) Forecast(after time.Time, n int, env Env) []Start {
 	return next
 }
 
-// Due returns the time of the schedule whose run is due and not dealt with yet, as far as the plan goes; zero if none is.
+// Due returns the scheduled time of the due run that the plan has not handled; zero if there is none.
 func (p Plan) Due(env Env) time.Time {
 	if p.times == nil || p.desired.Suspend || len(p.Errors) > 0 {
 		return time.Time{}

@@ -35,27 +35,26 @@ const (
 )
 
 const (
-	// maxSchedule bounds a schedule with its time zone, in bytes: both are stored in the status.
+	// maxSchedule bounds a schedule with its time zone, in bytes: the status stores both.
 	maxSchedule = 1024
-	// maxShown bounds a value or a path in a message, in bytes, and maxTexts the texts that are named.
+	// maxShown bounds a value or a path in a message, in bytes, and maxTexts the named texts.
 	maxShown = 120
 	maxTexts = 10
 )
 
-// The years that schedules know: nanoseconds from 1970 make the names of runs, in 64 bits.
+// The range of years: names of runs contain nanoseconds since 1970 in 64 bits.
 const firstYear, lastYear = 1700, 2199
 
 var yearsSay = fmt.Sprintf("must be in one of the years from %d to %d", firstYear, lastYear)
 
-// Validate returns what is wrong with a schedule, by field; nothing starts until it is right. A trigger is not part of it
-// (ValidateTrigger).
+// Validate returns the errors of a schedule, by field; they prevent all runs. ValidateTrigger checks the trigger.
 func (d Desired) Validate(local *time.Location) field.ErrorList {
 	_, all := d.validate(local)
 	return all
 }
 
-// validate returns the times of the schedule, too. Each error and all together are short, and do nothing to what shows them: they end up in
-// statuses, events, logs and answers.
+// validate also returns the times of the schedule. The errors are short and safe to display, because they appear in statuses,
+// events, logs and responses.
 func (d Desired) validate(local *time.Location) (*Timetable, field.ErrorList) {
 	times, all := d.check(local)
 	for _, e := range all {
@@ -107,7 +106,7 @@ func (d Desired) check(local *time.Location) (*Timetable, field.ErrorList) {
 	return times, append(all, d.validateTexts()...)
 }
 
-// validateTexts names one unknown variable of each text, and not of all texts: there may be thousands.
+// validateTexts names one unknown variable of each text, and only some of the texts, of which there may be thousands.
 func (d Desired) validateTexts() (all field.ErrorList) {
 	for _, text := range d.Texts {
 		unknown := UnknownVariables(text.Value)
@@ -129,7 +128,7 @@ func (d Desired) Timetable(local *time.Location) (*Timetable, error) {
 	return Parse(d.Schedule, d.TimeZone, local, d.Created)
 }
 
-// unreadable is what is wrong with the schedule or its time zone.
+// unreadable is the error of the schedule or its time zone.
 func (d Desired) unreadable(err error) *field.Error {
 	if errors.Is(err, errTimeZone) && !strings.Contains(d.Schedule, "TZ=") {
 		return field.Invalid(pathTimeZone, d.TimeZone, err.Error())
@@ -154,7 +153,7 @@ func (d Desired) validateBackfill(times *Timetable) field.ErrorList {
 	case times == nil:
 		return nil
 	}
-	// The end of the range is not a part of it, its begin is.
+	// The begin of the range is included, its end excluded.
 	n, more := times.Count(b.From.Add(-time.Second), b.To.Add(-time.Second), 10*MaxBackfill)
 	if n <= MaxBackfill {
 		return nil
@@ -167,10 +166,10 @@ func (d Desired) validateBackfill(times *Timetable) field.ErrorList {
 		fmt.Sprintf("the range has %s times of the schedule; a backfill may have %d: choose a shorter range", has, MaxBackfill))}
 }
 
-// known is whether a time is in a year that schedules know.
+// known reports whether a time is in the range of years.
 func known(at time.Time) bool { return at.UTC().Year() >= firstYear && at.UTC().Year() <= lastYear }
 
-// ValidateTrigger returns what is wrong with a trigger.
+// ValidateTrigger returns the error of a trigger.
 func (d Desired) ValidateTrigger() *field.Error {
 	if _, err := d.trigger(); err != nil {
 		return field.Invalid(pathTrigger, head(d.Trigger, maxShown), err.Error())
@@ -178,7 +177,7 @@ func (d Desired) ValidateTrigger() *field.Error {
 	return nil
 }
 
-// trigger is the time of the trigger, in whole seconds; zero if there is none.
+// trigger returns the time of the trigger, in whole seconds; zero for none.
 func (d Desired) trigger() (time.Time, error) {
 	if d.Trigger == "" {
 		return time.Time{}, nil
@@ -193,8 +192,8 @@ func (d Desired) trigger() (time.Time, error) {
 	return at.Truncate(time.Second), err
 }
 
-// invalid is what the status says of a schedule that is wrong. Tools look for how the Kubeflow operator begins the message about a
-// time zone.
+// invalid returns the status message of an invalid schedule. Tools search for the Kubeflow operator's beginning of the message
+// about a time zone.
 func invalid(all field.ErrorList) string {
 	prefix, sentences := "", make([]string, 0, len(all))
 	for _, e := range all {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Names of variables, each also with one of the endings.
+// Names of variables, each also with one of the suffixes.
 const (
 	scheduledTime     = "SCHEDULED_TIME"
 	dataIntervalStart = "DATA_INTERVAL_START"
@@ -21,10 +21,10 @@ const (
 	asUnix = "_UNIX"
 )
 
-// variable is a use of one of ours, known or not. All other uses, such as those of Kubernetes, are left alone.
+// variable matches a use of a schedule variable, known or not. Other uses, such as those of Kubernetes, are left alone.
 var variable = regexp.MustCompile(`\$?\$\(((?:SCHEDULED_|DATA_INTERVAL_)[A-Za-z0-9_]*)\)`)
 
-// Variables are the names that a template may use.
+// Variables returns the names for templates.
 func Variables() []string {
 	var all []string
 	for _, name := range []string{scheduledTime, dataIntervalStart, dataIntervalEnd} {
@@ -33,7 +33,7 @@ func Variables() []string {
 	return all
 }
 
-// UnknownVariables returns the uses in a text that mean nothing.
+// UnknownVariables returns the unknown variables in a text.
 func UnknownVariables(text string) []string {
 	var unknown []string
 	for _, use := range variable.FindAllStringSubmatch(text, -1) {
@@ -44,7 +44,7 @@ func UnknownVariables(text string) []string {
 	return unknown
 }
 
-// Expand replaces the variables in a text of a run's template. $$(NAME) is $(NAME), as in Kubernetes.
+// Expand replaces the variables in a text of a run's template. $$(NAME) becomes $(NAME), as in Kubernetes.
 func (s Start) Expand(text string) string {
 	return variable.ReplaceAllStringFunc(text, func(use string) string {
 		if strings.HasPrefix(use, "$$") {

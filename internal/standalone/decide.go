@@ -15,15 +15,16 @@ import (
 )
 
 const (
-	// conflictRetry is how often a name that is taken, or a quota that is full, is checked again: objects of others are not watched.
+	// conflictRetry is the interval at which a taken name or a full quota is checked again; objects of other owners are not
+	// watched.
 	conflictRetry = 10 * time.Second
-	// unknownRetry follows an observation that could not be completed, and a deletion that is on its way.
+	// unknownRetry is the wait after an incomplete observation, and during a deletion.
 	unknownRetry = 2 * time.Second
-	// heartbeat looks again at what a watch should have reported.
+	// heartbeat is the longest time between two reconciles, in case a watch event is lost.
 	heartbeat = 5 * time.Minute
 )
 
-// Decide says what to do about a cluster. It is total: every record and observation has an answer.
+// Decide plans the next step of a cluster. It is total: it has an answer for every record and observation.
 func Decide(c Cluster, r Record, o Observation) Plan {
 	p := Plan{Cluster: c, Before: r, Record: r, Observation: o, Requeue: heartbeat}
 	switch {
@@ -51,7 +52,7 @@ func Decide(c Cluster, r Record, o Observation) Plan {
 	return p
 }
 
-// swept deletes what a scheduler has for a cluster that stays at rest: an operator that believed to lead was slow to create it.
+// swept deletes scheduler objects of a cluster at rest: a second operator that believed to lead created them late.
 func swept(p Plan) Plan {
 	if p.Record.State == p.Before.State && len(p.Observation.Scheduled) > 0 {
 		p.Actions = append(p.Actions, Action{Kind: Release})
@@ -68,14 +69,14 @@ func decideDeletion(p Plan) Plan {
 	return p
 }
 
-// decideStart makes the objects.
+// decideStart creates the objects.
 func decideStart(p Plan) Plan {
 	c, o := p.Cluster, p.Observation
 	switch {
 	case c.Suspend && p.Record.State == Submitted:
 		return stop(p)
 	case c.Suspend:
-		p.Actions = deletions(p, false) // a step that ended before it was stored may have made some
+		p.Actions = deletions(p, false) // an unrecorded step may have created some
 		p.Record.Cause = suspended(c, "its pods are not created until it is false")
 		return p
 	case c.Problem.Reason != "":
@@ -101,8 +102,8 @@ func decideStart(p Plan) Plan {
 	return p
 }
 
-// admit acts on the scheduler's answer, and reports whether the objects may be made. That a scheduler has objects is stored before they are
-// made, and those of another one go first.
+// admit acts on the scheduler's answer, and reports whether the objects may be created. The record names the scheduler before
+// it gets objects, and those of another scheduler are deleted first.
 func admit(p Plan) (next Plan, admitted bool) {
 	a, s := p.Observation.Admission, &p.Record.Scheduling
 	held := s.HeldBy
@@ -138,13 +139,13 @@ func release(p Plan) Plan {
 	return p
 }
 
-// decideRunning keeps the objects as the spec has them.
+// decideRunning keeps the objects at the spec.
 func decideRunning(p Plan) Plan {
 	c := p.Cluster
 	switch {
 	case c.Suspend:
 		return stop(p)
-	case c.Problem.Reason != "": // an edit that cannot be built stops nothing
+	case c.Problem.Reason != "": // an invalid edit stops nothing
 		p.Record.Cause = c.Problem
 		return p
 	}
@@ -160,8 +161,8 @@ func decideRunning(p Plan) Plan {
 	return p
 }
 
-// converge applies what is wanted and deletes what is not wanted any more. What a previous operator has made stays as it is until the spec is
-// edited: other pods would take its place.
+// converge applies wanted objects and deletes unwanted ones. Another operator's objects stay unchanged until an edit, because
+// their pods would be replaced.
 func converge(p Plan) Plan {
 	c, o := p.Cluster, p.Observation
 	adopts := p.Record.State == Running && (p.Record.Generation == 0 || p.Record.Generation == c.Generation)
@@ -181,8 +182,8 @@ func converge(p Plan) Plan {
 	return p
 }
 
-// Keep keeps of a set that is there what an edit cannot change, its selector, its number of replicas if something else sets that, and what is fixed
-// of its pods.
+// Keep copies the immutable fields of an existing StatefulSet: its selector, its replicas if an autoscaler sets them, and the
+// fixed part of its pods.
 func Keep(p Part, wanted, there *unstructured.Unstructured) {
 	if p.Kind != "StatefulSet" || there == nil {
 		return
@@ -204,7 +205,7 @@ func Keep(p Part, wanted, there *unstructured.Unstructured) {
 	}
 }
 
-// keep makes a text of what is wanted that of what is there, or takes it away.
+// keep copies one text field from the existing to the wanted object, or removes it.
 func keep(wanted, there *unstructured.Unstructured, path ...string) {
 	if value, ok, err := unstructured.NestedString(there.Object, path...); ok && err == nil {
 		_ = unstructured.SetNestedField(wanted.Object, value, path...) // they are maps
@@ -222,7 +223,7 @@ func wants(c Cluster, ref Ref) bool {
 	return false
 }
 
-// stop suspends the cluster. It is stored before anything is deleted.
+// stop suspends the cluster. The record is stored before any delete.
 func stop(p Plan) Plan {
 	p.Record.State, p.Record.Cause, p.Requeue = Suspended, suspended(p.Cluster, "its pods are being stopped"), unknownRetry
 	return p
@@ -232,7 +233,7 @@ func suspended(c Cluster, then string) lifecycle.Cause {
 	return lifecycle.Cause{Reason: lifecycle.ReasonSuspended, Message: c.SuspendField + " is true: " + then}
 }
 
-// decideSuspended deletes what has pods, waits until they are gone, and begins again when it may.
+// decideSuspended deletes objects with pods, waits until they are gone, and starts again when it may.
 func decideSuspended(p Plan) Plan {
 	if p.Actions = deletions(p, false); len(p.Actions) > 0 {
 		p.Requeue = unknownRetry
@@ -252,20 +253,20 @@ func decideSuspended(p Plan) Plan {
 	return p
 }
 
-// begin begins again. It is stored before anything is made.
+// begin starts the cluster again. The record is stored before any create.
 func begin(p Plan, c lifecycle.Cause) Plan {
 	p.Record = Record{State: Submitted, Cause: c, Scheduling: Scheduling{Start: max(1, p.Record.Scheduling.Start) + 1}}
 	p.Requeue = unknownRetry
 	return p
 }
 
-// refuse ends a cluster whose objects cannot be made. It is stored before anything is deleted.
+// refuse ends a cluster whose objects cannot be created. The record is stored before any delete.
 func refuse(p Plan, c lifecycle.Cause) Plan {
 	p.Record.State, p.Record.Cause, p.Record.Generation, p.Requeue = Refused, c, p.Cluster.Generation, unknownRetry
 	return p
 }
 
-// decideRefused deletes everything that was made.
+// decideRefused deletes all created objects.
 func decideRefused(p Plan) Plan {
 	p.Requeue = unknownRetry
 	switch p.Actions = deletions(p, true); {
@@ -278,19 +279,19 @@ func decideRefused(p Plan) Plan {
 	return p
 }
 
-// decideOver begins again when the spec is edited: what was refused is not what is wanted now.
+// decideOver starts again after an edit: the refusal was of the old spec.
 func decideOver(p Plan) Plan {
 	if g := p.Record.Generation; g != 0 && g != p.Cluster.Generation && !p.Cluster.Suspend {
 		return begin(p, lifecycle.Cause{Reason: ReasonEdited, Message: "the spec was edited: the cluster is restarted"})
 	}
 	p.Record.Generation = p.Cluster.Generation
-	if p.Record.State == Released { // what was made a moment before may be seen only now
+	if p.Record.State == Released { // objects created a moment ago may only now be visible
 		p.Actions = deletions(p, true)
 	}
 	return p
 }
 
-// deletions delete the objects of the cluster that have pods, or all of them.
+// deletions deletes the objects of the cluster with pods, or all objects.
 func deletions(p Plan, all bool) []Action {
 	var actions []Action
 	add := func(ref Ref) {
@@ -311,7 +312,7 @@ func deletions(p Plan, all bool) []Action {
 	return actions
 }
 
-// leaving are the names of what is being deleted.
+// leaving names the objects that are being deleted.
 func leaving(p Plan) []string {
 	var left []string
 	for _, part := range p.Cluster.Parts {

@@ -12,42 +12,42 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/text"
 )
 
-// Reasons of a cluster's conditions that applications do not have.
+// Reasons of clusters' conditions that applications lack.
 const (
 	// ReasonReplacing : objects of the same names are still being deleted.
 	ReasonReplacing lifecycle.Reason = "Replacing"
 	// ReasonEdited : the spec was edited.
 	ReasonEdited lifecycle.Reason = "SpecEdited"
-	// ReasonApplied : the objects are as the spec has them.
+	// ReasonApplied : the objects match the spec.
 	ReasonApplied lifecycle.Reason = "Applied"
-	// ReasonNotApplied : the objects are still to be made.
+	// ReasonNotApplied : some objects are not created yet.
 	ReasonNotApplied lifecycle.Reason = "NotApplied"
 	// ReasonReady : master and workers are ready.
 	ReasonReady lifecycle.Reason = "Ready"
-	// ReasonPodsNotReady : some are not.
+	// ReasonPodsNotReady : some pods are not ready.
 	ReasonPodsNotReady lifecycle.Reason = "PodsNotReady"
 )
 
 // The conditions that every cluster shows.
 const (
-	// ConditionApplied : the objects are as the spec has them.
+	// ConditionApplied : the objects match the spec.
 	ConditionApplied = "Applied"
 	// ConditionReady : the master and all workers are ready.
 	ConditionReady = "Ready"
 )
 
-// GoesOn reports whether the actions after one are tried, too. What is refused of one part is refused each time: it must not keep the others of a
-// cluster that runs from being repaired, nor those of any from being deleted.
+// GoesOn reports whether the actions after one are tried. An object that is always refused must prevent neither the repair of a
+// running cluster's other objects nor any deletion.
 func (p Plan) GoesOn(a Action, result lifecycle.Class) bool {
 	return result == lifecycle.ClassDone || result != lifecycle.ClassTransient && (p.Before.State == Running || a.Kind == Delete)
 }
 
-// Settle says what is true after the actions of a plan. Results are in the order of the actions; those that were not tried have none. The first
-// refusal is reported.
+// Settle computes the state after the actions of a plan. Results are in the order of the actions; those that were not tried
+// have none. The first refusal is reported.
 func Settle(p Plan, results []Result) Outcome {
 	o := Outcome{Record: p.Record, Requeue: p.Requeue}
 	if p.Cluster.Probe && !p.Cluster.Deleting {
-		return o // its status is another's, too
+		return o // another controller owns its status, too
 	}
 	first := true
 	for i, result := range results {
@@ -71,7 +71,7 @@ func Settle(p Plan, results []Result) Outcome {
 // maxMessage bounds a message, in bytes.
 const maxMessage = 1024
 
-// refused judges the first action that was not done.
+// refused classifies the first failed action.
 func refused(o Outcome, p Plan, a Action, r Result) Outcome {
 	o.Record = p.Before
 	cause := lifecycle.Cause{Reason: r.Class.Reason(lifecycle.ReasonSubmissionRefused), Message: r.Message}
@@ -81,7 +81,7 @@ func refused(o Outcome, p Plan, a Action, r Result) Outcome {
 		o.Err = fmt.Errorf("%s %s: %s", a.Kind, a.Ref, r.Message)
 	case lasts && a.Kind == Apply && p.Before.State != Running:
 		o.Record, o.Requeue = refuse(p, cause).Record, unknownRetry
-	case lasts: // what is refused of an edit stops nothing
+	case lasts: // a refused edit stops nothing
 		o.Record.Cause, o.Requeue = cause, heartbeat
 	default:
 		o.Record.Cause, o.Requeue = cause, conflictRetry
@@ -141,7 +141,7 @@ func ready(p Plan, r Record) aspect {
 	return aspect{false, lifecycle.Cause{Reason: reason, Message: message}}
 }
 
-// waiting is what pods of a cluster wait for: in the words of their scheduler, or else of the first that waits.
+// waiting returns the wait of a cluster's pods: their scheduler's report, or else that of the first waiting pod.
 func waiting(o Observation) lifecycle.Cause {
 	for _, c := range []lifecycle.Cause{o.Placing, o.Master.Waiting.Detailed(), o.Workers.Waiting.Detailed()} {
 		if c.Reason != "" {

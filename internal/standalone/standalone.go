@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package standalone is the state machine of Spark standalone clusters, a master and its workers: pure functions from what is recorded and
-// observed to the actions to take (Decide), and from their results to the new state (Settle).
+// Package standalone is the state machine of Spark standalone clusters, a master and its workers. Its pure functions map
+// recorded and observed state to actions (Decide), and their results to the new state (Settle).
 //
-// One step is one Decide, its actions in order, one Settle. What must not happen twice or too early is recorded before it is done; everything
-// else is done again until it is true.
+// One step is one Decide, its actions in order, and one Settle. An action that must not happen twice or too early is recorded
+// first; all others are repeated until they are done.
 package standalone
 
 import (
@@ -17,49 +17,49 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// State is where a cluster is.
+// State is the state of a cluster.
 type State string
 
 // The states.
 const (
 	// New clusters have no status.
 	New State = ""
-	// Submitted : its objects are to be made. It is stored only for a cluster that begins again.
+	// Submitted : its objects are to be created. It is stored only for a restarted cluster.
 	Submitted State = "Submitted"
-	// Running : its objects are made, and kept as the spec has them.
+	// Running : its objects exist and are kept at the spec.
 	Running State = "Running"
-	// Suspended : its pods are deleted, and there are none until it is resumed.
+	// Suspended : its pods are deleted, and none are created until it is resumed.
 	Suspended State = "Suspended"
-	// Refused : its objects cannot be made. Those that were are deleted.
+	// Refused : its objects cannot be created; existing ones are deleted.
 	Refused State = "Refused"
-	// Failed is a state that a previous operator has left: the objects stay.
+	// Failed : a final state of another operator; the objects stay.
 	Failed State = "Failed"
-	// Released : nothing is left of a cluster that was refused.
+	// Released : all objects of a refused cluster are deleted.
 	Released State = "Released"
 )
 
-// Starts is whether a cluster in the state has yet to start.
+// Starts reports whether a cluster in the state has yet to start.
 func (s State) Starts() bool { return s == New || s == Submitted }
 
-// Ref names an object of a cluster.
+// Ref identifies an object of a cluster.
 type Ref struct{ Kind, Name string }
 
-// String is the kind and the name.
+// String returns the kind and the name.
 func (r Ref) String() string { return r.Kind + " " + r.Name }
 
-// Part is an object that a cluster consists of.
+// Part is an object of a cluster.
 type Part struct {
 	Ref
-	// Runs says that the object has pods or acts on them: a suspended cluster has none.
+	// Runs is set if the object has pods or acts on them: a suspended cluster has none.
 	Runs bool
-	// Scaled says that something else sets the number of replicas, from Min to Max.
+	// Scaled is set if an autoscaler sets the number of replicas, from Min to Max.
 	Scaled   bool
 	Min, Max int32
-	// Fixed is what a scheduler has laid over the pods at the start. It stays as it was made: anything else would restart the pods.
+	// Fixed is the scheduler's decoration of the pods at the start. It never changes, because a change would restart the pods.
 	Fixed Fixed
 }
 
-// Fixed are keys of labels and of annotations, and whether the name of the scheduler is one of them.
+// Fixed lists keys of labels and annotations; SchedulerName is set if the scheduler's name is fixed, too.
 type Fixed struct {
 	Labels, Annotations []string
 	Scheduler           bool
@@ -69,94 +69,96 @@ type Fixed struct {
 type Cluster struct {
 	Generation int64
 	Suspend    bool
-	// Deleting is set when the object has a deletion timestamp, and Finalizer when it has that of a previous operator.
+	// Deleting is set when the object has a deletion timestamp, and Finalizer when it has another operator's finalizer.
 	Deleting, Finalizer bool
-	// Probe says that the object is no cluster: the health probe of a previous operator edits it.
+	// Probe is set if the object is another operator's health probe and no cluster.
 	Probe bool
-	// Parts are the objects that are wanted, in the order in which they are made.
+	// Parts are the wanted objects, in the order of their creation.
 	Parts []Part
-	// Optional are those that a cluster may have and this one need not.
+	// Optional are objects that clusters may have and this one does not need.
 	Optional []Ref
-	// Defaults are the Spark properties that policies set for it, with which it would start now.
+	// Defaults are the policies' Spark properties with which it would start now.
 	Defaults map[string]string
-	// Problem says why the objects cannot be built; empty if they can.
+	// Problem explains why the objects cannot be built; empty if they can.
 	Problem lifecycle.Cause
-	// SuspendField is what suspends the cluster, in the user's words.
+	// SuspendField is the user's field that suspends the cluster.
 	SuspendField string
 }
 
-// Loaded is a cluster as its object has it, under the policies of its namespace.
+// Loaded is the content of a cluster object under the policies of its namespace.
 type Loaded struct {
 	Record Record
-	// Defaults are the Spark properties that policies set where the cluster says nothing.
+	// Defaults are the policies' Spark properties for unset fields.
 	Defaults map[string]string
-	// Objections are what keeps the cluster from being made: what is wrong with its spec, or else what policies have against it.
+	// Objections prevent the creation of the cluster: errors in its spec, or else policy violations.
 	Objections []*spark.ConfError
 	// Suspend and Probe are as in Cluster.
 	Suspend, Probe bool
-	// Built is what is built of it, as far as that is limited, and QueuedAt is since when it waits for its start.
+	// Built is the built cluster for the limits; QueuedAt is when it began to wait for its start.
 	Built    spark.Standalone
 	QueuedAt time.Time
 	// Master and Workers are the names of its StatefulSets.
 	Master, Workers string
 }
 
-// Record is what is stored.
+// Record is the stored state.
 type Record struct {
 	State State
 	Cause lifecycle.Cause
-	// Generation is that of the spec that the objects were last made from, or that waits for its scheduler; 0 if this operator has made none.
+	// Generation is that of the spec that the objects were last built from, or that waits for its scheduler; 0 if this operator
+	// has built none.
 	Generation int64
 	Scheduling Scheduling
-	// Defaults are those that the cluster was started with. They stay until it starts again.
+	// Defaults are those of the cluster's start. They stay until the next start.
 	Defaults map[string]string
 }
 
-// Scheduling is how a cluster is scheduled.
+// Scheduling is the scheduling state of a cluster.
 type Scheduling struct {
-	// Choice is who schedules the current start. It stays as it is until the next one; empty for a cluster that another operator has started.
+	// Choice is the scheduler of the current start. It stays until the next one; empty for a cluster that another operator
+	// started.
 	scheduler.Choice
 	// Start counts the starts of the cluster, from 1; 0 before the first.
 	Start int32
-	// HeldBy is the scheduler that may have objects for the cluster; "" if none has.
+	// HeldBy is the scheduler that may have objects for the cluster; "" for none.
 	HeldBy string
 }
 
-// Found is what there is of an object.
+// Found is the observed state of an object.
 type Found struct {
-	// Presence of an object that is not listed is that of an absent one.
+	// Presence of an unlisted object is Absent.
 	Presence lifecycle.Presence
 	UID      string
-	// Ours says that the object belongs to the cluster.
+	// Ours is set if the object belongs to the cluster.
 	Ours bool
-	// Marked says that this operator has made it, or changed it to what it wants.
+	// Marked is set if this operator created or updated it.
 	Marked bool
-	// Same says that the object is as it is wanted.
+	// Same is set if the object is as wanted.
 	Same     bool
 	Deleting bool
 }
 
-// Role is what is known of the pods of a role.
+// Role is the observed state of a role's pods.
 type Role struct {
-	// Wanted, Ready and Updated are numbers of pods. Updated ones are as the spec has them.
+	// Wanted, Ready and Updated count pods. Updated ones match the spec.
 	Wanted, Ready, Updated int32
-	// Pods are the names of those that are there, whether they run or not.
+	// Pods names the existing pods, running or not.
 	Pods []string
-	// Waiting says why a pod does not run; empty if all do.
+	// Waiting explains why a pod does not run; empty if all do.
 	Waiting lifecycle.Wait
 }
 
-// Observation is what was seen.
+// Observation is the observed state.
 type Observation struct {
 	Found map[Ref]Found
-	// Unknown says that something could not be read.
+	// Unknown is set if an object could not be read.
 	Unknown         bool
 	Master, Workers Role
-	// Admission is the answer of the scheduler about a cluster that is to start, and what its objects must be like when it runs.
+	// Admission is the scheduler's answer about a cluster that starts, and its requirements on objects while the cluster runs.
 	Admission scheduler.Admission
-	// Scheduled are the objects that schedulers have for a cluster that holds none.
+	// Scheduled are the scheduler objects of a cluster whose record has none.
 	Scheduled []scheduler.Ref
-	// Placing is what the scheduler says of pods that wait for a node; empty if none do.
+	// Placing is the scheduler's observation of pods without a node; empty if there are none.
 	Placing lifecycle.Cause
 }
 
@@ -164,7 +166,7 @@ type Observation struct {
 type Action struct {
 	Kind ActionKind
 	Ref  Ref
-	// UID of the object that Delete means.
+	// UID of the object to delete.
 	UID string
 }
 
@@ -172,50 +174,50 @@ type Action struct {
 type ActionKind string
 
 const (
-	// Apply makes an object, or changes it to what is wanted.
+	// Apply creates or updates an object.
 	Apply ActionKind = "Apply"
 	// Delete deletes an object.
 	Delete ActionKind = "Delete"
-	// Schedule makes the scheduler's objects as it wants them.
+	// Schedule applies the scheduler's objects.
 	Schedule ActionKind = "Schedule"
 	// Release deletes the scheduler's objects.
 	Release ActionKind = "Release"
-	// RemoveFinalizer lets go of a cluster that is being deleted.
+	// RemoveFinalizer removes the finalizer of a deleted cluster.
 	RemoveFinalizer ActionKind = "RemoveFinalizer"
 )
 
-// Plan is a decision: what to record, what to do, and when to reconcile again if nothing changes before.
+// Plan is a decision: the record to store, the actions, and the time of the next reconcile.
 type Plan struct {
 	Cluster Cluster
 	Before  Record
-	// Record is true if all actions are done.
+	// Record holds if all actions succeed.
 	Record      Record
 	Observation Observation
 	Actions     []Action
 	Requeue     time.Duration
 }
 
-// Result is what became of one action.
+// Result is the result of one action.
 type Result struct {
 	Class   lifecycle.Class
 	Message string
 }
 
-// Pods are the numbers of a cluster's pods.
+// Pods counts a cluster's pods.
 type Pods struct{ Master, Workers Count }
 
-// Count is how many pods of a role are ready of those that are wanted.
+// Count is the number of ready and of wanted pods of a role.
 type Count struct{ Ready, Wanted int32 }
 
-// Outcome is what to store and to show.
+// Outcome is the record to store and the state to show.
 type Outcome struct {
 	Record     Record
 	Conditions []metav1.Condition
-	// Pods are the numbers of its pods; nil unless it runs.
+	// Pods counts its pods; nil unless it runs.
 	Pods    *Pods
 	Requeue time.Duration
-	// Again says that another step follows at once, as soon as this one is stored.
+	// Again is set if another step follows as soon as this one is stored.
 	Again bool
-	// Err is an error that is not the cluster's: the step is repeated with back-off.
+	// Err is an error of the step, not of the cluster; the step is repeated with back-off.
 	Err error
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package statuscache remembers what was written of an object's status, until the cache has it, and the statuses whose write is deferred.
+// Package statuscache remembers written statuses until the cache has them, and statuses whose write is deferred.
 package statuscache
 
 import (
@@ -17,35 +17,35 @@ import (
 )
 
 const (
-	// ChurnWindow is how long a change of nothing but executors waits after the last write of a status: hundreds of
-	// executors that come and go are then one write now and then, and a short job needs none.
+	// ChurnWindow is the shortest time between two status writes about executors only: it combines the changes of hundreds of
+	// executors into one write, and a short job needs none.
 	ChurnWindow = 10 * time.Second
 )
 
-// Cache remembers our last write of each status. It only saves calls: it may be lost at any time, and correctness
-// rests on the API server's checks.
+// Cache remembers the last write of each status. It only saves calls and may be lost at any time; correctness depends on the
+// API server's checks.
 type Cache struct {
 	mu   sync.Mutex
 	last map[types.NamespacedName]write
 }
 
 type write struct {
-	// uid is the object's: another one may have got its name.
+	// uid identifies the object: a new one may have its name.
 	uid             types.UID
 	at              time.Time
 	resourceVersion string
-	// held is the status whose write is deferred, nil for none; heldVersion is the object's version for it.
+	// held is the deferred status, nil for none; heldVersion is the object's version for it.
 	held        *lifecycle.Record
 	heldVersion string
-	// pausedUntil is when a refused driver of this generation is worth another try.
+	// pausedUntil is the time of the next try of a refused driver of this generation.
 	pausedUntil time.Time
 	generation  int64
-	// driver is the UID of the driver that was created for a submission.
+	// driver is the UID of the driver that was created for submission.
 	driver, submission string
 }
 
-// Newer reports whether we have written a later version of the object than the cache holds: a decision about this one
-// would only meet a conflict.
+// Newer reports whether this operator wrote a later version of the object than the cache holds: a decision about the cached one
+// would only cause a conflict.
 func (w *Cache) Newer(o client.Object) bool {
 	last := w.of(o)
 	if last.resourceVersion == "" {
@@ -61,7 +61,7 @@ func (w *Cache) of(o client.Object) write {
 	return w.entry(o)
 }
 
-// entry is what is remembered of an object. What is left of an earlier one with its name is dropped. The caller has the lock.
+// entry returns the entry of an object, and drops that of an earlier object of the name. The caller holds the lock.
 func (w *Cache) entry(o client.Object) write {
 	key := client.ObjectKeyFromObject(o)
 	last, ok := w.last[key]
@@ -72,7 +72,7 @@ func (w *Cache) entry(o client.Object) write {
 	return last
 }
 
-// Hold returns how long the write from one record to another has to wait; 0 if it may be done now.
+// Hold returns the delay of the write from one record to another; 0 for an immediate write.
 func (w *Cache) Hold(o client.Object, from, to lifecycle.Record, now time.Time) time.Duration {
 	if maps.Equal(from.Executors, to.Executors) && from.Counts == to.Counts {
 		return 0
@@ -91,13 +91,12 @@ func (w *Cache) Add(o client.Object, now time.Time) {
 	w.change(o, func(last *write) { last.at, last.resourceVersion, last.held = now, o.GetResourceVersion(), nil })
 }
 
-// Keep remembers a record whose write waits: executors may come and go before it is written.
+// Keep stores a record whose write is deferred: executors may come and go before it is written.
 func (w *Cache) Keep(o client.Object, r lifecycle.Record) {
 	w.change(o, func(last *write) { last.held, last.heldVersion = &r, o.GetResourceVersion() })
 }
 
-// Recall adds to what is stored what is known of the executors beyond that. It is only known of the version that it was
-// found out for: what was stored since knows more.
+// Recall adds known executors to a stored record, if the record's version is the one they were observed for.
 func (w *Cache) Recall(o client.Object, stored lifecycle.Record) lifecycle.Record {
 	last := w.of(o)
 	held := last.held
@@ -107,13 +106,13 @@ func (w *Cache) Recall(o client.Object, stored lifecycle.Record) lifecycle.Recor
 	return stored
 }
 
-// Created remembers the driver of a submission.
+// Created records the driver of a submission.
 func (w *Cache) Created(o client.Object, submission, driver string) {
 	w.change(o, func(last *write) { last.submission, last.driver = submission, driver })
 }
 
-// Driver is the UID of the driver that was created for a submission; "" if that is not known. A cache may have an earlier one of the same
-// submission, which was deleted before it was recorded.
+// Driver returns the UID of the driver that was created for a submission; "" if unknown. A cache may have an earlier driver of
+// the same submission that was deleted before it was recorded.
 func (w *Cache) Driver(o client.Object, submission string) string {
 	if last := w.of(o); last.submission == submission {
 		return last.driver
@@ -121,12 +120,12 @@ func (w *Cache) Driver(o client.Object, submission string) string {
 	return ""
 }
 
-// Pause keeps the next try of a refused driver from following at once on the event of our own status write.
+// Pause prevents that the event of this operator's own status write immediately causes the next try of a refused driver.
 func (w *Cache) Pause(o client.Object, until time.Time) {
 	w.change(o, func(last *write) { last.pausedUntil, last.generation = until, o.GetGeneration() })
 }
 
-// Paused returns how long a refused driver still has to wait; 0 when it has not, or the spec has changed.
+// Paused returns the remaining wait of a refused driver; 0 for none, or after an edit.
 func (w *Cache) Paused(o client.Object, now time.Time) time.Duration {
 	last := w.of(o)
 	if last.generation != o.GetGeneration() {
@@ -147,14 +146,14 @@ func (w *Cache) change(o client.Object, f func(*write)) {
 	w.last[client.ObjectKeyFromObject(o)] = last
 }
 
-// Forget drops what is remembered of an object.
+// Forget drops the entry of an object.
 func (w *Cache) Forget(key types.NamespacedName) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.last, key)
 }
 
-// Len is the number of objects that are remembered.
+// Len returns the number of entries.
 func (w *Cache) Len() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()

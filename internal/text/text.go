@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package text makes what tenants and their programs say harmless for what shows it, proposes the name that was
-// meant, and matches the patterns of administrators. It is pure, and knows nothing of what it is about.
+// Package text makes texts of tenants and their programs safe to display, suggests names for misspelled ones, and matches
+// administrators' patterns. It is pure and independent of the subject.
 package text
 
 import (
@@ -15,17 +15,16 @@ import (
 	"github.com/agnivade/levenshtein"
 )
 
-// Printable returns a text that does nothing to what shows it: a page, a log, a terminal. Line ends, control characters, escape
-// sequences, marks that change the direction of writing, invisible characters and invalid UTF-8 are spelled out: "\n", "\x1b",
-// "\u202e". Tabs stay.
+// Printable returns a text that is safe for a page, a log or a terminal. Line ends, control characters, escape sequences,
+// bidirectional marks, invisible characters and invalid UTF-8 are escaped: "\n", "\x1b", "\u202e". Tabs stay.
 func Printable(text string) string { return spelledOut(text, false) }
 
-// Lines is Printable for a text whose line ends are meant.
+// Lines is Printable that keeps line ends.
 func Lines(text string) string { return spelledOut(text, true) }
 
 func spelledOut(text string, lines bool) string {
 	plain := func(r rune) bool {
-		return r >= ' ' && r <= '~' || r == '\t' || r == '\n' && lines || unicode.IsGraphic(r) // most text is ASCII: the rest is looked up
+		return r >= ' ' && r <= '~' || r == '\t' || r == '\n' && lines || unicode.IsGraphic(r) // fast path for ASCII
 	}
 	var out strings.Builder
 	from := 0
@@ -46,7 +45,7 @@ func spelledOut(text string, lines bool) string {
 	return out.String()
 }
 
-// spelling is how Go writes a rune in a literal.
+// spelling returns a rune as a Go literal.
 func spelling(bytes string, r rune, invalid bool) string {
 	switch {
 	case r == '\n':
@@ -61,7 +60,7 @@ func spelling(bytes string, r rune, invalid bool) string {
 	return fmt.Sprintf(`\u%04x`, r)
 }
 
-// Line is Printable for a message: what was written in several lines is one.
+// Line is Printable for a message: it joins several lines to one.
 func Line(text string) string {
 	if strings.Contains(text, "\n") {
 		text = folded.Replace(text)
@@ -71,10 +70,10 @@ func Line(text string) string {
 
 var folded = strings.NewReplacer("\r\n", " ", "\n", " ")
 
-// Writer writes the Lines of each text that is written to it: the entries of a log.
+// Writer passes the Lines of each written text on: the entries of a log.
 type Writer struct{ io.Writer }
 
-// Write implements io.Writer. It says that all was written if all of what is Printable was.
+// Write implements io.Writer. It reports a complete write if all of the printable text was written.
 func (w Writer) Write(text []byte) (int, error) {
 	if _, err := io.WriteString(w.Writer, Lines(string(text))); err != nil {
 		return 0, err
@@ -82,7 +81,7 @@ func (w Writer) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// DidYouMean asks whether the known name that is nearest to the last one of a path is meant: "did you mean cores?". It is "" if none is near.
+// DidYouMean suggests the known name nearest to the last one of a path: "did you mean cores?". It is "" if none is near.
 func DidYouMean(path string, known []string) string {
 	best := Nearest(path[strings.LastIndex(path, ".")+1:], known)
 	if best == "" {
@@ -112,7 +111,7 @@ func Slips(a, b string) int {
 	return n
 }
 
-// Some names the first of many.
+// Some joins the first of many names.
 func Some(names []string) string {
 	const shown = 3
 	if len(names) <= shown {
@@ -126,7 +125,7 @@ func MatchesAny(patterns []string, text string) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool { return Matches(pattern, text) })
 }
 
-// Matches reports whether a text is like a pattern, in which * matches any text, slashes included.
+// Matches reports whether a text matches a pattern, in which * matches any text, including slashes.
 func Matches(pattern, text string) bool {
 	parts := strings.Split(pattern, "*")
 	first, last := parts[0], parts[len(parts)-1]

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package webhook is admission, which is optional: it refuses an application when it is sent, in the words in which the
-// operator would refuse it later, and writes down what the operator would assume. Both come from the pure packages that
-// the operator uses itself, so that what runs is the same without it.
+// Package webhook is the optional admission webhook. It refuses an application at its creation with the messages with which the
+// operator would refuse it later, and writes the operator's defaults. Both come from the operator's own pure packages, so
+// applications run the same without it.
 package webhook
 
 import (
@@ -33,7 +33,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/validation"
 )
 
-// register serves all our kinds, at the paths that kubebuilder gives them.
+// register serves all kinds, at kubebuilder's paths.
 func register(server webhook.Server, scheme *runtime.Scheme, operator func() resolve.Operator, c config.OperatorConfiguration) {
 	for _, row := range kinds.All() {
 		a := &admitter{Row: row, decoder: admission.NewDecoder(scheme), operator: operator, now: time.Now, submitter: c.Submitter, selector: labels.Everything()}
@@ -46,7 +46,7 @@ func register(server webhook.Server, scheme *runtime.Scheme, operator func() res
 	}
 }
 
-// admitter answers the API server's questions about one kind.
+// admitter answers the API server's requests about one kind.
 type admitter struct {
 	*kinds.Row
 	decoder admission.Decoder
@@ -54,12 +54,12 @@ type admitter struct {
 	operator  func() resolve.Operator
 	now       func() time.Time
 	submitter config.Submitter
-	// selector chooses the objects that are judged: those that this operator works on. Submitters are recorded of all, since an object that gets
-	// its labels later has its submitter already.
+	// selector selects the objects that this operator works on; only they are checked. Submitters are recorded for all objects,
+	// because an object may get the labels later.
 	selector labels.Selector
 }
 
-// mutate answers with the submitter and the defaults, and touches nothing else: not even what our types do not know.
+// mutate adds the submitter and the defaults, and changes no other field, known or unknown.
 func (a *admitter) mutate(_ context.Context, request admission.Request) admission.Response {
 	if request.Operation != admissionv1.Create && request.Operation != admissionv1.Update {
 		return admission.Allowed("")
@@ -109,8 +109,8 @@ func (a *admitter) completed(document []byte, request admission.Request) ([]byte
 	return jsonpatch.MergePatch(document, difference)
 }
 
-// validate refuses an object for everything that is wrong with it. An edit is refused only for what it makes wrong:
-// otherwise an application that an older operator accepted could not be suspended.
+// validate refuses an object for all its errors. An edit is refused only for new errors: otherwise an application that an older
+// operator accepted could not be suspended.
 func (a *admitter) validate(_ context.Context, request admission.Request) admission.Response {
 	object, asked, err := a.asked(request)
 	switch {
@@ -124,7 +124,7 @@ func (a *admitter) validate(_ context.Context, request admission.Request) admiss
 		stored := a.New()
 		before, err := documentOf(request.OldObject.Raw)
 		if before.check() != nil {
-			before.Metadata = document{}.Metadata // an edit that makes it smaller has to pass
+			before.Metadata = document{}.Metadata // an edit that shrinks it must pass
 		}
 		if err = errors.Join(err, a.decode(before, stored)); err != nil {
 			return admission.Errored(http.StatusBadRequest, err)
@@ -142,13 +142,13 @@ func (a *admitter) validate(_ context.Context, request admission.Request) admiss
 	return a.refuse(cmp.Or(object.GetName(), request.Name), errs).WithWarnings(bounded(warnings)...)
 }
 
-// findings says what is wrong with an object, and in sentences what is accepted and ignored.
+// findings returns the errors of an object, and sentences about ignored fields.
 func (a *admitter) findings(object client.Object) (field.ErrorList, []string) {
 	forecast := a.DryRun(object, kinds.Assumed{SubmitTime: time.Unix(0, 0), Now: a.now(), Local: time.Local}, a.operator())
 	return forecast.Errors, validation.Sentences(forecast.Warnings)
 }
 
-// refusals are the findings that refuse an object, and the sentences about the others.
+// refusals returns the errors that refuse an object, and the sentences about the others.
 func (a *admitter) refusals(object client.Object) (refused field.ErrorList, warnings []string) {
 	errs, ignored := a.findings(object)
 	for _, e := range errs {
@@ -161,8 +161,8 @@ func (a *admitter) refusals(object client.Object) (refused field.ErrorList, warn
 	return refused, append(warnings, ignored...)
 }
 
-// asked returns the object of a request, and whether there is anything to say about it: not when an edit leaves the
-// spec as it is, and not about an object being deleted.
+// asked returns the object of a request, and whether to check it: not if an edit leaves the spec unchanged, and not if the
+// object is being deleted.
 func (a *admitter) asked(request admission.Request) (object client.Object, asked bool, err error) {
 	object = a.New()
 	if request.Operation != admissionv1.Create && request.Operation != admissionv1.Update {
@@ -185,7 +185,7 @@ func (a *admitter) asked(request admission.Request) (object client.Object, asked
 		return object, false, nil
 	}
 	stored, err := documentOf(request.OldObject.Raw)
-	return object, !bytes.Equal(sent.Spec, stored.Spec), err // the API server writes both in the same way
+	return object, !bytes.Equal(sent.Spec, stored.Spec), err // the API server encodes both in the same way
 }
 
 // decode decodes a document into an object.
@@ -197,7 +197,7 @@ func (a *admitter) decode(d document, object client.Object) error {
 	return a.decoder.DecodeRaw(runtime.RawExtension{Raw: encoded}, object)
 }
 
-// split parts what is new from what was wrong before.
+// split separates new errors from old ones.
 func split(errs, before field.ErrorList) (fresh, old field.ErrorList) {
 	known := validation.Sentences(before)
 	for _, e := range errs {
@@ -210,7 +210,7 @@ func split(errs, before field.ErrorList) (fresh, old field.ErrorList) {
 	return fresh, old
 }
 
-// maxWarnings bounds the warnings of one answer: the API server cuts them off.
+// maxWarnings bounds the warnings of a response, because the API server cuts them.
 const maxWarnings = 10
 
 func bounded(warnings []string) []string {
@@ -220,7 +220,7 @@ func bounded(warnings []string) []string {
 	return warnings
 }
 
-// refuse answers as the API server does for a schema: with each field as a cause of its own.
+// refuse responds as the API server does for a schema: each field is a separate cause.
 func (a *admitter) refuse(name string, errs field.ErrorList) admission.Response {
 	details := &metav1.StatusDetails{Group: a.Group, Kind: a.Kind, Name: name}
 	for _, e := range errs {

@@ -15,20 +15,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 )
 
-// Bounds of what the webhook's process spends on requests: everybody who reaches its port may send them, and what they cost is spent
-// before it is known who asks. With them it stays below the 128Mi of its container (TestMemory).
+// Bounds of the webhook's cost of requests: any client that reaches its port may send them, and the cost arises before the
+// client is known. They keep it below the 128Mi of its container (TestMemory).
 const (
 	// maxRequest bounds a request, in bytes. The API server stores objects of at most 1.5 MiB, and sends at most two of them.
 	maxRequest = 7 << 19
-	// maxReading is how many requests are read at the same time, maxAnswering how many are decoded and judged.
+	// maxReading bounds the requests that are read concurrently, maxAnswering those that are decoded and checked.
 	maxReading, maxAnswering = 8, 2
-	// readTime bounds how long a request may take to arrive. It comes from a server next door.
+	// readTime bounds the arrival of a request, which comes from a nearby server.
 	readTime = 5 * time.Second
-	// answerTime bounds the answer, with the wait for others. The API server waits for 10 s.
+	// answerTime bounds the response, including the wait for others. The API server waits for 10 s.
 	answerTime = 10 * time.Second
 )
 
-// boundedHandler is a handler that serves requests within the bounds.
+// boundedHandler serves requests within the bounds.
 type boundedHandler struct {
 	http.Handler
 	*slots
@@ -37,7 +37,7 @@ type boundedHandler struct {
 // slots are shared by the handlers of a server.
 type slots struct {
 	reading, answering *semaphore.Weighted
-	// readTime and answerTime are the bounds of the same names.
+	// readTime and answerTime override the constants.
 	readTime, answerTime time.Duration
 }
 
@@ -45,7 +45,7 @@ func newSlots() *slots {
 	return &slots{semaphore.NewWeighted(maxReading), semaphore.NewWeighted(maxAnswering), readTime, answerTime}
 }
 
-// ServeHTTP reads the request before it takes a place among those that are answered: a slow sender blocks no other request.
+// ServeHTTP reads the request before it occupies a slot for answering: a slow sender blocks no other request.
 func (b boundedHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), b.answerTime)
 	defer cancel()
@@ -75,7 +75,7 @@ func (b boundedHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	b.Handler.ServeHTTP(w, r)
 }
 
-// read returns the body, of which length is known unless it is negative, or what is wrong with it.
+// read returns the body, or its error. length is negative if unknown.
 func read(body io.Reader, length int64) (text []byte, problem string, code int) {
 	if length > maxRequest {
 		return nil, tooLarge, http.StatusRequestEntityTooLarge

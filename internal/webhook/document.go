@@ -14,7 +14,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
-// document is what is read of an object. Its status and the fields' managers say nothing about what is asked for, and may be large.
+// document is the read part of an object. Its status and managedFields are irrelevant to the request, and may be large.
 type document struct {
 	APIVersion string `json:"apiVersion,omitempty"`
 	Kind       string `json:"kind,omitempty"`

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package verify is what `helm test` runs: one application from its manifest to its end, in the way of a user.
+// Package verify implements `helm test`: it runs one application from its manifest to its end, as a user would.
 package verify
 
 import (
@@ -33,11 +33,12 @@ import (
 const (
 	pollPeriod  = time.Second
 	cleanupTime = 30 * time.Second
-	// logLines of the driver are shown: enough for what the application says and the stack traces with which Spark may stop after it.
+	// logLines is the number of shown lines of the driver's log: the application's output, and the stack traces with which Spark
+	// may end.
 	logLines = 100
 )
 
-// Command creates the application of a manifest, waits for its end, prints what it sees, and deletes it. It fails if the
+// Command creates the application of a manifest, waits for its end, prints its progress, and deletes it. It fails if the
 // application does.
 func Command() *cobra.Command {
 	var file string
@@ -126,7 +127,7 @@ type test struct {
 }
 
 func (t test) run(ctx context.Context) error {
-	if err := t.clear(ctx); err != nil { // an earlier test may have been stopped
+	if err := t.clear(ctx); err != nil { // an earlier test may have been interrupted
 		return err
 	}
 	if err := t.client.Create(ctx, t.copy()); err != nil {
@@ -143,7 +144,7 @@ func (t test) run(ctx context.Context) error {
 	return errors.Join(err, t.clear(cleanup))
 }
 
-// follow waits for the application's end and says each new state.
+// follow waits for the application's end and prints each new state.
 func (t test) follow(ctx context.Context) (kinds.Reading, error) {
 	var last kinds.Reading
 	seen := "-"
@@ -193,14 +194,14 @@ func (t test) clear(ctx context.Context) error {
 
 func (t test) name() string { return t.app.GetNamespace() + "/" + t.app.GetName() }
 
-// copy is for a client, which changes what it is given.
+// copy returns an object that a client may change.
 func (t test) copy() client.Object { return t.app.DeepCopyObject().(client.Object) }
 
 func (t test) say(format string, args ...any) { _, _ = fmt.Fprintf(t.out, format+"\n", args...) }
 
 func wordOf(state string) string { return cmp.Or(state, "new") }
 
-// messages are what the application waits for, in its own words.
+// messages returns the messages that explain the application's wait.
 func messages(conditions []metav1.Condition) string {
 	var text strings.Builder
 	for _, c := range conditions {
