@@ -40,7 +40,7 @@ func TestHealthForArgoCD(t *testing.T) {
 	}{
 		"New":              {"it has not been reconciled", connectKey, &v1alpha1.SparkConnect{ObjectMeta: metav1.ObjectMeta{Generation: 1}}, "Progressing"},
 		"Starting":         {"its pod is on its way", connectKey, connect(lifecycle.Submitted, false, now), "Progressing"},
-		"Ready":            {"it takes clients", connectKey, connect(lifecycle.Running, false, now), "Healthy"},
+		"Ready":            {"it accepts clients", connectKey, connect(lifecycle.Running, false, now), "Healthy"},
 		"Stopped":          {"it is suspended", connectKey, connect(lifecycle.Suspended, true, now), "Suspended"},
 		"Invalid":          {"it cannot run", connectKey, connect(lifecycle.Failed, false, now), "Degraded"},
 		"Edited":           {"its status is about the spec before", connectKey, edited(connect(lifecycle.Running, false, now)), "Progressing"},

@@ -16,7 +16,7 @@ func TestTroubleshootingQuotes(t *testing.T) {
 	for quote, source := range map[string]string{
 		"check that the operator is running and watches this namespace":                            "internal/explain/advice.go",
 		"the cluster does not know ":                                                               "internal/inspect/messages.go",
-		"cannot watch; it is tried again":                                                          "internal/informers/namespaces.go",
+		"cannot watch; retrying":                                                                   "internal/informers/namespaces.go",
 		"spark_operator_namespace_watched":                                                         "internal/metrics/tenancy.go",
 		"spark_operator_configuration_reloads_total":                                               "internal/metrics/tenancy.go",
 		"the changed configuration is not applied; the previous one stays in force":                "internal/operator/reload.go",
@@ -25,7 +25,7 @@ func TestTroubleshootingQuotes(t *testing.T) {
 		"already exists and does not belong to this application":                                   "internal/actuate/actuate.go",
 		"spec.suspend is true":                                                                     "internal/lifecycle/testdata/stories/suspend-while-running.txt",
 		"is not installed: the API server has no":                                                  "internal/scheduler/readiness.go",
-		"give it that right to use":                                                                "internal/scheduler/readiness.go",
+		"grant it that permission to use":                                                                "internal/scheduler/readiness.go",
 		"is not known to this operator":                                                            "internal/scheduler/registry.go",
 		"is not enabled (batchScheduler.enabled in the operator's configuration)":                  "internal/scheduler/registry.go",
 		"is not a known scheduler; known: ":                                                        "internal/scheduler/registry.go",

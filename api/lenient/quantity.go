@@ -22,7 +22,7 @@ import (
 const MaxExponent = 24
 
 // endless describes a quantity with a larger exponent.
-const endless = "a quantity with an exponent that is too large; write a number between 1n and 1E"
+const endless = "a quantity with a too large exponent; write a number between 1n and 1E"
 
 // ErrEndless is the error for such a quantity.
 var ErrEndless = errors.New(endless)

@@ -80,7 +80,7 @@ func TestCheckQuantities(t *testing.T) {
 		Free      any                   `json:"free"`
 		Overheads []corev1.ResourceList `json:"overheads"`
 	}
-	const end = ": a quantity with an exponent that is too large; write a number between 1n and 1E"
+	const end = ": a quantity with a too large exponent; write a number between 1n and 1E"
 	for name, tc := range map[string]struct {
 		reason string
 		object map[string]any

@@ -317,7 +317,7 @@ func nameTaken(owner lifecycle.Owner, wanted, there client.Object) lifecycle.Res
 	what := kindOf(wanted) + " " + wanted.GetName()
 	switch {
 	case owner.Predecessor(there):
-		r.Message = what + " of the application that had this name before is not deleted yet; the driver starts when it is gone"
+		r.Message = what + " of a deleted application of this name is not deleted yet; the driver starts when it is gone"
 	case !there.GetDeletionTimestamp().IsZero():
 		r.Message = what + " of another owner is not deleted yet; the driver starts when it is gone"
 	default:

@@ -65,9 +65,9 @@ func TestSubmitNotOwned(t *testing.T) {
 		"PodPrevious":     {reason: "the driver of an earlier attempt is waited for", notOwned: belongsTo(&corev1.Pod{ObjectMeta: metaOf("pi-driver")}, "app", "s-0"), says: "earlier attempt", class: lifecycle.ClassTransient},
 		"ConfigMap":       {reason: "nobody's ConfigMap", notOwned: belongsTo(&corev1.ConfigMap{ObjectMeta: metaOf("pi-conf")}, "", ""), says: "ConfigMap pi-conf", class: lifecycle.ClassNameTaken},
 		"ConfigMapOfSame": {reason: "another UID is another application", notOwned: belongsTo(&corev1.ConfigMap{ObjectMeta: metaOf("pi-conf")}, "old-app", "s-1"), says: "ConfigMap pi-conf", class: lifecycle.ClassNameTaken},
-		"PodLeaves":       {reason: "case 018: it goes with the application that had the name", notOwned: ofPredecessor(&corev1.Pod{ObjectMeta: metaOf("pi-driver")}), says: "pod pi-driver of the application that had this name before", class: lifecycle.ClassLeaving},
+		"PodLeaves":       {reason: "case 018: it goes with the application that had the name", notOwned: ofPredecessor(&corev1.Pod{ObjectMeta: metaOf("pi-driver")}), says: "pod pi-driver of a deleted application of this name", class: lifecycle.ClassLeaving},
 		"PodIsDeleted":    {reason: "whoever deletes it", notOwned: leaving(&corev1.Pod{ObjectMeta: metaOf("pi-driver")}), says: "pod pi-driver of another owner is not deleted yet", class: lifecycle.ClassLeaving},
-		"ServiceLeaves":   {reason: "case 018: so does all else", notOwned: ofPredecessor(&corev1.Service{ObjectMeta: metaOf("pi-svc")}), says: "service pi-svc of the application that had this name before", class: lifecycle.ClassLeaving},
+		"ServiceLeaves":   {reason: "case 018: so does all else", notOwned: ofPredecessor(&corev1.Service{ObjectMeta: metaOf("pi-svc")}), says: "service pi-svc of a deleted application of this name", class: lifecycle.ClassLeaving},
 		"Service":         {reason: "nobody's Service", notOwned: belongsTo(&corev1.Service{ObjectMeta: metaOf("pi-svc")}, "", ""), says: "service pi-svc", class: lifecycle.ClassNameTaken},
 	}
 	for name, tc := range cases {

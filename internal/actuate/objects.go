@@ -68,8 +68,8 @@ func (w Writer) SetConf(ctx context.Context, o client.Object, property, value st
 
 // Reasons why a driver's template is not updated.
 const (
-	noTemplate    = "the driver was created without a template of its executors that the operator could edit"
-	fixedTemplate = "the template of the driver's executors cannot be changed: another release of the operator created it"
+	noTemplate    = "the driver has no executor template that the operator could edit"
+	fixedTemplate = "the driver's executor template cannot be changed: another release of the operator created it"
 )
 
 // UpdateTemplate updates the ConfigMap with a driver's executor template. It creates none: a driver without one does not read

@@ -40,8 +40,8 @@ func newAdopt(streams genericiooptions.IOStreams) *cobra.Command {
 		Long: "Make a SparkApplication of a driver pod that spark-submit started in cluster mode, and let it follow that driver to its end. The driver\n" +
 			"is not restarted.\n\n" +
 			"The driver and its executors get the application's labels, and the driver its owner reference: who deletes the application deletes the\n" +
-			"driver. spec.restartPolicy is Never. What the next driver would not have, after an edit or a rerun, is named on the standard error.\n\n" +
-			"A command that was interrupted goes on when it is repeated, and one that is repeated later labels executors that were started since.",
+			"driver. spec.restartPolicy is Never. Standard error names what the next driver, after an edit or a rerun, will lack.\n\n" +
+			"Repeat the command after an interruption, and later to label new executors.",
 		Example: "  kubectl spark adopt etl-7d0f2c9b1a3e4f56-driver && kubectl spark wait etl\n\n" +
 			"  # the manifest only\n" +
 			"  kubectl spark adopt etl-7d0f2c9b1a3e4f56-driver --dry-run=client -o yaml",
@@ -143,7 +143,7 @@ func (a *adoption) report(app kinds.Object, pod *corev1.Pod, created bool, marke
 	}
 	say(streams.Out, "pod/%s adopted%s", pod.Name, suffix)
 	if a.dry == dryRunNone {
-		say(streams.ErrOut, "%s: %s labeled; those that the driver starts from now on are not counted until this command is repeated",
+		say(streams.ErrOut, "%s: %s labeled; repeat this command later to count new executors",
 			app.GetName(), counted(marked, "executor was", "executors were"))
 	}
 	return nil
@@ -164,11 +164,10 @@ func (c *connection) driverPod(ctx context.Context, name string) (*corev1.Pod, e
 	case pod.DeletionTimestamp != nil:
 		return nil, fmt.Errorf("pod %s is being deleted", name)
 	case !sparksubmit.IsDriver(&pod) || properties == "":
-		return nil, fmt.Errorf("pod %s is no driver that spark-submit has created with --deploy-mode cluster: "+
-			"a driver that began in a pod of its own, in client mode, "+
-			"cannot be followed, because nothing in the cluster says how to start it", name)
+		return nil, fmt.Errorf("pod %s is no driver of spark-submit with --deploy-mode cluster: "+
+			"a driver in client mode cannot be adopted, because the cluster does not contain its command line", name)
 	case sparksubmit.Ended(&pod):
-		return nil, fmt.Errorf("the driver in pod %s has ended: there is nothing to follow", name)
+		return nil, fmt.Errorf("the driver in pod %s has ended: it cannot be adopted", name)
 	}
 	return &pod, nil
 }
@@ -202,7 +201,7 @@ func (c *connection) follower(ctx context.Context, pod *corev1.Pod, name string)
 	case owner != "" && (!follows || name != "" && name != owner):
 		return nil, nil, fmt.Errorf("pod %s is the driver of SparkApplication %s already", pod.Name, owner)
 	case owner == "" && (!follows || !found.Record.NeverRan() || stored.GetDeletionTimestamp() != nil):
-		return nil, nil, fmt.Errorf("there is a SparkApplication %s that is not about pod %s; choose another name with --name", wanted, pod.Name)
+		return nil, nil, fmt.Errorf("there is a SparkApplication %s for another driver than pod %s; choose another name with --name", wanted, pod.Name)
 	}
 	stored.GetObjectKind().SetGroupVersionKind(inspect.Applications.ObjectKind("")) // a typed client drops it
 	return stored, findings, nil

@@ -43,11 +43,11 @@ func (c *connection) markDriver(ctx context.Context, pod *corev1.Pod, app resolv
 		case again.UID != uid:
 			return errors.New("it has been replaced by another pod of its name")
 		case sparksubmit.Ended(again):
-			return errors.New("the driver has ended meanwhile: delete the application")
+			return errors.New("the driver ended during the adoption: delete the application")
 		}
 		pod = again
 	}
-	return fmt.Errorf("it has changed %d times meanwhile; try again", markTries)
+	return fmt.Errorf("it changed %d times during the adoption; try again", markTries)
 }
 
 // markExecutors labels the existing executors of a driver, and returns their number.

@@ -53,7 +53,7 @@ const (
 )
 
 func labeled(n string) string {
-	return "spark-pi: " + n + " labeled; those that the driver starts from now on are not counted until this command is repeated\n"
+	return "spark-pi: " + n + " labeled; repeat this command later to count new executors\n"
 }
 
 func executor(name, selector string) *corev1.Pod {
@@ -156,7 +156,7 @@ func TestAdoptMarksOnlyWhatItHasRead(t *testing.T) {
 	}{
 		"status":   {"its kubelet was faster", func(p *corev1.Pod) { p.Status.PodIP = "10.0.0.1" }, ""},
 		"replaced": {"another driver by that name", func(p *corev1.Pod) { p.UID = "uid-other" }, "it has been replaced by another pod"},
-		"ended":    {"there is nothing to follow", func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }, "the driver has ended meanwhile"},
+		"ended":    {"there is nothing to follow", func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }, "the driver ended during the adoption"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := newAPI(t, pod, properties)
@@ -230,20 +230,20 @@ func TestAdoptRefuses(t *testing.T) {
 		want   string
 	}{
 		"none":     {reason: "a typo", args: "spark-driver", want: `there is no pod "spark-driver" in namespace jobs; kubectl get pods -n jobs -l spark-role=driver shows the drivers`},
-		"executor": {reason: "it belongs to a driver", pod: func(p *corev1.Pod) { p.Labels["spark-role"] = "executor" }, want: "is no driver that spark-submit has created with --deploy-mode cluster"},
-		"client":   {reason: "a driver in client mode in a pod", pod: func(p *corev1.Pod) { p.Spec.Volumes = nil }, want: "in client mode, cannot be followed"},
+		"executor": {reason: "it belongs to a driver", pod: func(p *corev1.Pod) { p.Labels["spark-role"] = "executor" }, want: "is no driver of spark-submit with --deploy-mode cluster"},
+		"client":   {reason: "a driver in client mode in a pod", pod: func(p *corev1.Pod) { p.Spec.Volumes = nil }, want: "in client mode cannot be adopted"},
 		"deleted":  {reason: "it is on its way out", pod: func(p *corev1.Pod) { p.DeletionTimestamp, p.Finalizers = ptr.To(before(0)), []string{"a/b"} }, want: "is being deleted"},
-		"over":     {reason: "its pod has ended", pod: func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }, want: "has ended: there is nothing to follow"},
+		"over":     {reason: "its pod has ended", pod: func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }, want: "has ended: it cannot be adopted"},
 		"sidecar": {reason: "Spark has ended, and a sidecar runs", pod: func(p *corev1.Pod) {
 			p.Status.ContainerStatuses[0].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}
-		}, want: "has ended: there is nothing to follow"},
+		}, want: "has ended: it cannot be adopted"},
 		"ours":     {reason: "an operator created it", pod: owned("sparkoperator.k8s.io/v1beta2", "SparkApplication", "spark-pi"), beside: inState("spark-pi", v1beta2.ApplicationStateRunning), want: "is the driver of SparkApplication spark-pi already"},
 		"job":      {reason: "a Job started spark-submit as its own pod", pod: owned("batch/v1", "Job", "nightly"), want: "belongs to Job nightly, which controls it"},
 		"label":    {reason: "of Kubeflow's operator without its webhook", pod: func(p *corev1.Pod) { p.Labels[v1beta2.LabelAppName] = "etl" }, want: "was created by an operator for SparkApplication etl"},
 		"name":     {reason: "no name of an object", args: sparkPiDriver + " --name Spark_Pi", want: `--name: "Spark_Pi": `},
-		"taken":    {reason: "an application of the user's", beside: inState("spark-pi", ""), want: "there is a SparkApplication spark-pi that is not about pod " + sparkPiDriver + "; choose another name with --name"},
-		"another":  {reason: "an application that adopted another driver", beside: about("other-driver"), want: "that is not about pod"},
-		"before":   {reason: "an application that followed an earlier pod of the name", beside: about(sparkPiDriver), want: "that is not about pod"},
+		"taken":    {reason: "an application of the user's", beside: inState("spark-pi", ""), want: "there is a SparkApplication spark-pi for another driver than pod " + sparkPiDriver + "; choose another name with --name"},
+		"another":  {reason: "an application that adopted another driver", beside: about("other-driver"), want: "for another driver than pod"},
+		"before":   {reason: "an application that followed an earlier pod of the name", beside: about(sparkPiDriver), want: "for another driver than pod"},
 		"unmapped": {reason: "its ConfigMap was deleted", pod: func(p *corev1.Pod) { p.Spec.Volumes[1].ConfigMap.Name = "gone" }, want: `configmaps "gone" not found`},
 		"rights":   {reason: "who may not look", args: sparkPiDriver + " -n denied", want: "you may not get pods in namespace denied"},
 	}

@@ -18,12 +18,12 @@ func newCheck(streams genericiooptions.IOStreams) *cobra.Command {
 	var operators inspect.Installation
 	command := &cobra.Command{
 		Use:   "check",
-		Short: "Say whether the operator serves a namespace, what is wrong, and who can fix it",
+		Short: "Check whether the operator serves a namespace, what is wrong, and who can fix it",
 		Long: "Say whether applications of a namespace can run: whether there is an operator, and one that fits this plugin; whether its definitions\n" +
 			"are current; whether it works in the namespace; which service account of drivers may create pods; which schedulers are enabled and\n" +
 			"installed; what is left of the quotas; which policies hold; and whether the webhook answers.\n\n" +
-			"Each line is ok, wrong or unknown. A wrong line says what to do, and who can do it. Unknown is what you may not read: it does not count\n" +
-			"as wrong, and the line says what would be right. Nothing is changed.\n\n" +
+			"Each line is ok, wrong or unknown. A wrong line says what to do, and who can do it. A line is unknown if you may not read the object: it does not count\n" +
+			"as wrong, and the line describes the correct state. Nothing is changed.\n\n" +
 			"The exit code is 0 if nothing is wrong, and 1 if something is or the cluster does not answer.",
 		Example: "  kubectl spark check -n jobs\n\n" +
 			"  # in CI: what is wrong\n" +

@@ -182,31 +182,31 @@ func TestCheckWithSomeRights(t *testing.T) {
 	}{
 		"Reviews": {
 			reason: "the usual user of a namespace may not ask about others", objects: installation(), deny: []apiserver.Request{request("create", "localsubjectaccessreviews")},
-			want: map[string]string{"account": "unknown: firesteel-spark-operator-spark is for drivers: write it in spec.driver.serviceAccount; whether it may create pods is not known: " +
-				"you may not create localsubjectaccessreviews.authorization.k8s.io in namespace jobs: an administrator can give you that right, which the cluster role admin has " +
+			want: map[string]string{"account": "unknown: firesteel-spark-operator-spark is for drivers: write it in spec.driver.serviceAccount; its permission to create pods is unknown: " +
+				"you may not create localsubjectaccessreviews.authorization.k8s.io in namespace jobs: an administrator can grant you that permission, which the cluster role admin has " +
 				"(kubectl auth can-i create localsubjectaccessreviews.authorization.k8s.io -n jobs)"},
 		},
 		"ConfigMap": {
 			reason: "the Deployment says enough about the operator", objects: installation(), deny: []apiserver.Request{request("get", "configmaps")},
 			want: map[string]string{
 				"operator": "ok: firesteel/firesteel-spark-operator-controller, version dev: 1 of 1 replicas are ready",
-				"namespace": "unknown: it is not known where the operator works: you may not get configmaps in namespace firesteel: an administrator can give you that right " +
+				"namespace": "unknown: the operator's namespaces are unknown: you may not get configmaps in namespace firesteel: an administrator can grant you that permission " +
 					"(kubectl auth can-i get configmaps -n firesteel)",
-				"schedulers": "unknown: it is not known which are enabled: see namespace",
+				"schedulers": "unknown: the enabled schedulers are unknown: see namespace",
 			},
 		},
 		"Labels": {
 			reason: "the labels of the namespace decide", objects: byLabels, deny: []apiserver.Request{request("get", "namespaces")},
 			want: map[string]string{
-				"namespace": "unknown: the operator works in namespaces with the labels team=a; the labels of jobs are not known: you may not get namespaces in the whole cluster: " +
-					"an administrator can give you that right (kubectl auth can-i get namespaces -A)",
+				"namespace": "unknown: the operator works in namespaces with the labels team=a; the labels of jobs are unknown: you may not get namespaces in the whole cluster: " +
+					"an administrator can grant you that permission (kubectl auth can-i get namespaces -A)",
 				"account": "wrong: no service account of namespace jobs may create pods (spark, default): drivers get no executors",
 			},
 		},
 		"Endpoints": {
 			reason: "another namespace", objects: installation(), deny: []apiserver.Request{request("list", "endpointslices")},
-			want: map[string]string{"webhook": "unknown: firesteel-defaults, firesteel: service firesteel/svc; its endpoints are not known: you may not list endpointslices.discovery.k8s.io " +
-				"in namespace firesteel: an administrator can give you that right (kubectl auth can-i list endpointslices.discovery.k8s.io -n firesteel)"},
+			want: map[string]string{"webhook": "unknown: firesteel-defaults, firesteel: service firesteel/svc; its endpoints are unknown: you may not list endpointslices.discovery.k8s.io " +
+				"in namespace firesteel: an administrator can grant you that permission (kubectl auth can-i list endpointslices.discovery.k8s.io -n firesteel)"},
 		},
 		"Viewer": {
 			reason: "a user who may look only", objects: installation(), deny: []apiserver.Request{{Verb: "create", Group: "sparkoperator.k8s.io"}},
@@ -215,7 +215,7 @@ func TestCheckWithSomeRights(t *testing.T) {
 		},
 		"NoReviewOfMyself": {
 			reason: "the API server does not say", objects: installation(), deny: []apiserver.Request{request("create", "selfsubjectaccessreviews")},
-			want: map[string]string{"rights": "unknown: you may not create selfsubjectaccessreviews.authorization.k8s.io in the whole cluster: an administrator can give you that right" +
+			want: map[string]string{"rights": "unknown: you may not create selfsubjectaccessreviews.authorization.k8s.io in the whole cluster: an administrator can grant you that permission" +
 				", which the cluster role admin has (kubectl auth can-i create selfsubjectaccessreviews.authorization.k8s.io -A)"},
 		},
 		"Rivals": {
@@ -256,7 +256,7 @@ func TestCheckTrouble(t *testing.T) {
 		prepare      func(t *testing.T)
 	}{
 		"Format": {"it is said before anything is read", `--output: invalid value "xml": must be one of json, yaml`, []string{"-o", "xml"}, func(*testing.T) {}},
-		"Server": {"nothing is known without a cluster", "no cluster answers at http://127.0.0.1:1", nil, func(t *testing.T) { t.Helper(); useServer(t, "http://127.0.0.1:1") }},
+		"Server": {"nothing is known without a cluster", "no cluster responds at http://127.0.0.1:1", nil, func(t *testing.T) { t.Helper(); useServer(t, "http://127.0.0.1:1") }},
 		"Config": {"a file that was named must be there", "testdata/none.yaml", []string{"--config", "testdata/none.yaml"}, func(t *testing.T) { t.Helper(); newAPI(t) }},
 	} {
 		t.Run(name, func(t *testing.T) {

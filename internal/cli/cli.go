@@ -58,9 +58,9 @@ func newCommand(streams genericiooptions.IOStreams) *cobra.Command {
 		Use:   "kubectl-spark",
 		Short: "Inspect Spark applications the way the operator does",
 		Long: "Inspect Spark applications the way the operator does, with the operator's own code:\n\n" +
-			"  kubectl spark explain pi    # what the application pi is, what comes next and why\n\n" +
+			"  kubectl spark explain pi    # the state of the application pi, the next step and why\n\n" +
 			"convert, render and validate work on manifests and need no cluster. check, explain, list, logs, queue, ui and wait read the cluster that\n" +
-			"kubectl would use, and change nothing. suspend, resume, rerun, trigger, delete and adopt change what they are named for, with your own rights;\n" +
+			"kubectl would use, and change nothing. suspend, resume, rerun, trigger, delete and adopt change objects, with your own permissions;\n" +
 			"connect wakes a Spark Connect server that was stopped because it was idle.",
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl spark"},
 		SilenceUsage:  true,
@@ -82,7 +82,7 @@ func newCommand(streams genericiooptions.IOStreams) *cobra.Command {
 func newVersion(streams genericiooptions.IOStreams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "Print the version and the Spark releases that it knows",
+		Short: "Print the version and the supported Spark releases",
 		Args:  arguments(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			_, err := fmt.Fprintf(streams.Out, "kubectl-spark %s, for Spark %s\n", version.String(), strings.Join(spark.SupportedVersions(), ", "))

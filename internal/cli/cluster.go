@@ -183,5 +183,5 @@ func configurationFlag(c *inspect.Configuration, command *cobra.Command) {
 func operatorFlags(i *inspect.Installation, command *cobra.Command) {
 	configurationFlag(&i.Configuration, command)
 	command.Flags().StringVar(&i.Deployment, "operator", "",
-		"namespace/name of the operator's Deployment, whose configuration is read if --config names none; by default it is found by its labels")
+		"namespace/name of the operator's Deployment, whose configuration is read without --config; by default the Deployment is found by its labels")
 }

@@ -163,7 +163,7 @@ func TestExplain(t *testing.T) {
 	says("waits", "try again to create driver pod waits-driver for attempt 1", "team: pods, 1 of 1 used, nothing is left")
 	says("mounts", `MountVolume.SetUp failed for volume "spark-conf-volume-driver"`)
 	a.Deny(request("list", "pods"), request("get", "pods"), request("list", "resourcequotas"))
-	says("run", "it is not known whether the driver pod exists", "pods: you may not list pods in namespace jobs")
+	says("run", "the existence of the driver pod is unknown", "pods: you may not list pods in namespace jobs")
 	says("waits", "resource quotas: you may not list resourcequotas in namespace jobs")
 	out, _, _ := execute(t, "", "explain", "run", "-o", "json")
 	var report struct{ Decision struct{ Sentence string } }
@@ -183,7 +183,7 @@ func TestTrouble(t *testing.T) {
 		"no name":   {func(t *testing.T) { t.Helper(); newAPI(t) }, []string{"wait", "x"}, "kubectl spark list -A"},
 		"forbidden": {func(t *testing.T) { t.Helper(); newAPI(t).Deny(request("get", "sparkapplications")) }, []string{"logs", "x"}, "you may not get sparkapplications.sparkoperator.k8s.io in namespace jobs"},
 		"no kind":   {func(t *testing.T) { t.Helper(); newAPI(t).Uninstall(applicationKind) }, []string{"list"}, "kubectl apply --server-side -k config/crd"},
-		"no server": {func(t *testing.T) { t.Helper(); useServer(t, "http://127.0.0.1:1") }, []string{"list"}, "no cluster answers at http://127.0.0.1:1"},
+		"no server": {func(t *testing.T) { t.Helper(); useServer(t, "http://127.0.0.1:1") }, []string{"list"}, "no cluster responds at http://127.0.0.1:1"},
 		"no config": {func(t *testing.T) {
 			t.Helper()
 			t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))

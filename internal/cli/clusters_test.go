@@ -185,13 +185,13 @@ func TestClusterVerbs(t *testing.T) {
 		"All":          {"of the type", "suspend sparkclusters --all --dry-run=client", cluster + "lab suspended (dry run)\n" + cluster + "twin suspended (dry run)\n", "", 0, nil},
 		"Delete": {
 			"and what goes with it", "delete lab", cluster + "lab deleted\n",
-			"lab: it was RunningHealthy; its master, its workers and what else belongs to it go with it, and applications that use it lose it\n", 0,
+			"lab: it was RunningHealthy; its master, its workers and its other objects are deleted with it; applications in it fail\n", 0,
 			[]string{`delete sparkclusters/lab {"kind":"DeleteOptions","apiVersion":"v1","preconditions":{"uid":"uid-lab"},"propagationPolicy":"Background"}`},
 		},
 		"DeleteNew": {"nothing was made of it", "delete sparkcluster/twin", cluster + "twin deleted\n", "", 0, []string{
 			`delete sparkclusters/twin {"kind":"DeleteOptions","apiVersion":"v1","preconditions":{"uid":"uid-twin"},"propagationPolicy":"Background"}`,
 		}},
-		"Ambiguous": {"nothing is deleted by mistake", "delete twin", "", "error: \"twin\" is the name of sparkapp/twin and of sparkcluster/twin: write the one that is meant\n", 1, nil},
+		"Ambiguous": {"nothing is deleted by mistake", "delete twin", "", "error: \"twin\" is the name of sparkapp/twin and of sparkcluster/twin: write one of them\n", 1, nil},
 		"KeepRuns":  {"for schedules", "delete lab --keep-runs", "", "error: " + cluster + "lab: --keep-runs: only for a ScheduledSparkApplication\n", 1, nil},
 		"Rerun":     {"clusters have no runs", "rerun lab", "", "error: lab is a SparkCluster: it starts again after kubectl spark suspend sparkcluster/lab and kubectl spark resume sparkcluster/lab\n", 1, nil},
 		"Trigger":   {"clusters have no runs", "trigger sparkcluster/lab", "", "error: lab is a SparkCluster: only schedules have runs to start; it starts again after kubectl spark suspend sparkcluster/lab and kubectl spark resume sparkcluster/lab\n", 1, nil},

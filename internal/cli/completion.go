@@ -19,9 +19,9 @@ exec kubectl spark __complete "$@"
 func newCompleter(streams genericiooptions.IOStreams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "kubectl",
-		Short: "Print the program by which kubectl completes kubectl spark, in every shell",
-		Long: "Print the program by which kubectl completes kubectl spark. It has to be on the PATH as kubectl_complete-spark, executable, and the " +
-			"completion of kubectl itself has to be on. It works in every shell, with kubectl 1.26 and newer.",
+		Short: "Print the completion program of kubectl spark, for every shell",
+		Long: "Print the completion program of kubectl spark. Save it on the PATH as the executable kubectl_complete-spark; the " +
+			"completion of kubectl itself must be enabled. It works in every shell, with kubectl 1.26 and newer.",
 		Example: "  kubectl spark completion kubectl > ~/.local/bin/kubectl_complete-spark\n" +
 			"  chmod +x ~/.local/bin/kubectl_complete-spark",
 		Args: arguments(0, 0),

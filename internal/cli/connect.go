@@ -42,12 +42,12 @@ func newConnect(streams genericiooptions.IOStreams) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "connect NAME [--exec COMMAND...]",
 		Short: "Connect to a Spark Connect server, waking it if it was stopped",
-		Long: "Wait until a Spark Connect server takes clients, forward a port of this machine to it, and print the URL for SparkSession.builder.remote.\n" +
+		Long: "Wait until a Spark Connect server accepts clients, forward a port of this machine to it, and print the URL for SparkSession.builder.remote.\n" +
 			"A server that was stopped because it was idle is woken. It ends with Ctrl-C.\n\n" +
 			"The port stays the same when the server is replaced: new connections go to the new server pod. A server that is stopped because it is\n" +
 			"idle while this runs is woken by the next connection to the port.\n\n" +
-			"With --exec, the words behind it are a command, which is run with SPARK_REMOTE set to the URL; this ends with the command, and with\n" +
-			"its exit code. Other exit codes: 1 the server is suspended, has failed or does not exist (and any other error); 2 timeout;\n" +
+			"The words after --exec are a command, which runs with SPARK_REMOTE set to the URL; connect ends with the command, and with\n" +
+			"its exit code. Other exit codes: 1 the server is suspended, failed or missing (and any other error); 2 timeout;\n" +
 			"126 and 127 the command cannot be run, or is not found.",
 		Example: "  kubectl spark connect notebooks\n\n" +
 			"  # at the URL sc://127.0.0.1:15002, or not at all\n" +
@@ -70,8 +70,8 @@ func newConnect(streams genericiooptions.IOStreams) *cobra.Command {
 		return clusters.offer(command.Context(), args, inspect.Servers), cobra.ShellCompDirectiveNoFileComp
 	}
 	command.Flags().IntVar(&k.port, "port", 0, "the port on this machine; by default 15002 if it is free, or any")
-	command.Flags().DurationVar(&k.timeout, "timeout", defaultReadyTimeout, "how long to wait until the server takes clients")
-	command.Flags().BoolVar(&k.exec, execFlag, false, "run the words behind this as a command, with SPARK_REMOTE set")
+	command.Flags().DurationVar(&k.timeout, "timeout", defaultReadyTimeout, "how long to wait until the server accepts clients")
+	command.Flags().BoolVar(&k.exec, execFlag, false, "run the words after this flag as a command, with SPARK_REMOTE set")
 	return command
 }
 
@@ -91,9 +91,9 @@ func (k *connecting) args(_ *cobra.Command, args []string) error {
 	case len(args) == 0:
 		return errors.New("write the name of a SparkConnect; kubectl spark list servers shows them")
 	case k.exec && len(args) == 1:
-		return errors.New("--exec: write NAME before it and a command behind it")
+		return errors.New("--exec: write NAME before it and a command after it")
 	case !k.exec && len(args) > 1:
-		return fmt.Errorf("%q is a command, which is written behind --exec", args[1])
+		return fmt.Errorf("%q is a command: write it after --exec", args[1])
 	case k.port < 0 || k.port > 65535:
 		return errors.New("--port: must be a port, from 1 to 65535")
 	case k.timeout <= 0:
@@ -236,8 +236,8 @@ func (s *session) remote(ctx context.Context, o inspect.Application, port int) (
 		err = fmt.Errorf("it has no key %q", spark.TokenKey)
 	}
 	if err != nil {
-		return bare, fmt.Errorf("the server asks for a token, and Secret %s cannot be read: %w; who may read it gets the token with\n"+
-			"  kubectl get secret %s -n %s -o jsonpath='{.data.token}' | base64 -d\nand the URL is this one with /;token=TOKEN behind it",
+		return bare, fmt.Errorf("the server needs a token, and Secret %s cannot be read: %w; a user who may read it gets the token with\n"+
+			"  kubectl get secret %s -n %s -o jsonpath='{.data.token}' | base64 -d\nand appends /;token=TOKEN to this URL",
 			name, inspect.ForPeople(err), name, o.GetNamespace())
 	}
 	return remoteURL(port, string(secret.Data[spark.TokenKey])), nil

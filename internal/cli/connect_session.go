@@ -108,7 +108,7 @@ func (s *session) tunnel(ctx context.Context, o inspect.Application, pod *corev1
 		}
 		s.progress("connected to server pod %s", pod.Name)
 		if o.Endpoint.TokenSecret != s.secret {
-			s.progress("clients need another URL now, because spec.authentication was changed: call kubectl spark connect again")
+			s.progress("spec.authentication was changed, so clients need another URL: run kubectl spark connect again")
 		}
 	})
 	s.relay.point("")

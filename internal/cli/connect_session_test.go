@@ -298,7 +298,7 @@ func TestSessionWithoutToken(t *testing.T) {
 	testutil.Golden(t, "testdata/connect-token.golden", strings.TrimPrefix(l.errOut.String(), "waiting for server jobs/nb: Ready\n")) // before the pod was there
 
 	l = newLab(t, []string{"sh", "-c", "echo ran"}, o, serverPod(o, "first"))
-	if err := <-l.ended; err == nil || !strings.Contains(err.Error(), "asks for a token") || l.out.String() != "" {
+	if err := <-l.ended; err == nil || !strings.Contains(err.Error(), "needs a token") || l.out.String() != "" {
 		t.Errorf("%v: %s", err, l.out)
 	}
 }

@@ -28,7 +28,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/testutil/apiserver"
 )
 
-// served is a server of namespace jobs that takes clients.
+// served is a server of namespace jobs that accepts clients.
 func served(name string, changes ...func(*v1alpha1.SparkConnect)) *v1alpha1.SparkConnect {
 	o := &v1alpha1.SparkConnect{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: name, UID: types.UID("uid-" + name), Generation: 1, CreationTimestamp: before(time.Hour)},
@@ -108,21 +108,21 @@ func TestConnectRefuses(t *testing.T) {
 		"no name": {"where others are", nil, "nb", nil, 1, "error: there is no SparkConnect \"nb\" in namespace jobs; kubectl spark list sparkconn -A shows all\n"},
 		"reader": {
 			"the right that is missing", []client.Object{served("nb")}, "nb", []apiserver.Request{request("get", "sparkconnects")}, 1,
-			"error: you may not get sparkconnects.sparkoperator.k8s.io in namespace jobs: an administrator can give you that right (kubectl auth can-i get sparkconnects.sparkoperator.k8s.io -n jobs)\n",
+			"error: you may not get sparkconnects.sparkoperator.k8s.io in namespace jobs: an administrator can grant you that permission (kubectl auth can-i get sparkconnects.sparkoperator.k8s.io -n jobs)\n",
 		},
 		"may not wake": {
 			"the right that is missing", []client.Object{served("nb", idle(stopped))}, "nb", []apiserver.Request{request("patch", "sparkconnects")}, 1,
 			"server jobs/nb was stopped at 2026-11-22T09:00:00Z because it was idle; waking it\n" +
-				"error: you may not patch sparkconnects.sparkoperator.k8s.io in namespace jobs: an administrator can give you that right, which the cluster role edit has with the operator's roles for users (kubectl auth can-i patch sparkconnects.sparkoperator.k8s.io -n jobs)\n",
+				"error: you may not patch sparkconnects.sparkoperator.k8s.io in namespace jobs: an administrator can grant you that permission, which the cluster role edit has with the operator's roles for users (kubectl auth can-i patch sparkconnects.sparkoperator.k8s.io -n jobs)\n",
 		},
 		"no pods": {
 			"the right that is missing", []client.Object{served("nb")}, "nb", []apiserver.Request{request("get", "pods")}, 1,
-			"error: you may not get pods in namespace jobs: an administrator can give you that right (kubectl auth can-i get pods -n jobs)\n",
+			"error: you may not get pods in namespace jobs: an administrator can grant you that permission (kubectl auth can-i get pods -n jobs)\n",
 		},
 		"bad port":    {"a port", nil, "nb --port 70000", nil, 1, "error: --port: must be a port, from 1 to 65535\n"},
 		"bad timeout": {"a time", nil, "nb --timeout 0s", nil, 1, "error: --timeout: must be more than 0\n"},
-		"no command":  {"words behind it are one", nil, "nb --exec", nil, 1, "error: --exec: write NAME before it and a command behind it\n"},
-		"no exec":     {"a word too many", nil, "nb python", nil, 1, "error: \"python\" is a command, which is written behind --exec\n"},
+		"no command":  {"words behind it are one", nil, "nb --exec", nil, 1, "error: --exec: write NAME before it and a command after it\n"},
+		"no exec":     {"a word too many", nil, "nb python", nil, 1, "error: \"python\" is a command: write it after --exec\n"},
 		"nothing":     {"a name is missing", nil, "", nil, 1, "error: write the name of a SparkConnect; kubectl spark list servers shows them\n"},
 		"not found":   {"before anything is woken, with a shell's code", []client.Object{served("nb", idle(stopped))}, "nb --exec firesteel-no-such-program -x", nil, 127, "error: --exec: exec: \"firesteel-no-such-program\": executable file not found in $PATH\n"},
 	}

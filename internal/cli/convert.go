@@ -21,10 +21,10 @@ func newConvert(streams genericiooptions.IOStreams) *cobra.Command {
 	var version string
 	command := &cobra.Command{
 		Use:   "convert -- spark-submit ARGUMENTS",
-		Short: "Turn a command line of spark-submit into a manifest",
-		Long: "Turn a command line of spark-submit into a SparkApplication.\n\n" +
-			"Properties files, pod templates and variables are read on this machine, as spark-submit would. What a manifest cannot carry, such as\n" +
-			"files of this machine, is named on the standard error.",
+		Short: "Convert a command line of spark-submit to a manifest",
+		Long: "Convert a command line of spark-submit to a SparkApplication.\n\n" +
+			"Properties files, pod templates and variables are read on this machine, as spark-submit would. Standard error names\n" +
+			"what a manifest cannot express, such as files of this machine.",
 		Example: "  kubectl spark convert -- spark-submit --master k8s://https://example:6443 --deploy-mode cluster \\\n" +
 			"      --class org.apache.spark.examples.SparkPi \\\n" +
 			"      --conf spark.kubernetes.container.image=apache/spark:4.1.0 \\\n" +

@@ -21,8 +21,8 @@ func newDelete(streams genericiooptions.IOStreams) *cobra.Command {
 	var keep bool
 	command := newVerb(&cobra.Command{
 		Use:   "delete [TYPE/]NAME...",
-		Short: "Delete applications, schedules, servers or clusters, and say what goes with them",
-		Long: "Delete applications, schedules, Spark Connect servers or standalone clusters, and say what goes with them.\n\n" +
+		Short: "Delete applications, schedules, servers or clusters, and list their objects",
+		Long: "Delete applications, schedules, Spark Connect servers or standalone clusters, and list what is deleted with them.\n\n" +
 			"With an application or a server its driver, its executors and everything else that the operator created for it are deleted; with a\n" +
 			"cluster its master and workers; with a schedule its runs, also those that have not finished, unless --keep-runs.\n\n" + withoutType,
 		Example: "  kubectl spark delete spark-pi\n\n" +
@@ -57,7 +57,7 @@ func applicationGoes(o inspect.Object) []string {
 	if err != nil || a.Record.State == lifecycle.New || a.Record.State.Final() {
 		return nil
 	}
-	return []string{fmt.Sprintf("it was %s; driver pod %s, its executors and what else belongs to it go with it", a.State, dash(a.Record.DriverName))}
+	return []string{fmt.Sprintf("it was %s; driver pod %s, its executors and its other objects are deleted with it", a.State, dash(a.Record.DriverName))}
 }
 
 // serverGoes lists what is deleted with a server.
@@ -66,7 +66,8 @@ func serverGoes(o inspect.Object) []string {
 	if err != nil || a.State == "" {
 		return nil
 	}
-	return []string{fmt.Sprintf("it was %s; server pod %s and its sessions, its executors and what else belongs to it go with it", a.State, dash(a.Endpoint.Pod))}
+	return []string{fmt.Sprintf("it was %s; server pod %s and its sessions, its executors and its other objects are deleted with it",
+		a.State, dash(a.Endpoint.Pod))}
 }
 
 // clusterGoes lists what is deleted with a cluster.
@@ -75,7 +76,7 @@ func clusterGoes(o inspect.Object) []string {
 	if state == "NEW" {
 		return nil
 	}
-	return []string{fmt.Sprintf("it was %s; its master, its workers and what else belongs to it go with it, and applications that use it lose it", state)}
+	return []string{fmt.Sprintf("it was %s; its master, its workers and its other objects are deleted with it; applications in it fail", state)}
 }
 
 // scheduleGoes describes the fate of a schedule's runs.
@@ -86,7 +87,7 @@ func (c *connection) scheduleGoes(ctx context.Context, o inspect.Object, keep bo
 		all, err = c.Runs(ctx, o, s)
 	}
 	if err != nil {
-		return []string{"which runs belong to it is not known: " + inspect.ForPeople(err).Error()}
+		return []string{"its runs are unknown: " + inspect.ForPeople(err).Error()}
 	}
 	var runs, active []string
 	for _, run := range all {

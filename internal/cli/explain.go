@@ -19,11 +19,11 @@ func newExplain(streams genericiooptions.IOStreams) *cobra.Command {
 	var operators inspect.Installation
 	command := &cobra.Command{
 		Use:   "explain [TYPE/]NAME",
-		Short: "Say what an application, a schedule, a server or a cluster is, what comes next and why",
-		Long: "Say what an application, a schedule, a Spark Connect server or a standalone cluster is, what the operator decides about it, on what\n" +
-			"evidence, what happens next and when, and what a person can do. " + withoutType + "\n\n" +
-			"The decision is made on this machine by the operator's own code from what the cluster shows now, so that it is there also when\n" +
-			"the operator does not run, and when the status is behind the spec. Of a cluster, what its scheduler says is read from the status.\n" +
+		Short: "Explain the state and the next step of an application, schedule, server or cluster",
+		Long: "Explain an application, a schedule, a Spark Connect server or a standalone cluster: its state, the operator's decision and its\n" +
+			"evidence, the next events with their times, and what you can do. " + withoutType + "\n\n" +
+			"The operator's own code decides on this machine, by the present state of the cluster, so the answer does not depend on\n" +
+			"a running operator or a current status. The answer of a cluster's scheduler is read from the status.\n" +
 			"Nothing is changed.",
 		Example: "  kubectl spark explain spark-pi -n jobs\n\n" +
 			"  # when a schedule starts its next run, or why it does not\n" +

@@ -32,11 +32,11 @@ func connectionFlags() (*genericclioptions.ConfigFlags, *pflag.FlagSet) {
 func newOptions(streams genericiooptions.IOStreams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "options",
-		Short: "Print the flags by which a cluster is found; they are kubectl's",
+		Short: "Print the connection flags, which are kubectl's",
 		Args:  arguments(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			_, flags := connectionFlags()
-			say(streams.Out, "Every command that reads a cluster takes these flags of kubectl's:\n\n%s", strings.TrimRight(flags.FlagUsagesWrapped(helpWidth), "\n"))
+			say(streams.Out, "Every command that reads a cluster accepts these flags of kubectl:\n\n%s", strings.TrimRight(flags.FlagUsagesWrapped(helpWidth), "\n"))
 			return nil
 		},
 	}
@@ -66,7 +66,7 @@ func usage(command *cobra.Command) error {
 		say(out, "\n-n/--namespace, --context and the other flags of kubectl: %s options", command.Root().CommandPath())
 	}
 	if command.HasAvailableSubCommands() {
-		say(out, "\n%s COMMAND --help says more about a command.", command.CommandPath())
+		say(out, "\n%s COMMAND --help describes a command.", command.CommandPath())
 	}
 	return nil
 }

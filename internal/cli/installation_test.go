@@ -55,12 +55,12 @@ func TestExplainFindsTheOperator(t *testing.T) {
 		"NoList":    {reason: "a user who may get the usual one only", objects: []client.Object{inUsual, usualStored, unlabeled, unlabeledStored}, deny: []apiserver.Request{all}, says: refused, asked: 3},
 		"Nothing": {
 			reason: "a user who may read no Deployment", objects: firesteel, deny: []apiserver.Request{{Resource: "deployments"}},
-			says: "you may not get deployments.apps in namespace spark-operator: an administrator can give you that right (kubectl auth can-i get deployments.apps -n spark-operator); if it is installed elsewhere, name",
+			says: "you may not get deployments.apps in namespace spark-operator: an administrator can grant you that permission (kubectl auth can-i get deployments.apps -n spark-operator); if it is installed elsewhere, name",
 		},
 		"Of two":     {reason: "the one that works in the namespace", objects: append(elsewhere, here...), says: refused},
 		"By labels":  {reason: "the one whose selector matches", objects: append([]client.Object{team}, append(elsewhere, labeled...)...), says: refused},
 		"Both":       {reason: "two that work in it", objects: append(everywhere, here...), says: "there are 2 operators, wide/wide-spark-operator-controller and here/here-spark-operator-controller, and 2 of them work in namespace jobs; name the operator's Deployment with --operator NAMESPACE/NAME"},
-		"Neither":    {reason: "none works in it", objects: append(elsewhere, labeled...), says: "which of them works in namespace jobs is not known"},
+		"Neither":    {reason: "none works in it", objects: append(elsewhere, labeled...), says: "the one for namespace jobs is unknown"},
 		"Not theirs": {reason: "none works in it", objects: append([]client.Object{&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "jobs"}}}, append(elsewhere, labeled...)...), says: "and none of them works in namespace jobs"},
 	}
 	for name, tc := range cases {

@@ -38,13 +38,13 @@ func newList(streams genericiooptions.IOStreams) *cobra.Command {
 	command := &cobra.Command{
 		Use:     "list [TYPE]",
 		Aliases: []string{"ls"},
-		Short:   "List applications, with what each of them waits for, or schedules, servers or clusters",
+		Short:   "List applications with the reasons of their waits, or schedules, servers or clusters",
 		Long: "List the applications of a namespace, or of all, by name; with the type schedules (or scheduledsparkapp) the schedules, with servers (or\n" +
 			"sparkconn) the Spark Connect servers, and with clusters (or sparkcluster) the standalone clusters.\n\n" +
-			"EXECUTORS is how many run and how many the application starts with; REASON is why it waits or how it failed; DURATION is how long\n" +
-			"the driver of the last attempt has run.\n\n" +
-			"Of a schedule, ACTIVE is how many runs have not finished, LAST how long ago the last run was started, and NEXT when the next will be.\n\n" +
-			"Of a cluster, MASTER and WORKERS are how many of their pods are ready and how many there are to be, as the operator has seen last.",
+			"EXECUTORS is the number of running and of initial executors; REASON is the reason of a wait or a failure; DURATION is the time\n" +
+			"that the last attempt's driver has run.\n\n" +
+			"For a schedule, ACTIVE is the number of unfinished runs, LAST the time since the last run's start, and NEXT the time until the next.\n\n" +
+			"For a cluster, MASTER and WORKERS are the numbers of ready and of desired pods, as last seen by the operator.",
 		Example: "  kubectl spark list\n\n" +
 			"  # what is not running yet, everywhere, and why\n" +
 			"  kubectl spark list -A --state submitted,pending_rerun -o wide\n\n" +

@@ -43,9 +43,9 @@ func newLogs(streams genericiooptions.IOStreams) *cobra.Command {
 		Use:   "logs NAME",
 		Short: "Print the log of an application's driver or executors",
 		Long: "Print the log of the driver of an application's current attempt, or of its executors.\n\n" +
-			"--follow waits for the driver pod if it does not run yet, and ends with the container. When the pod is gone, and with --previous\n" +
-			"for the attempt before, the last lines that the operator has kept in the status are printed: of failed attempts, at most 2 KiB\n" +
-			"each. Notes go to the standard error.",
+			"--follow waits for the driver pod if it does not run yet, and ends with the container. When the pod is gone, and with\n" +
+			"--previous for the attempt before, the last lines kept in the status are printed: of failed attempts, at most\n" +
+			"2 KiB each. Notes go to standard error.",
 		Example: "  kubectl spark logs spark-pi --follow\n\n" +
 			"  # why did the attempt before fail?\n" +
 			"  kubectl spark logs spark-pi --previous\n\n" +
@@ -83,10 +83,10 @@ func newLogs(streams genericiooptions.IOStreams) *cobra.Command {
 
 func (l *logging) addTo(command *cobra.Command) {
 	flags := command.Flags()
-	flags.StringVar(&l.executor, "executor", "", "the executor by its number, Spark's id of it, or all")
+	flags.StringVar(&l.executor, "executor", "", "Spark's number of the executor, or all")
 	flags.StringVarP(&l.container, "container", "c", "", "the container; Spark's by default")
 	flags.BoolVarP(&l.follow, "follow", "f", false, "follow until the container ends; wait for it if it does not run yet")
-	flags.BoolVarP(&l.previous, "previous", "p", false, "print what is kept of the log of the attempt before")
+	flags.BoolVarP(&l.previous, "previous", "p", false, "print the kept log of the attempt before")
 	flags.Int64Var(&l.tail, "tail", -1, "only this many of the last lines")
 	flags.DurationVar(&l.since, "since", 0, "only logs newer than a duration, such as 10m")
 	flags.DurationVar(&l.podTimeout, "pod-running-timeout", defaultPodTimeout, "how long --follow waits for the driver to run")
@@ -131,15 +131,15 @@ func (l *logging) attemptBefore(o inspect.Application) error {
 			return l.kept(o, a, "")
 		}
 	}
-	return fmt.Errorf("%s has had no attempt before attempt %d", o.Key(), o.Record.Attempt)
+	return fmt.Errorf("%s has no attempt before attempt %d", o.Key(), o.Record.Attempt)
 }
 
 // kept prints the stored log of an attempt, after a header that begins with why.
 func (l *logging) kept(o inspect.Application, a lifecycle.Attempt, why string) error {
 	if a.LogTail == "" {
-		return fmt.Errorf("%s%s of %s, and no log of it is kept: the status keeps the end of the logs of failed attempts only", why, ending(a), o.Key())
+		return fmt.Errorf("%s%s of %s has no kept log: the status keeps only the end of failed attempts' logs", why, ending(a), o.Key())
 	}
-	say(l.streams.ErrOut, "%s%s. The last lines of its log, as the status keeps them:", why, ending(a))
+	say(l.streams.ErrOut, "%s%s. The last lines of its log, from the status:", why, ending(a))
 	say(l.streams.Out, "%s", strings.TrimRight(lastLines(a.LogTail, l.tail), "\n"))
 	return nil
 }

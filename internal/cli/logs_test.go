@@ -54,7 +54,7 @@ func TestLogs(t *testing.T) {
 		"no previous":    {"the first attempt", []client.Object{ended}, []string{"-p"}, 1, "", "no attempt before attempt 1"},
 		"gone":           {"what is kept of the current attempt", []client.Object{ended}, nil, 0, "one\ntwo\nboom\n", "driver pod pi-driver is gone; attempt 1 ended"},
 		"gone, followed": {"nothing to wait for", []client.Object{ended}, []string{"-f"}, 0, "one\ntwo\nboom\n", "is gone"},
-		"nothing kept":   {"a success keeps no log", []client.Object{inState("pi", v1beta2.ApplicationStateCompleted)}, nil, 1, "", "no log of it is kept"},
+		"nothing kept":   {"a success keeps no log", []client.Object{inState("pi", v1beta2.ApplicationStateCompleted)}, nil, 1, "", "has no kept log"},
 		"not yet":        {"with the reason", []client.Object{inState("pi", v1beta2.ApplicationStateSubmitted, queued)}, nil, 1, "", "does not exist yet: jobs/pi is SUBMITTED (exceeded quota: team)"},
 		"not begun":      {"who says why", []client.Object{run, podOf(run, 0, waiting())}, nil, 1, "", "kubectl spark explain pi says why"},
 		"stranger":       {"someone else's pod is not ours", []client.Object{inState("pi", v1beta2.ApplicationStateSubmitted, queued), stranger}, nil, 1, "", "does not exist yet"},

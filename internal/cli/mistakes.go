@@ -22,7 +22,7 @@ import (
 const (
 	meantExplain = "did you mean explain?"
 	fullType     = "sparkapplications.sparkoperator.k8s.io" // both families have this kind
-	meantApply   = "write a manifest, or let kubectl spark convert make it of a command line of spark-submit, and run it with kubectl apply -f FILE"
+	meantApply   = "write a manifest, or convert a spark-submit command line with kubectl spark convert, and run it with kubectl apply -f FILE"
 )
 
 // elsewhere maps commands of other programs to the equivalent command here.
@@ -109,7 +109,7 @@ func flagError(command *cobra.Command, err error) error {
 		return invalidValue(e)
 	}
 	if e, is := errors.AsType[*pflag.InvalidSyntaxError](err); is {
-		return fmt.Errorf("%q is no flag; %s --help shows the flags", e.GetSpecifiedFlag(), command.CommandPath())
+		return fmt.Errorf("%q is not a flag; %s --help shows the flags", e.GetSpecifiedFlag(), command.CommandPath())
 	}
 	return err
 }
@@ -129,7 +129,7 @@ func unknownFlag(command *cobra.Command, e *pflag.NotExistError) error {
 	switch {
 	case hint != "":
 	case command.Name() == "convert":
-		hint = "flags of spark-submit stand behind --, as in kubectl spark convert -- spark-submit ARGUMENTS"
+		hint = "write flags of spark-submit after --, as in kubectl spark convert -- spark-submit ARGUMENTS"
 	case !slices.ContainsFunc(names, func(name string) bool { return name != "--help" }):
 		hint = "it needs no flag; write " + command.CommandPath()
 	default:

@@ -134,7 +134,7 @@ func TestExplainChoosesTheSchedulerOfTheConfiguration(t *testing.T) {
 			reason: "of the namespace", config: "{enabled: [kube, yunikorn], namespaceDefaults: true}",
 			annotations: map[string]string{"firesteel.dev/batch-scheduler": "yunikorn", "firesteel.dev/queue": "root.x"}, says: "yunikorn, queue root.x (the namespace's default)",
 		},
-		"Unread": {reason: "a missing right is reported", config: "{namespaceDefaults: true}", missing: true, says: `what the batch scheduler wants to see: get namespace jobs: namespaces "jobs" not found`},
+		"Unread": {reason: "a missing right is reported", config: "{namespaceDefaults: true}", missing: true, says: `the objects that the batch scheduler needs: get namespace jobs: namespaces "jobs" not found`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

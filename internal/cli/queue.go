@@ -32,15 +32,15 @@ func newQueue(streams genericiooptions.IOStreams) *cobra.Command {
 	var clusters cluster
 	command := &cobra.Command{
 		Use:   "queue",
-		Short: "List what waits for its first pod or for a node, longest wait first",
-		Long: "List the applications and the standalone clusters that wait: for their driver pod, or their master, to be created, or for its place on\n" +
-			"a node.\n\n" +
-			"SCHEDULER and QUEUE are what was chosen, SINCE is how long it has waited, REASON and WHY are what the\n" +
-			"operator and the scheduler say about it. POSITION is the place in the line for a quota, from 1; of several lines that in which most are ahead,\n" +
+		Short: "List waiting applications and clusters, longest wait first",
+		Long: "List the applications and the standalone clusters that wait for the creation of their driver pod or their master, or for a\n" +
+			"node.\n\n" +
+			"SCHEDULER and QUEUE are the choice, SINCE is the waiting time, REASON and WHY are the explanation of the\n" +
+			"operator and the scheduler. POSITION is the place in the line for a quota, from 1; of several lines the worst place,\n" +
 			"and ? if it could not be computed, which -o json explains.\n\n" +
-			"A second table has the lines: how many wait, what they ask for together, and what the quota uses, guarantees and has lent. The same of\n" +
-			"a scheduler's own queues, where the scheduler reports it and you may read it. Positions are computed on this machine by the operator's\n" +
-			"own code. With -o json there is the position in each line.",
+			"A second table has the lines: the number of waiting objects, the sum of their requests, and the quota's usage, guarantee and loans. It also has\n" +
+			"schedulers' own queues, if the scheduler reports them and you may read them. Positions are computed on this machine by the operator's\n" +
+			"own code. -o json has the position in each line.",
 		Example: "  kubectl spark queue\n\n  # one queue, everywhere\n  kubectl spark queue -A --queue root.team-a\n\n" +
 			"  # who is first in a line\n  kubectl spark queue -o json | jq '.items[] | select(.positions[]?.position == 1) | .name'",
 		Args: arguments(0, 0),

@@ -104,12 +104,12 @@ func TestQueueShowsPositions(t *testing.T) {
 		"Unseen": {
 			reason: "who may not see the others learns no wrong position", settings: enforced, args: []string{"-n", "etl"},
 			prepare: func(a *apiserver.Server) { a.Deny(apiserver.Request{Verb: "list", Resource: "elasticquotas"}) },
-			want:    map[string]map[string]int{"borrower": nil}, errOut: "positions in the lines of quotas are not known",
+			want:    map[string]map[string]int{"borrower": nil}, errOut: "positions in the lines of quotas are unknown",
 		},
 		"Off": {reason: "there are no lines", settings: "mode: Off", args: []string{"-n", "etl"}, want: map[string]map[string]int{"borrower": nil}},
 		"Unconfigured": {
 			reason: "what is not known is said", settings: "mode: Wrong", args: []string{"-n", "etl"},
-			want: map[string]map[string]int{"borrower": nil}, errOut: "positions in the lines of quotas are not known: configuration of the operator",
+			want: map[string]map[string]int{"borrower": nil}, errOut: "positions in the lines of quotas are unknown: configuration of the operator",
 		},
 	}
 	for name, tc := range cases {
@@ -172,9 +172,9 @@ func TestExplainShowsWhoBlocks(t *testing.T) {
 		"Shared": {reason: "the one ahead is in another namespace", name: "borrower", settings: enforced, args: []string{"-n", "etl"}, want: []string{"(of all namespaces): cpu, position 2 of 2", "ahead: lab/other"}, lacks: "used by:"},
 		"Unseen": {
 			reason: "what may not be read is said", name: "borrower", settings: enforced, args: []string{"-n", "etl"}, deny: apiserver.Request{Verb: "list", Resource: "elasticquotas"},
-			want: []string{"positions in the lines of quotas are not known"}, lacks: "Line ",
+			want: []string{"positions in the lines of quotas are unknown"}, lacks: "Line ",
 		},
-		"NoPods":  {reason: "the rest is known all the same", name: "second", settings: enforced, deny: apiserver.Request{Verb: "list", Resource: "pods"}, want: []string{"ahead: sparkcluster/lab", "who uses the quotas: you may not list pods"}, lacks: "used by:"},
+		"NoPods":  {reason: "the rest is known all the same", name: "second", settings: enforced, deny: apiserver.Request{Verb: "list", Resource: "pods"}, want: []string{"ahead: sparkcluster/lab", "users of the quotas: you may not list pods"}, lacks: "used by:"},
 		"Off":     {reason: "there are no lines", name: "second", settings: "mode: Off", lacks: "Line "},
 		"Running": {reason: "it does not wait", name: "running", settings: enforced, lacks: "Line "},
 	}

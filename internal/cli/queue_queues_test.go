@@ -91,11 +91,11 @@ func TestQueueReportsQueues(t *testing.T) {
 		errOut, lack string
 	}{
 		"All":          {reason: "one of etl waits in a queue that reports numbers", configured: true, want: etl},
-		"Denied":       {reason: "the queues are left out and the rest is there", configured: true, prepare: func(a *apiserver.Server) { a.Deny(list) }, errOut: "numbers of queues are not known: ", lack: "positions"},
-		"Unconfigured": {reason: "what is recorded suffices; that policies may say more is said", want: etl, errOut: "what is asked of queues may be more or less: configuration of the operator"},
+		"Denied":       {reason: "the queues are left out and the rest is there", configured: true, prepare: func(a *apiserver.Server) { a.Deny(list) }, errOut: "the usage of queues is unknown: ", lack: "positions"},
+		"Unconfigured": {reason: "what is recorded suffices; that policies may say more is said", want: etl, errOut: "the requests in queues may differ: configuration of the operator"},
 		"NotInstalled": {reason: "there are no queues", configured: true, prepare: func(a *apiserver.Server) { a.Uninstall(volcanoQueueKind) }},
 		"Misconfigured": {
-			reason: "the file cannot be read", configured: true, args: []string{"--config", "missing.yaml"}, errOut: "numbers of queues are not known: ",
+			reason: "the file cannot be read", configured: true, args: []string{"--config", "missing.yaml"}, errOut: "the usage of queues is unknown: ",
 		},
 		"Broken": {
 			reason: "a queue that cannot be read is named", configured: true, errOut: "decode Queue team-b",

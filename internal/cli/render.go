@@ -33,11 +33,11 @@ func newRender(streams genericiooptions.IOStreams) *cobra.Command {
 		Use:   "render -f FILE",
 		Short: "Print the objects that the operator would create",
 		Long: "Print the objects that the operator would create for the first attempt of each SparkApplication and SparkConnect, in its order, and for\n" +
-			"each ScheduledSparkApplication the run of its next time, with its objects. With --submit-time that is the next time after it.\n\n" +
+			"each ScheduledSparkApplication its next run with its objects. --submit-time sets the present time.\n\n" +
 			"Their names depend on the application's UID, which only a cluster gives. Without --uid, and without a UID in the manifest,\n" +
-			"it is " + string(kinds.DefaultUID) + ". What would not run is refused with the operator's own words, and exit code 1.\n\n" +
-			"What the operator makes of an application depends on its configuration, too: its policies, its default scheduler and the URLs of\n" +
-			"Spark's UI. With --config they are considered.",
+			"it is " + string(kinds.DefaultUID) + ". What would not run is refused with the operator's message and exit code 1.\n\n" +
+			"The objects also depend on the operator's configuration: its policies, its default scheduler and the URLs of\n" +
+			"Spark's UI. --config applies it.",
 		Example: "  # everything that spark-pi.yaml leads to\n" +
 			"  kubectl spark render -f spark-pi.yaml\n\n" +
 			"  # the size of the driver of an application in the cluster\n" +

@@ -16,9 +16,9 @@ func newRerun(streams genericiooptions.IOStreams) *cobra.Command {
 	return newVerb(&cobra.Command{
 		Use:   "rerun [TYPE/]NAME...",
 		Short: "Run applications again, or replace servers",
-		Long: "Run applications again, as a changed spec does: what runs is stopped, and a new attempt begins with a full budget of retries.\n" +
-			"A Spark Connect server is replaced at once, without waiting for its sessions; one that was stopped because it was idle starts.\n\n" +
-			"The annotation " + inspect.Applications.Family.RerunAt + " is set to the present time. A later time than the one before runs it again,\n" +
+		Long: "Run applications again, as an edit does: a running driver is stopped, and a new attempt begins with full retry budgets.\n" +
+			"A Spark Connect server is replaced at once, without waiting for its sessions; an idle one that was stopped starts.\n\n" +
+			"The annotation " + inspect.Applications.Family.RerunAt + " is set to the present time. A later time runs it again,\n" +
 			"so the annotation can be written by kubectl, too, or in Git.\n\n" + withoutType,
 		Example: "  kubectl spark rerun spark-pi && kubectl spark wait spark-pi\n\n" +
 			"  # the same without this program\n" +

@@ -70,13 +70,13 @@ func TestServerVerbs(t *testing.T) {
 		"rerun": {"at once", "rerun nb", server + "nb rerun\n", "", 0, []string{
 			`patch sparkconnects/nb {"metadata":{"annotations":{"sparkoperator.k8s.io/rerun-at":"NOW"},"uid":"uid-nb"}}`,
 		}},
-		"delete": {"and what goes with it", "delete sparkconn/nb", server + "nb deleted\n", "nb: it was Ready; server pod nb-server and its sessions, its executors and what else belongs to it go with it\n", 0, []string{
+		"delete": {"and what goes with it", "delete sparkconn/nb", server + "nb deleted\n", "nb: it was Ready; server pod nb-server and its sessions, its executors and its other objects are deleted with it\n", 0, []string{
 			`delete sparkconnects/nb {"kind":"DeleteOptions","apiVersion":"v1","preconditions":{"uid":"uid-nb"},"propagationPolicy":"Background"}`,
 		}},
 		"all":       {"of a type", "suspend sparkconnects.v1alpha1.sparkoperator.k8s.io --all --dry-run=client", server + "nb suspended (dry run)\n" + server + "idle suspended (dry run)\n" + server + "twin suspended (dry run)\n", "", 0, nil},
 		"trigger":   {"that has another name", "trigger nb", "", "error: nb is a SparkConnect: kubectl spark rerun sparkconn/nb runs it again\n", 1, nil},
 		"keep":      {"for schedules", "delete nb --keep-runs", "", "error: " + server + "nb: --keep-runs: only for a ScheduledSparkApplication\n", 1, nil},
-		"ambiguous": {"nothing is deleted by mistake", "delete twin", "", "error: \"twin\" is the name of sparkapp/twin and of sparkconn/twin: write the one that is meant\n", 1, nil},
+		"ambiguous": {"nothing is deleted by mistake", "delete twin", "", "error: \"twin\" is the name of sparkapp/twin and of sparkconn/twin: write one of them\n", 1, nil},
 		"typed": {"the one that is meant", "suspend sparkapp/twin sparkconn/twin", "sparkapplication.sparkoperator.k8s.io/twin suspended\n" + server + "twin suspended\n", "", 0, []string{
 			`patch sparkapplications/twin {"metadata":{"uid":"uid-twin"},"spec":{"suspend":true}}`, `patch sparkconnects/twin {"metadata":{"uid":"uid-twin"},"spec":{"suspend":true}}`,
 		}},

@@ -21,8 +21,8 @@ func newSuspend(streams genericiooptions.IOStreams) *cobra.Command {
 		Use:   "suspend [TYPE/]NAME...",
 		Short: "Suspend applications, schedules, servers or clusters",
 		Long: "Set spec.suspend of applications, schedules, Spark Connect servers or standalone clusters.\n\n" +
-			"The driver of a running application is deleted, and it waits; an application that has not begun does not begin. So it is with a server,\n" +
-			"whose sessions end at once; connect does not wake it. A schedule starts no more runs; those that run are left alone. The master and the\n" +
+			"The driver of a running application is deleted; an application without a driver gets none. The same applies to a server,\n" +
+			"whose sessions end at once; connect does not wake it. A schedule starts no more runs; running ones continue. The master and the\n" +
 			"workers of a cluster are deleted, and its Services stay.\n\n" + withoutType,
 		Example: "  kubectl spark suspend spark-pi\n\n" +
 			"  kubectl spark suspend scheduledsparkapp/nightly\n\n" +
@@ -34,7 +34,7 @@ func newSuspend(streams genericiooptions.IOStreams) *cobra.Command {
 func newResume(streams genericiooptions.IOStreams) *cobra.Command {
 	return newVerb(&cobra.Command{
 		Use:   "resume [TYPE/]NAME...",
-		Short: "Let suspended applications, schedules, servers and clusters go on",
+		Short: "Resume suspended applications, schedules, servers and clusters",
 		Long: "Set spec.suspend of applications, schedules, Spark Connect servers or standalone clusters to false.\n\n" +
 			"An application or a server begins its next attempt, and a cluster starts again. A schedule starts runs\n" +
 			"again; spec.missedRunPolicy decides about those that were due in between.\n\n" + withoutType,
@@ -70,7 +70,7 @@ func suspendNotes(o inspect.Object, to bool) []string {
 		}
 	case slices.Contains(inspect.Families, o.Type):
 		if a, err := o.Load(o.Object, resolve.Operator{}, time.Time{}); err == nil && a.Record.State.Final() {
-			return []string{fmt.Sprintf("it is %s; this matters when it runs again", a.State)}
+			return []string{fmt.Sprintf("it is %s; the change takes effect when it runs again", a.State)}
 		}
 	}
 	return nil

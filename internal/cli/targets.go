@@ -19,8 +19,8 @@ import (
 )
 
 // withoutType is the help about names without a type.
-const withoutType = "A name without a type is that of an application, or else of a schedule,\n" +
-	"a server or a cluster; what is of spark.apache.org, or a server, and shares its name with another object has to be named with its type."
+const withoutType = "A name without a type means an application, or else a schedule,\n" +
+	"a server or a cluster. Objects of spark.apache.org and servers that share their name with another object need their type."
 
 // verb is an operation on objects.
 type verb struct {
@@ -151,7 +151,7 @@ func (t *targets) choose(ctx context.Context, c *connection, args []string, v ve
 		objects = append(objects, o)
 	}
 	if v.whole && len(errs) > 0 && len(objects) > 0 {
-		return nil, append(errs, fmt.Errorf("nothing is %s, because not all of them are there", v.past))
+		return nil, append(errs, fmt.Errorf("nothing is %s, because some of them do not exist", v.past))
 	}
 	return objects, errs
 }

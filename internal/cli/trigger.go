@@ -39,20 +39,20 @@ func newTrigger(streams genericiooptions.IOStreams) *cobra.Command {
 	}
 	command := newVerb(&cobra.Command{
 		Use:   "trigger NAME...",
-		Short: "Start a run of a schedule now, or those of a past range of dates",
-		Long: "Start one run of a schedule now, also while it is suspended. spec.concurrencyPolicy holds, and the runs of the schedule are not moved.\n\n" +
-			"The annotation " + inspect.Schedules.TriggerAt + " is set to the present time. A later time than the one before starts another\n" +
+		Short: "Start a run of a schedule now, or the runs of a past range",
+		Long: "Start one run of a schedule now, also while it is suspended. spec.concurrencyPolicy applies, and the scheduled runs do not move.\n\n" +
+			"The annotation " + inspect.Schedules.TriggerAt + " is set to the present time. A later time starts another\n" +
 			"run, so the annotation can be written by kubectl, too, or in Git.\n\n" +
-			"With --from and --to, the runs that were due from the one time until before the other are made up for, the oldest first: spec.backfill\n" +
-			"is set. A date without a time is the beginning of the day in the schedule's time zone.",
+			"With --from and --to, the runs that were due in that range are started, the oldest first: spec.backfill\n" +
+			"is set. --to itself is excluded. A date without a time is the start of the day in the schedule's time zone.",
 		Example: "  kubectl spark trigger nightly\n\n" +
 			"  # the runs of January, two at a time\n" +
 			"  kubectl spark trigger nightly --from 2026-01-01 --to 2026-02-01 --max-active 2",
 		PreRunE: func(*cobra.Command, []string) error { return t.check() },
 	}, v, streams)
 	command.Flags().StringVar(&t.from, "from", "", "the first time of a range, such as 2026-01-31 or 2026-01-31T09:00:00Z")
-	command.Flags().StringVar(&t.to, "to", "", "the end of the range; a run that was due then is not in it")
-	command.Flags().Int32Var(&t.maxActive, "max-active", 0, "how many runs of the range there are at the same time; 1 by default")
+	command.Flags().StringVar(&t.to, "to", "", "the end of the range, which is excluded")
+	command.Flags().Int32Var(&t.maxActive, "max-active", 0, "the number of concurrent runs of the range; 1 by default")
 	return command
 }
 
@@ -82,7 +82,7 @@ func (t *trigger) do(ctx context.Context, c *connection, o inspect.Object, dry d
 	case len(runs) > 0 && s.Desired.Concurrency == schedule.Forbid:
 		notes = append(notes, fmt.Sprintf("spec.concurrencyPolicy is Forbid: the run starts when %s finished", hasHave(runs)))
 	case len(runs) > 0 && s.Desired.Concurrency == schedule.Replace:
-		notes = append(notes, fmt.Sprintf("spec.concurrencyPolicy is Replace: what runs is deleted first, unless a backfill has started it: %s", listed(runs)))
+		notes = append(notes, fmt.Sprintf("spec.concurrencyPolicy is Replace: running ones are deleted first, unless a backfill started them: %s", listed(runs)))
 	}
 	return true, notes, c.setTime(ctx, o, o.TriggerAt, laterThan(o, o.TriggerAt, now), dry)
 }

@@ -21,10 +21,10 @@ func newValidate(streams genericiooptions.IOStreams) *cobra.Command {
 	var namespace string
 	command := &cobra.Command{
 		Use:   "validate -f FILE",
-		Short: "Say what is wrong with an application, a schedule or a server, and in which line",
-		Long: "Say what is wrong with the SparkApplications, ScheduledSparkApplications, SparkConnects and SparkClusters of a\n" +
-			"manifest, and in which line: fields that do not exist, invalid values, and everything that the operator would\n" +
-			"refuse; with --config also what its policies forbid. The next runs of a valid schedule are noted. Other objects are\n" +
+		Short: "Check manifests, and print errors with their lines",
+		Long: "Check the SparkApplications, ScheduledSparkApplications, SparkConnects and SparkClusters of a\n" +
+			"manifest, and print each error with its line: unknown fields, invalid values, and everything that the operator would\n" +
+			"refuse; with --config also violations of its policies. The next runs of a valid schedule are noted. Other objects are\n" +
 			"noted and left alone. The exit code is 1 if there are errors.",
 		Example: "  kubectl spark validate -f spark-pi.yaml\n\n" +
 			"  # with the policies of the operator, whose configuration is in operator.yaml\n" +

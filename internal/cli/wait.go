@@ -40,7 +40,7 @@ func newWait(streams genericiooptions.IOStreams) *cobra.Command {
 			"--for names another goal: submitted (there is a driver pod), running (the driver runs, or has run), or a condition of the status such\n" +
 			"as ExecutorsReady or ExecutorsReady=False. A status that is older than the spec does not count.\n\n" +
 			"Exit codes: 0 the goal is reached; 1 the application has failed, or ended without reaching the goal, or was deleted (and any\n" +
-			"other error); 2 the time is up.",
+			"other error); 2 timeout.",
 		Example: "  kubectl apply -f spark-pi.yaml && kubectl spark wait spark-pi --timeout 30m && echo done\n\n" +
 			"  # until all initial executors are running\n" +
 			"  kubectl spark wait spark-pi --for ExecutorsReady",

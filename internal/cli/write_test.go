@@ -110,7 +110,7 @@ func TestVerbs(t *testing.T) {
 			[]string{`patch scheduledsparkapplications/busy {"metadata":{"uid":"uid-busy"},"spec":{"suspend":true}}`},
 		},
 		"suspend what is over": {
-			"the field is set, and does nothing now", "suspend done", app + "done suspended\n", "done: it is COMPLETED; this matters when it runs again\n", 0,
+			"the field is set, and does nothing now", "suspend done", app + "done suspended\n", "done: it is COMPLETED; the change takes effect when it runs again\n", 0,
 			[]string{`patch sparkapplications/done {"metadata":{"uid":"uid-done"},"spec":{"suspend":true}}`},
 		},
 		"no type": {
@@ -129,7 +129,7 @@ func TestVerbs(t *testing.T) {
 		},
 		"selector of applications": {
 			"the runs of a schedule", "suspend -l sparkoperator.k8s.io/scheduled-app-name=busy", app + "busy-1 suspended\n" + app + "busy-2 suspended\n",
-			"busy-2: it is FAILED; this matters when it runs again\n", 0,
+			"busy-2: it is FAILED; the change takes effect when it runs again\n", 0,
 			[]string{
 				`patch sparkapplications/busy-1 {"metadata":{"uid":"uid-busy-1"},"spec":{"suspend":true}}`,
 				`patch sparkapplications/busy-2 {"metadata":{"uid":"uid-busy-2"},"spec":{"suspend":true}}`,
@@ -164,7 +164,7 @@ func TestVerbs(t *testing.T) {
 		},
 		"trigger with Replace": {
 			"finding 14: it says that it ends what runs", "trigger replaces", schedule + "replaces triggered\n",
-			"replaces: spec.concurrencyPolicy is Replace: what runs is deleted first, unless a backfill has started it: replaces-1\n", 0,
+			"replaces: spec.concurrencyPolicy is Replace: running ones are deleted first, unless a backfill started them: replaces-1\n", 0,
 			[]string{`patch scheduledsparkapplications/replaces {"metadata":{"annotations":{"sparkoperator.k8s.io/trigger-at":"NOW"},"uid":"uid-replaces"}}`},
 		},
 		"trigger an application": {
@@ -183,7 +183,7 @@ func TestVerbs(t *testing.T) {
 		"backwards": {"the end is before the beginning", "trigger nightly --from 2026-03-02 --to 2026-03-01", "", "error: " + schedule + "nightly: --to: 2026-02-28T23:00:00Z is not after --from, which is 2026-03-01T23:00:00Z\n", 1, nil},
 		"no date":   {"a word", "trigger nightly --from march --to 2026-03-01", "", "error: " + schedule + "nightly: --from: \"march\" is neither a date such as 2026-01-31 nor a time such as 2026-01-31T09:00:00Z\n", 1, nil},
 		"delete": {
-			"and what goes with it", "delete pi", app + "pi deleted\n", "pi: it was RUNNING; driver pod pi-driver, its executors and what else belongs to it go with it\n", 0,
+			"and what goes with it", "delete pi", app + "pi deleted\n", "pi: it was RUNNING; driver pod pi-driver, its executors and its other objects are deleted with it\n", 0,
 			[]string{`delete sparkapplications/pi {"kind":"DeleteOptions","apiVersion":"v1","preconditions":{"uid":"uid-pi"},"propagationPolicy":"Background"}`},
 		},
 		"delete a schedule": {
@@ -194,7 +194,7 @@ func TestVerbs(t *testing.T) {
 			"the schedule alone", "delete busy --keep-runs", schedule + "busy deleted\n", "busy: its 2 runs stay: busy-1, busy-2\nbusy: not finished: busy-1\n", 0,
 			[]string{`delete scheduledsparkapplications/busy {"kind":"DeleteOptions","apiVersion":"v1","preconditions":{"uid":"uid-busy"},"propagationPolicy":"Orphan"}`},
 		},
-		"client":  {"nothing is sent", "delete pi --dry-run=client", app + "pi deleted (dry run)\n", "pi: it was RUNNING; driver pod pi-driver, its executors and what else belongs to it go with it\n", 0, nil},
+		"client":  {"nothing is sent", "delete pi --dry-run=client", app + "pi deleted (dry run)\n", "pi: it was RUNNING; driver pod pi-driver, its executors and its other objects are deleted with it\n", 0, nil},
 		"dry run": {"a mode that there is not", "delete pi --dry-run=yes", "", "error: --dry-run: invalid value \"yes\": must be one of none, client, server\n", 1, nil},
 		"server": {
 			"the API server is asked", "suspend pi --dry-run=server", app + "pi suspended (server dry run)\n", "", 0,
@@ -202,14 +202,14 @@ func TestVerbs(t *testing.T) {
 		},
 		"near name": {
 			"of both kinds; what there is, is done", "suspend nightl done", app + "done suspended\n",
-			"done: it is COMPLETED; this matters when it runs again\n" +
+			"done: it is COMPLETED; the change takes effect when it runs again\n" +
 				"error: there is no SparkApplication \"nightl\" in namespace jobs; did you mean scheduledsparkapp/nightly?\n", 1,
 			[]string{`patch sparkapplications/done {"metadata":{"uid":"uid-done"},"spec":{"suspend":true}}`},
 		},
 		"type that is a name": {
 			"what was meant is not known", "delete pods pi", "",
 			"error: there is no SparkApplication \"pods\" in namespace jobs; kubectl spark list -A shows all\n" +
-				"error: nothing is deleted, because not all of them are there\n", 1, nil,
+				"error: nothing is deleted, because some of them do not exist\n", 1, nil,
 		},
 		"no type of ours": {"another kind", "delete pod/pi", "", "error: there is no type \"pod\" here; the types are sparkapp, scheduledsparkapp, sparkconn, sparkapplications.spark.apache.org and sparkcluster\n", 1, nil},
 		"nothing":         {"a name is missing", "suspend", "", "error: an argument is missing; write kubectl spark suspend [TYPE/]NAME...\n", 1, nil},
@@ -266,7 +266,7 @@ func TestForbiddenWrites(t *testing.T) {
 	a.Deny(request("patch", "sparkapplications"), request("delete", "sparkapplications"))
 	for command, verb := range map[string]string{"suspend": "patch", "rerun": "patch", "delete": "delete"} {
 		_, errOut, code := execute(t, "", command, "pi")
-		want := "you may not " + verb + " sparkapplications.sparkoperator.k8s.io in namespace jobs: an administrator can give you that right, " +
+		want := "you may not " + verb + " sparkapplications.sparkoperator.k8s.io in namespace jobs: an administrator can grant you that permission, " +
 			"which the cluster role edit has"
 		if code != 1 || !strings.Contains(errOut, want) {
 			t.Errorf("%s: exit code %d, %s", command, code, errOut)

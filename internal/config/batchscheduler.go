@@ -164,7 +164,7 @@ func (b BatchScheduler) validate() []error {
 	}
 	if bound := b.Quota.AgingBound.Duration; bound <= 0 {
 		errs = append(errs, fmt.Errorf("batchScheduler.quota.agingBound: %s: must be more than 0s; "+
-			"for an order in which none is passed write order: StrictFIFO", bound))
+			"to forbid passing, write order: StrictFIFO", bound))
 	}
 	for i, rule := range b.AllowedQueues {
 		field := fmt.Sprintf("batchScheduler.allowedQueues[%d]", i)

@@ -193,7 +193,7 @@ func (l LeaderElection) validate() error {
 	}
 	lease, deadline, retry := l.LeaseDuration.Duration, l.RenewDeadline.Duration, l.RetryPeriod.Duration
 	if lease < minLease || lease%time.Second != 0 {
-		return fmt.Errorf("leaderElection.leaseDuration: %s: must be whole seconds, at least %s: a Lease holds no parts of a second", lease, minLease)
+		return fmt.Errorf("leaderElection.leaseDuration: %s: must be whole seconds, at least %s: a Lease has no fractions of a second", lease, minLease)
 	}
 	if longest := l.RenewPeriod() / 2; retry < minRetry || retry > longest {
 		return fmt.Errorf("leaderElection.retryPeriod: %s: must be between %s and %s, an eighth of leaseDuration", retry, minRetry, longest)

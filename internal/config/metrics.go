@@ -93,7 +93,8 @@ func (t MetricsTLS) validate() []error {
 		}
 	}
 	if len(t.CipherSuites) > 0 && t.MinVersion == versionTLS13 {
-		errs = append(errs, errors.New("metrics.tls.cipherSuites: they have no effect with metrics.tls.minVersion VersionTLS13, which has no choice; leave them out"))
+		errs = append(errs, errors.New("metrics.tls.cipherSuites: they have no effect with metrics.tls.minVersion VersionTLS13, "+
+			"whose suites are fixed; leave them out"))
 	}
 	return errs
 }

@@ -97,7 +97,7 @@ func (c OperatorConfiguration) validateExposure() []error {
 	format("historyServer.urlFormat", c.HistoryServer.URLFormat, exposure.CheckURL)
 	ingress, route := c.UI.Ingress.URLFormat, c.UI.Route.URLFormat
 	if (ingress != "" || route != "") && !c.UI.Service {
-		errs = append(errs, errors.New("ui.service: false: Ingress and HTTPRoute lead to the Service; turn it on, or remove the urlFormats"))
+		errs = append(errs, errors.New("ui.service: false: Ingress and HTTPRoute need the Service; turn it on, or remove the urlFormats"))
 	}
 	if ingress != "" && route != "" && pathIn(ingress) != pathIn(route) {
 		errs = append(errs, fmt.Errorf("ui.route.urlFormat: %q: its path must be that of ui.ingress.urlFormat, %q: Spark's UI knows one path", route, ingress))

@@ -58,7 +58,7 @@ func TestExposureIsChecked(t *testing.T) {
 		"Parent":      {"a route hangs on a Gateway", `ui: {route: {urlFormat: "x.example.org"}}`, "ui.route.parentRefs: required: the Gateway"},
 		"Name":        {"which has a name", `ui: {route: {urlFormat: "x.example.org", parentRefs: [{namespace: a}]}}`, "ui.route.parentRefs[0].name: must not be empty"},
 		"Port":        {"and a port", `ui: {route: {urlFormat: "x.example.org", parentRefs: [{name: a, port: 70000}]}}`, "ui.route.parentRefs[0].port: 70000: must be a port"},
-		"Service":     {"an Ingress leads to a Service", `ui: {service: false, ingress: {urlFormat: "x.example.org"}}`, "ui.service: false: Ingress and HTTPRoute lead to the Service"},
+		"Service":     {"an Ingress leads to a Service", `ui: {service: false, ingress: {urlFormat: "x.example.org"}}`, "ui.service: false: Ingress and HTTPRoute need the Service"},
 		"Paths":       {"Spark's UI knows one path", `ui: {ingress: {urlFormat: "a.org/x/{{$appId}}"}, route: {urlFormat: "a.org/{{$appId}}", parentRefs: [{name: a}]}}`, "its path must be that of ui.ingress.urlFormat"},
 		"History":     {"a URL", `historyServer: {urlFormat: "ftp://x"}`, `historyServer.urlFormat: "ftp://x": the scheme "ftp" is not http or https`},
 		"Unknown":     {"a typing error", "ui: {services: true}", `unknown field "ui.services"`},

@@ -93,10 +93,10 @@ func (r *Recorder) Eventf(regarding, _ runtime.Object, kind, reason, action, not
 		return
 	case first && exceeded == metrics.EventsOfObject:
 		r.enqueue(about, corev1.EventTypeWarning, reasonEventsDropped, action,
-			fmt.Sprintf("there were %d events within a short time; most of those that follow are not sent, and the status says what is true", objectBurst))
+			fmt.Sprintf("there were %d events within a short time; most later ones are dropped; see the status instead", objectBurst))
 		fallthrough
 	case first:
-		r.log.Info("too many events; most of those that follow are not sent", "limit", string(exceeded), "namespace", about.Namespace, "object", about.Name)
+		r.log.Info("too many events; most later ones are dropped", "limit", string(exceeded), "namespace", about.Namespace, "object", about.Name)
 		fallthrough
 	default:
 		r.metrics.EventsDropped(exceeded, 1)
@@ -115,7 +115,7 @@ func (r *Recorder) enqueue(about *corev1.ObjectReference, kind, reason, action, 
 	if r.waiting.Add(1) > eventsWaiting || r.queue.ShuttingDown() {
 		r.waiting.Add(-1)
 		r.metrics.EventsDropped(metrics.EventsWaiting, 1)
-		r.log.Info("too many events wait to be sent, or the operator stops; this one is dropped", "object", about.Namespace+"/"+about.Name, "reason", reason)
+		r.log.Info("an event is dropped: too many wait to be sent, or the operator stops", "object", about.Namespace+"/"+about.Name, "reason", reason)
 		return
 	}
 	r.queue.Add(e)
@@ -134,7 +134,7 @@ func (r *Recorder) Start(ctx context.Context) error {
 	senders.Wait()
 	if left := r.waiting.Swap(0); left > 0 {
 		r.metrics.EventsDropped(metrics.EventsRefused, left)
-		r.log.Info("events are lost: the API server did not take them before the operator stopped", "events", left)
+		r.log.Info("events are lost: the operator stopped before it could send them", "events", left)
 	}
 	return nil
 }

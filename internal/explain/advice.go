@@ -19,7 +19,7 @@ var advice = map[lifecycle.Reason]string{
 	lifecycle.ReasonSuspended:        "resume it: kubectl spark resume TYPED -n NAMESPACE",
 	lifecycle.ReasonNameConflict:     "check its owner, and delete or rename it; a pod: kubectl get pod POD -n NAMESPACE -o yaml, or set {driver.podName}",
 	lifecycle.ReasonPreviousDriver:   "if the pod is not deleted, check its node: kubectl get pod POD -n NAMESPACE -o wide",
-	lifecycle.ReasonAwaitingAdoption: "mark the driver: kubectl spark adopt POD -n NAMESPACE; if it does not run any more, delete the application",
+	lifecycle.ReasonAwaitingAdoption: "label the driver: kubectl spark adopt POD -n NAMESPACE; if it does not run any more, delete the application",
 	lifecycle.ReasonQuotaExceeded:    "free or raise the quota: kubectl describe resourcequota -n NAMESPACE; or request less in {driver}",
 	lifecycle.ReasonAdmissionRefused: "change what the policy objects to, or the policy; the message comes from it",
 	lifecycle.ReasonExposureInvalid: "correct what the condition Exposed names, in {ui}, {ports} " +
@@ -44,7 +44,7 @@ var advice = map[lifecycle.Reason]string{
 	lifecycle.ReasonDriverEvicted:     "a budget for such failures is {restartPolicy.infrastructure}",
 	lifecycle.ReasonDriverNotFound:    "find out what deletes driver pods; a budget for such failures is {restartPolicy.infrastructure}",
 	lifecycle.ReasonRetryRate:         "find out why it ends so often: kubectl spark logs NAME -n NAMESPACE",
-	lifecycle.ReasonNodeLost:          "bring the node back, or delete it: kubectl get pod POD -n NAMESPACE -o wide",
+	lifecycle.ReasonNodeLost:          "recover the node, or delete it: kubectl get pod POD -n NAMESPACE -o wide",
 	lifecycle.ReasonInvalidSpec:       "change the fields that the message names and apply the manifest again; kubectl spark validate checks it before",
 	lifecycle.ReasonSubmissionRefused: "change what the message names: the API server does not accept the object as it is",
 	lifecycle.ReasonQueueTimeout:      "raise {deadlines.queued}, or check why the application waited",
@@ -69,8 +69,8 @@ var queueing = map[scheduler.Reason]string{
 		"the application continues automatically then",
 	scheduler.ReasonPodGroupNotFound:         "create the PodGroup that the pods name, or remove its name from their labels and annotations",
 	scheduler.ReasonPriorityClassNotFound:    "create the PriorityClass, or name another one",
-	scheduler.ReasonQueueNotLeaf:             "name one of the queues of the message in {batchScheduler.queue}",
-	scheduler.ReasonQueueForbidden:           "name one of the queues of the message in {batchScheduler.queue}, or ask an administrator for the permission",
+	scheduler.ReasonQueueNotLeaf:             "set {batchScheduler.queue} to a queue in the message",
+	scheduler.ReasonQueueForbidden:           "set {batchScheduler.queue} to a queue in the message, or ask an administrator for the permission",
 	scheduler.ReasonExceedsQueueCapacity:     "request less in {driver} and {executor}, or use another queue in {batchScheduler.queue}",
 	scheduler.ReasonExceedsQuota:             "request less in {driver} and {executor}, or ask an administrator to raise the quota",
 	scheduler.ReasonQuotaRequiresLimits:      "set what the message names on the driver and the executors, or ask an administrator for a LimitRange with defaults",
@@ -78,13 +78,13 @@ var queueing = map[scheduler.Reason]string{
 	scheduler.ReasonSchedulerRefused:         "change what the scheduler objects to; the message comes from it",
 	scheduler.ReasonPodSchedulerNameConflict: "remove the scheduler's name from the pods, or set {batchScheduler}",
 	scheduler.ReasonPodKeyConflict:           "remove the label or annotation that the message names",
-	scheduler.ReasonSchedulerUnknown:         "name a scheduler that the operator has in {batchScheduler}, or install it",
-	scheduler.ReasonSchedulerDisabled:        "name a scheduler that the operator has in {batchScheduler}, or ask an administrator to enable it",
+	scheduler.ReasonSchedulerUnknown:         "set {batchScheduler} to a scheduler of the operator, or install the missing one",
+	scheduler.ReasonSchedulerDisabled:        "set {batchScheduler} to an enabled scheduler, or ask an administrator to enable this one",
 	scheduler.ReasonSchedulerNotInstalled: "ask an administrator to install what is missing (the application continues automatically then), " +
 		"or name another scheduler in {batchScheduler}",
 	scheduler.ReasonSchedulerForbidden: "ask an administrator to grant the operator the permission in the message: the application continues automatically then",
 	scheduler.ReasonSchedulerFailed:    "report it: the plugin failed and is called again; see the operator's log",
-	scheduler.ReasonCapturedByOther:    "find out what changes the scheduler's name on pods of this namespace: kubectl get pod POD -n NAMESPACE -o yaml",
+	scheduler.ReasonCapturedByOther:    "find the client that changes the scheduler's name on pods of this namespace: kubectl get pod POD -n NAMESPACE -o yaml",
 }
 
 // missingAccount begins the API server's message about a pod with a missing service account. Kubernetes: admission plugin
@@ -124,7 +124,7 @@ func (v view) advice() []string {
 	case lifecycle.ReasonExposureInvalid, lifecycle.ReasonExposureRefused, lifecycle.ReasonExposureForbidden:
 		all = append(all, advice[trouble])
 	default:
-		all = append(all, "an auxiliary object of the driver is missing, and the application runs without it: the condition Exposed reports which and why")
+		all = append(all, "the application runs without an auxiliary object of its driver: the condition Exposed names it and the reason")
 	}
 	if v.before.State == lifecycle.Failed && v.before.Cause.Reason != lifecycle.ReasonInvalidSpec {
 		all = append(all, again(v.Scope.Family.RerunAt))

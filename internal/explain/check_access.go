@@ -71,10 +71,10 @@ func checkAccounts(c Checked) []CheckLine {
 		lines = append(lines, right(accountCheck, "%s may create pods; write it in spec.driver.serviceAccount", strings.Join(creating, ", ")))
 	case why != "" && a.All[0].Meant:
 		lines = append(lines, unknown(accountCheck, a.All[0].Name+" is for drivers: write it in spec.driver.serviceAccount; "+
-			"whether it may create pods is not known: "+why,
+			"its permission to create pods is unknown: "+why,
 			"it may create pods"))
 	case why != "":
-		lines = append(lines, unknown(accountCheck, fmt.Sprintf("namespace %s has the service accounts %s; which of them may create pods is not known: %s",
+		lines = append(lines, unknown(accountCheck, fmt.Sprintf("namespace %s has the service accounts %s; their permissions to create pods are unknown: %s",
 			c.Namespace, text.Some(names), why), would))
 	case len(lines) == 0 && len(asked) == 0:
 		lines = append(lines, wrong(accountCheck, fmt.Sprintf("namespace %s has no service account", c.Namespace), accountAction(c.Namespace)))
@@ -92,7 +92,7 @@ func defaultAccount(c Checked, one CheckedAccount) CheckLine {
 	case one.Absent:
 		return wrong(accountCheck, fmt.Sprintf("%s, and namespace %s has no such service account", runs, c.Namespace), accountAction(c.Namespace))
 	case one.Unread != "":
-		return unknown(accountCheck, fmt.Sprintf("%s; whether it may create pods is not known: %s", runs, one.Unread), "it may create pods")
+		return unknown(accountCheck, fmt.Sprintf("%s; its permission to create pods is unknown: %s", runs, one.Unread), "it may create pods")
 	case !one.Creates:
 		return wrong(accountCheck, runs+", and it may not create pods"+noExecutors, accountAction(c.Namespace))
 	}
@@ -109,7 +109,7 @@ func checkWebhooks(c Checked) []CheckLine {
 		what := fmt.Sprintf("%s: service %s", strings.Join(w.Configurations, ", "), w.Service)
 		switch {
 		case w.Unread != "":
-			lines = append(lines, unknown(name, fmt.Sprintf("%s; its endpoints are not known: %s", what, w.Unread), "one of them is ready"))
+			lines = append(lines, unknown(name, fmt.Sprintf("%s; its endpoints are unknown: %s", what, w.Unread), "one of them is ready"))
 		case w.Ready:
 			lines = append(lines, right(name, "%s has endpoints", what))
 		default:
@@ -118,11 +118,11 @@ func checkWebhooks(c Checked) []CheckLine {
 				then = "the API server refuses every change of an application"
 			}
 			lines = append(lines, wrong(name, fmt.Sprintf("%s has no endpoint that is ready: %s", what, then),
-				"an administrator starts the webhook, or deletes the configuration if no operator has it any more"))
+				"an administrator starts the webhook, or deletes the configuration if no operator uses it"))
 		}
 	}
 	if len(lines) == 0 {
-		lines = append(lines, right(name, "none is configured: the status of an application says what is wrong with it"))
+		lines = append(lines, right(name, "none is configured: errors are in an application's status"))
 	}
 	return lines
 }

@@ -52,7 +52,7 @@ func checkOperator(c Checked) []CheckLine {
 	if len(o.Working) > 1 {
 		lines = append(lines, wrong(name, fmt.Sprintf("%d operators work in namespace %s: %s; each of them acts on every application",
 			len(o.Working), c.Namespace, strings.Join(o.Working, " and ")),
-			"an administrator takes the namespace from all but one: spark.jobNamespaces in the values of the chart"))
+			"an administrator removes the namespace from all but one: spark.jobNamespaces in the values of the chart"))
 	}
 	return lines
 }
@@ -73,13 +73,13 @@ func checkPlugin(c Checked) []CheckLine {
 	both := fmt.Sprintf("the plugin has version %s and the operator %s", c.Plugin, theirs)
 	switch {
 	case theirs == "":
-		return []CheckLine{unknown(name, fmt.Sprintf("the plugin has version %s, and the operator's version is not known", c.Plugin), would)}
+		return []CheckLine{unknown(name, fmt.Sprintf("the plugin has version %s, and the operator's version is unknown", c.Plugin), would)}
 	case theirs == c.Plugin:
 		return []CheckLine{right(name, "the plugin has the operator's version, %s", theirs)}
 	case !mineKnown || !otherKnown:
 		return []CheckLine{unknown(name, both+", which cannot be compared", would)}
 	case mine != other:
-		return []CheckLine{wrong(name, both+": what the plugin says may not be what the operator does",
+		return []CheckLine{wrong(name, both+": the plugin's answers may differ from the operator's behavior",
 			fmt.Sprintf("take the plugin of release %s: kubectl-spark_%s_OS_ARCH", theirs, theirs))}
 	}
 	return []CheckLine{right(name, "%s", both)}
@@ -121,7 +121,7 @@ func checkDefinitions(c Checked) []CheckLine {
 		}
 	}
 	if len(uncompared) > 0 {
-		lines = append(lines, unknown(name, fmt.Sprintf("installed are %s; whether they have all fields is not known: %s", kindsOf(uncompared), why),
+		lines = append(lines, unknown(name, fmt.Sprintf("installed are %s; their fields are unknown: %s", kindsOf(uncompared), why),
 			"all fields that this plugin knows"))
 	}
 	if len(current) > 0 {
@@ -174,9 +174,9 @@ func checkScope(c Checked) []CheckLine {
 	case s.Absent:
 		return []CheckLine{wrong(name, "namespace "+c.Namespace+" does not exist", "write another one after -n, or an administrator creates it")}
 	case c.Unconfigured != "":
-		return []CheckLine{unknown(name, c.unconfigured(name, "it is not known where the operator works"), c.Namespace+" is among its namespaces")}
+		return []CheckLine{unknown(name, c.unconfigured(name, "the operator's namespaces are unknown"), c.Namespace+" is among its namespaces")}
 	case s.Unread != "":
-		return []CheckLine{unknown(name, fmt.Sprintf("the operator works in %s; the labels of %s are not known: %s", where, c.Namespace, s.Unread),
+		return []CheckLine{unknown(name, fmt.Sprintf("the operator works in %s; the labels of %s are unknown: %s", where, c.Namespace, s.Unread),
 			c.Namespace+" has these labels")}
 	case !s.Works:
 		action := "an administrator adds it: spark.jobNamespaces in the values of the chart, namespaces in the operator's configuration"
@@ -193,7 +193,7 @@ func checkScope(c Checked) []CheckLine {
 func checkSchedulers(c Checked) []CheckLine {
 	const name = "schedulers"
 	if c.Unconfigured != "" {
-		return []CheckLine{unknown(name, c.unconfigured(name, "it is not known which are enabled"),
+		return []CheckLine{unknown(name, c.unconfigured(name, "the enabled schedulers are unknown"),
 			"the scheduler that your applications name is enabled, and its API is installed")}
 	}
 	var lines []CheckLine
@@ -212,7 +212,7 @@ func checkSchedulers(c Checked) []CheckLine {
 			enabled = "enabled as the default, but "
 		}
 		lines = append(lines, wrong(name, enabled+s.Problem,
-			"an administrator installs it, or takes it from batchScheduler.enabled of the operator's configuration"))
+			"an administrator installs it, or removes it from batchScheduler.enabled of the operator's configuration"))
 	}
 	if len(names) > 0 {
 		lines = append(lines, right(name, "enabled and installed: %s", strings.Join(names, ", ")))
@@ -238,7 +238,7 @@ func checkQuotas(c Checked) []CheckLine {
 		case q.Hard == "0" && slices.Contains(needed, q.Resource):
 			lines = append(lines, wrong(name, fmt.Sprintf("quota %s allows no %s: no pod can be created", q.Name, q.Resource), "an administrator raises it"))
 		case q.Exhausted:
-			rest = append(rest, fmt.Sprintf("0 of %s's %s %s, so that what needs more waits", q.Name, q.Hard, q.Resource))
+			rest = append(rest, fmt.Sprintf("0 of %s's %s %s: objects that need more wait", q.Name, q.Hard, q.Resource))
 		default:
 			rest = append(rest, fmt.Sprintf("%s of %s's %s %s", left(q), q.Name, q.Hard, q.Resource))
 		}
@@ -267,7 +267,7 @@ func checkPolicies(c Checked) []CheckLine {
 	const name = "policies"
 	switch {
 	case c.Unconfigured != "":
-		return []CheckLine{unknown(name, c.unconfigured(name, "it is not known which hold"), "your applications keep their limits")}
+		return []CheckLine{unknown(name, c.unconfigured(name, "the policies are unknown"), "your applications keep their limits")}
 	case len(c.Policies) == 0:
 		return []CheckLine{right(name, "none holds in %s", c.Namespace)}
 	}

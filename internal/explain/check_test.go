@@ -84,7 +84,7 @@ func TestCheck(t *testing.T) {
 			want: []CheckLine{
 				line("operator", CheckOK, "firesteel/controller, version v1.2.3: 1 of 2 replicas are ready", ""),
 				line("operator", CheckWrong, "2 operators work in namespace jobs: a/a and b/b; each of them acts on every application",
-					"an administrator takes the namespace from all but one: spark.jobNamespaces in the values of the chart"),
+					"an administrator removes the namespace from all but one: spark.jobNamespaces in the values of the chart"),
 			},
 		},
 		"Fits": {
@@ -97,7 +97,7 @@ func TestCheck(t *testing.T) {
 		},
 		"OldPlugin": {
 			reason: "another minor", about: "plugin", change: func(c *Checked) { c.Plugin = "v1.1.9" },
-			want: []CheckLine{line("plugin", CheckWrong, "the plugin has version v1.1.9 and the operator v1.2.3: what the plugin says may not be what the operator does",
+			want: []CheckLine{line("plugin", CheckWrong, "the plugin has version v1.1.9 and the operator v1.2.3: the plugin's answers may differ from the operator's behavior",
 				"take the plugin of release v1.2.3: kubectl-spark_v1.2.3_OS_ARCH")},
 		},
 		"DevPlugin": {
@@ -106,7 +106,7 @@ func TestCheck(t *testing.T) {
 		},
 		"NoVersion": {
 			reason: "an image by its digest", about: "plugin", change: func(c *Checked) { c.Operator.Version = "" },
-			want: []CheckLine{line("plugin", CheckUnknown, "the plugin has version v1.2.0, and the operator's version is not known", "the minor version that the operator has")},
+			want: []CheckLine{line("plugin", CheckUnknown, "the plugin has version v1.2.0, and the operator's version is unknown", "the minor version that the operator has")},
 		},
 		"Definitions": {
 			reason: "what is off need not be installed", about: "definitions", change: func(*Checked) {},
@@ -130,7 +130,7 @@ func TestCheck(t *testing.T) {
 		},
 		"UnreadDefinitions": {
 			reason: "the schema is not published to all", about: "definitions", change: func(c *Checked) { c.Definitions[0].Unread = "you may not" },
-			want: []CheckLine{line("definitions", CheckUnknown, "installed are SparkApplication of g/v1; whether they have all fields is not known: you may not", "all fields that this plugin knows")},
+			want: []CheckLine{line("definitions", CheckUnknown, "installed are SparkApplication of g/v1; their fields are unknown: you may not", "all fields that this plugin knows")},
 		},
 		"All": {
 			reason: "no list and no selector", about: "namespace", change: func(*Checked) {},
@@ -151,7 +151,7 @@ func TestCheck(t *testing.T) {
 		},
 		"Labels": {
 			reason: "the labels decide, and cannot be read", about: "namespace", change: func(c *Checked) { c.Scope = CheckedScope{Selector: "a=b", Unread: "you may not"} },
-			want: []CheckLine{line("namespace", CheckUnknown, "the operator works in namespaces with the labels a=b; the labels of jobs are not known: you may not", "jobs has these labels")},
+			want: []CheckLine{line("namespace", CheckUnknown, "the operator works in namespaces with the labels a=b; the labels of jobs are unknown: you may not", "jobs has these labels")},
 		},
 		"Absent": {
 			reason: "a typo; what is in it is not reported", about: "namespace", change: func(c *Checked) { c.Scope = CheckedScope{Absent: true} },
@@ -159,15 +159,15 @@ func TestCheck(t *testing.T) {
 		},
 		"NoConfiguration": {
 			reason: "the reason is written once", about: "namespace", change: func(c *Checked) { c.Unconfigured = "you may not get configmaps" },
-			want: []CheckLine{line("namespace", CheckUnknown, "it is not known where the operator works: you may not get configmaps", "jobs is among its namespaces")},
+			want: []CheckLine{line("namespace", CheckUnknown, "the operator's namespaces are unknown: you may not get configmaps", "jobs is among its namespaces")},
 		},
 		"NoPolicies": {
 			reason: "the reason is above", about: "policies", change: func(c *Checked) { c.Unconfigured = "you may not get configmaps" },
-			want: []CheckLine{line("policies", CheckUnknown, "it is not known which hold: see namespace", "your applications keep their limits")},
+			want: []CheckLine{line("policies", CheckUnknown, "the policies are unknown: see namespace", "your applications keep their limits")},
 		},
 		"NoOperatorAtAll": {
 			reason: "the reason is above", about: "schedulers", change: func(c *Checked) { c.Unconfigured, c.Operator.Unread = "you may not", "you may not" },
-			want: []CheckLine{line("schedulers", CheckUnknown, "it is not known which are enabled: see operator",
+			want: []CheckLine{line("schedulers", CheckUnknown, "the enabled schedulers are unknown: see operator",
 				"the scheduler that your applications name is enabled, and its API is installed")},
 		},
 		"Rights": {
@@ -199,7 +199,7 @@ func TestCheck(t *testing.T) {
 		},
 		"UnaskedDriver": {
 			reason: "who may not ask sees the name that counts", about: "account", change: func(c *Checked) { c.Accounts.All[0].Unread, c.Accounts.All[1].Unread = "you may not", "you may not" },
-			want: []CheckLine{line("account", CheckUnknown, "spark is for drivers: write it in spec.driver.serviceAccount; whether it may create pods is not known: you may not", "it may create pods")},
+			want: []CheckLine{line("account", CheckUnknown, "spark is for drivers: write it in spec.driver.serviceAccount; its permission to create pods is unknown: you may not", "it may create pods")},
 		},
 		"Unasked": {
 			reason: "who may not ask sees the names", about: "account",
@@ -207,7 +207,7 @@ func TestCheck(t *testing.T) {
 				c.Accounts.All[0].Meant = false
 				c.Accounts.All[0].Unread, c.Accounts.All[1].Unread = "you may not", "you may not"
 			},
-			want: []CheckLine{line("account", CheckUnknown, "namespace jobs has the service accounts spark, default; which of them may create pods is not known: you may not", mayCreate)},
+			want: []CheckLine{line("account", CheckUnknown, "namespace jobs has the service accounts spark, default; their permissions to create pods are unknown: you may not", mayCreate)},
 		},
 		"UnreadAccounts": {
 			reason: "nothing can be read", about: "account", change: func(c *Checked) { c.Accounts = CheckedAccounts{Unread: "you may not"} },
@@ -231,7 +231,7 @@ func TestCheck(t *testing.T) {
 		},
 		"DefaultUnasked": {
 			reason: "who may not ask", about: "account", change: func(c *Checked) { c.Accounts = byPolicy(CheckedAccount{Name: "etl", Unread: "you may not"}) },
-			want: []CheckLine{line("account", CheckUnknown, "drivers run as etl by default (policy team); whether it may create pods is not known: you may not", "it may create pods")},
+			want: []CheckLine{line("account", CheckUnknown, "drivers run as etl by default (policy team); its permission to create pods is unknown: you may not", "it may create pods")},
 		},
 		"Schedulers": {
 			reason: "which an application may name", about: "schedulers", change: func(*Checked) {},
@@ -240,7 +240,7 @@ func TestCheck(t *testing.T) {
 		"NoVolcano": {
 			reason: "enabled, and its API is missing", about: "schedulers", change: func(c *Checked) { c.Schedulers[1].Problem = "volcano is not installed" },
 			want: []CheckLine{
-				line("schedulers", CheckWrong, "enabled, but volcano is not installed", "an administrator installs it, or takes it from batchScheduler.enabled of the operator's configuration"),
+				line("schedulers", CheckWrong, "enabled, but volcano is not installed", "an administrator installs it, or removes it from batchScheduler.enabled of the operator's configuration"),
 				line("schedulers", CheckOK, "enabled and installed: kube (default)", ""),
 			},
 		},
@@ -254,7 +254,7 @@ func TestCheck(t *testing.T) {
 		},
 		"Full": {
 			reason: "full is no fault: it passes", about: "quotas", change: func(c *Checked) { c.Quotas.All = quota("10", "10") },
-			want: []CheckLine{line("quotas", CheckOK, "left: 0 of team's 10 pods, so that what needs more waits", "")},
+			want: []CheckLine{line("quotas", CheckOK, "left: 0 of team's 10 pods: objects that need more wait", "")},
 		},
 		"Zero": {
 			reason: "no pod ever", about: "quotas", change: func(c *Checked) { c.Quotas.All = quota("0", "0") },
@@ -274,7 +274,7 @@ func TestCheck(t *testing.T) {
 		},
 		"NoWebhook": {
 			reason: "it is optional", about: "webhook", change: func(*Checked) {},
-			want: []CheckLine{line("webhook", CheckOK, "none is configured: the status of an application says what is wrong with it", "")},
+			want: []CheckLine{line("webhook", CheckOK, "none is configured: errors are in an application's status", "")},
 		},
 		"Webhooks": {
 			reason: "one answers, one is left behind, one refuses, one is not known", about: "webhook",
@@ -287,10 +287,10 @@ func TestCheck(t *testing.T) {
 			want: []CheckLine{
 				line("webhook", CheckOK, "a, b: service n/a has endpoints", ""),
 				line("webhook", CheckWrong, "c: service n/c has no endpoint that is ready: objects are admitted unchecked",
-					"an administrator starts the webhook, or deletes the configuration if no operator has it any more"),
+					"an administrator starts the webhook, or deletes the configuration if no operator uses it"),
 				line("webhook", CheckWrong, "d: service n/d has no endpoint that is ready: the API server refuses every change of an application",
-					"an administrator starts the webhook, or deletes the configuration if no operator has it any more"),
-				line("webhook", CheckUnknown, "e: service n/e; its endpoints are not known: you may not", "one of them is ready"),
+					"an administrator starts the webhook, or deletes the configuration if no operator uses it"),
+				line("webhook", CheckUnknown, "e: service n/e; its endpoints are unknown: you may not", "one of them is ready"),
 			},
 		},
 		"UnreadWebhooks": {

@@ -209,7 +209,7 @@ func (v clusterView) behind() string {
 	case v.State == "" && len(v.Conditions) == 0:
 		return "the operator has not reconciled the cluster yet"
 	case len(v.Conditions) == 0:
-		return "the status was written by another operator; this one takes the cluster over as it is"
+		return "the status was written by another operator; this one takes over the cluster unchanged"
 	case r.State == standalone.Running && r.Generation != v.Desired.Generation && r.Cause.Reason == "":
 		return "the spec was changed after the last reconcile"
 	}

@@ -82,7 +82,7 @@ func (v clusterView) action(a standalone.Action) string {
 	case standalone.Release:
 		return "delete the scheduler's objects"
 	case standalone.RemoveFinalizer:
-		return "remove the finalizer of a previous operator"
+		return "remove the finalizer of another operator"
 	}
 	return string(a.Kind)
 }
@@ -96,11 +96,11 @@ func (v clusterView) sentence() string {
 	c := v.Desired
 	switch {
 	case c.Deleting:
-		return "delete nothing itself: what belongs to the cluster goes with it"
+		return "nothing: the cluster's objects are deleted with it"
 	case c.Probe:
 		return "leave it alone"
 	case v.Observed.Unknown:
-		return "not known: what was made of the cluster could not be read"
+		return "unknown: the objects of the cluster could not be read"
 	}
 	switch v.Record.State {
 	case standalone.New, standalone.Submitted:
@@ -113,7 +113,7 @@ func (v clusterView) sentence() string {
 		return "delete what was made of it; it is " + v.Word(standalone.Released) + " then"
 	case standalone.Failed, standalone.Released:
 		if v.plan.Record.State == standalone.Submitted {
-			return "begin again from the edited spec"
+			return "start again with the edited spec"
 		}
 		return "nothing until its spec is edited"
 	}
@@ -158,7 +158,7 @@ func (v clusterView) keeping() string {
 	case v.plan.Record.State == standalone.Suspended:
 		return "stop its pods: " + v.Desired.SuspendField + " is true"
 	case v.Desired.Problem.Reason != "":
-		return "keep it as it was before the edit, which cannot be built"
+		return "keep it unchanged: the edit cannot be built"
 	case len(others) > 0:
 		return strings.Join(others, ", ")
 	case v.unready().Reason != "":
@@ -257,7 +257,7 @@ func (r *ClusterRole) text() string {
 	}
 	text := fmt.Sprintf("%d of %d ready", r.Ready, r.Wanted)
 	if r.Updated < r.Wanted {
-		text += fmt.Sprintf(", %d of %d as the spec has them", r.Updated, r.Wanted)
+		text += fmt.Sprintf(", %d of %d up to date", r.Updated, r.Wanted)
 	}
 	return text
 }
@@ -278,7 +278,7 @@ var clusterAdvice = map[lifecycle.Reason]string{
 var clusterWords = strings.NewReplacer(
 	"the driver and the executors", "the master and the workers", "{driver} and {executor}", "{master.memory} and {worker.memory}",
 	"take another one in {batchScheduler.queue}", "name another one", "correct {batchScheduler.queue}", "correct the queue that the pods name",
-	"name one of the queues of the message in {batchScheduler.queue}", "have the pods name one of the queues of the message",
+	"set {batchScheduler.queue} to a queue in the message", "name a queue in the message on the pods",
 	"another queue in {batchScheduler.queue}", "another queue", "the application", "the cluster",
 )
 
@@ -301,7 +301,7 @@ func (v clusterView) advice() []string {
 		all = append(all, clusterWords.Replace(queueing[reason]))
 	}
 	if s := v.Record.State; !begins && (s == standalone.Failed || s == standalone.Released || s == standalone.Refused) {
-		all = append(all, "edit its spec: it begins again then")
+		all = append(all, "edit its spec to start it again")
 	}
 	if v.Desired.Deleting && len(v.Object.GetFinalizers()) > 0 {
 		all = append(all, finalizers(v.Object))

@@ -49,7 +49,7 @@ func (v view) action(a lifecycle.Action) string {
 	case lifecycle.Submit:
 		text := fmt.Sprintf("create driver pod %s for attempt %d", v.Scope.Desired.DriverName, v.plan.Record.Attempt)
 		if refusals[v.before.Cause.Reason] && v.before.State.Starting() {
-			return "try again to " + text + ", which was refused the last time"
+			return "try again to " + text + ", after the last refusal"
 		}
 		return text
 	case lifecycle.DeleteDriver:
@@ -61,15 +61,15 @@ func (v view) action(a lifecycle.Action) string {
 	case lifecycle.Release:
 		return fmt.Sprintf("delete the batch scheduler's objects for attempt %d", a.Attempt)
 	case lifecycle.UpdateTemplate:
-		return "write where executors run into the template that driver " + v.plan.Driver.Name + " reads for each"
+		return "update the placement in the executor template of driver " + v.plan.Driver.Name + " reads for each"
 	case lifecycle.Restore:
-		return "create again what driver " + v.plan.Driver.Name + " was created with and lacks now"
+		return "recreate objects that driver " + v.plan.Driver.Name + " has lost"
 	case lifecycle.Adjust:
-		return "bring the batch scheduler's objects of the attempt to what it wants now"
+		return "update the batch scheduler's objects of the attempt"
 	case lifecycle.DeleteApplication:
 		return "delete the application"
 	case lifecycle.RemoveFinalizer:
-		return "remove the finalizer of a previous operator"
+		return "remove the finalizer of another operator"
 	}
 	return string(a.Kind)
 }
@@ -100,11 +100,11 @@ func (v view) waiting() string {
 	r, d := v.plan.Record, v.plan.Driver
 	switch {
 	case v.Scope.Desired.ManagedBy != "":
-		return "nothing: " + v.field("managedBy") + " names another controller, " + v.Scope.Desired.ManagedBy + ", and what the status says comes from it"
+		return "nothing: " + v.field("managedBy") + " names another controller, " + v.Scope.Desired.ManagedBy + ", and the status is that controller's"
 	case v.Scope.Desired.Deleting:
 		return "nothing: what the application owns is deleted with it"
 	case d.Presence == lifecycle.Unknown && !r.State.Final():
-		return "reconcile again: it is not known whether the driver pod exists"
+		return "reconcile again: the existence of the driver pod is unknown"
 	}
 	switch r.State {
 	case lifecycle.New, lifecycle.Queued, lifecycle.Rerunning, lifecycle.Resuming, lifecycle.SubmissionFailed:

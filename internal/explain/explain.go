@@ -241,7 +241,7 @@ func (v view) behind() string {
 	case v.before.State == lifecycle.New:
 		return "the operator has not reconciled the application yet"
 	case v.before.Generation == 0:
-		return "the status was written by another operator; this one takes the application over as it is"
+		return "the status was written by another operator; this one takes over the application unchanged"
 	case !v.before.DrainSince.IsZero():
 		return "the new spec waits for the sessions of the server"
 	case v.before.Generation != g:

@@ -150,7 +150,7 @@ func (v scheduleView) behind() string {
 	case v.Record.State == schedule.New && v.Record.Since.IsZero():
 		return "the operator has not reconciled the schedule yet"
 	case v.Record.Generation == 0:
-		return "the status was written by another operator; this one takes the schedule over as it is"
+		return "the status was written by another operator; this one takes over the schedule unchanged"
 	case v.Record.Generation != v.Desired.Generation:
 		return "the spec was changed after the last reconcile"
 	}
@@ -253,7 +253,7 @@ var whySkipped = map[schedule.SkipReason]string{
 	schedule.SkipMissed:   "a later run was due when one could be started (spec.missedRunPolicy)",
 	schedule.SkipActive:   "the previous run was still active when this one was due (spec.concurrencyPolicy is Forbid)",
 	schedule.SkipDeadline: "it could not be started in time (spec.startingDeadlineSeconds)",
-	schedule.SkipTooMany:  fmt.Sprintf("more runs were missed than are made up for, which is %d", schedule.MaxOutstanding),
+	schedule.SkipTooMany:  fmt.Sprintf("more runs were missed than the limit of %d", schedule.MaxOutstanding),
 	schedule.SkipChanged:  "the schedule was changed before it was started",
 	schedule.SkipConflict: "another object had its name until the next was due",
 	schedule.SkipRefused:  "the API server refused it until the next was due",

@@ -33,7 +33,7 @@ func (v scheduleView) summary(r ScheduleReport) string {
 	}
 	switch reason := schedule.Reason(r.Reason); {
 	case len(v.plan.Errors) > 0:
-		return "starts no run, because its spec is wrong: " + r.Message
+		return "starts no run, because its spec is invalid: " + r.Message
 	case reason == schedule.ReasonNameConflict || reason == schedule.ReasonRunRefused:
 		return "cannot start a run: " + r.Message
 	case reason == schedule.ReasonWaitingForActive:
@@ -97,7 +97,7 @@ func (v scheduleView) decision(r ScheduleReport) ScheduleDecision {
 	case len(d.Actions) > 0:
 		d.Sentence = strings.Join(d.Actions, ", then ")
 	case len(v.plan.Errors) > 0:
-		d.Sentence = "nothing until the spec is right"
+		d.Sentence = "nothing until the spec is corrected"
 	case v.waits() != "":
 		d.Sentence = "wait until " + some(r.active(), v.Observed.Stopping) + " has finished"
 		if v.waits() == schedule.ReasonReplacing {

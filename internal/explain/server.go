@@ -93,7 +93,7 @@ func (v view) serving() lifecycle.Cause {
 func (v view) keeping() string {
 	switch v.serving().Reason {
 	case lifecycle.ReasonDraining:
-		return "wait until its sessions have ended, then replace it by one from the new spec"
+		return "wait until its sessions have ended, then replace it with the new spec"
 	case lifecycle.ReasonDriverNotReady:
 		return "wait until its pod is ready"
 	}

@@ -116,7 +116,7 @@ func servers() map[string]func(*serverHarness) Report {
 		},
 		"sessions-unknown": func(w *serverHarness) Report {
 			w.ready()
-			unknown := lifecycle.Sessions{At: w.now.Add(10 * time.Minute), Problem: "Spark's UI on port 4040 takes no connections"}
+			unknown := lifecycle.Sessions{At: w.now.Add(10 * time.Minute), Problem: "Spark's UI on port 4040 accepts no connections"}
 			w.sees(10*time.Minute, w.pod(true, unknown))
 			return w.explain(time.Minute, w.pod(true, unknown))
 		},

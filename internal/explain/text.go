@@ -33,7 +33,7 @@ func (r Report) Text() string {
 		p.field("Next", "%s: %s", p.in(e.At.Time), e.What)
 	}
 	if r.Unbounded != "" {
-		p.field("Deadline", "none is set for this wait: set %s to end it after a while", r.Unbounded)
+		p.field("Deadline", "none is set for this wait: set %s to bound it", r.Unbounded)
 	}
 	p.list("What you can do", r.Advice)
 	r.evidence(&p)

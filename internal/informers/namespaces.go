@@ -136,8 +136,8 @@ func (n *Namespaces) Configure(ctx context.Context, c config.OperatorConfigurati
 	n.mu.Unlock()
 	for _, namespace := range c.Namespaces {
 		if n.reserved(namespace) {
-			n.log.Info("WARNING: applications are run in a namespace of the system or of the operator, because it is on the list: whoever "+
-				"may create one there can run pods next to what is most powerful in the cluster", "namespace", namespace)
+			n.log.Info("WARNING: the list has a system namespace or the operator's own: users who may create applications there "+
+				"can run pods with access to privileged Secrets", "namespace", namespace)
 		}
 	}
 	n.follow(ctx)
@@ -159,7 +159,7 @@ func (n *Namespaces) follow(ctx context.Context) {
 		failed = errors.Join(failed, c.Set(ctx, targets...))
 	}
 	if failed != nil {
-		n.log.Error(failed, "cannot watch all namespaces; it is tried again", "after", retryPeriod.String())
+		n.log.Error(failed, "cannot watch all namespaces; retrying", "after", retryPeriod.String())
 	}
 	for _, namespace := range targets {
 		n.show(namespace)
@@ -224,7 +224,7 @@ func (n *Namespaces) troubled(namespace string, err error) {
 		return
 	}
 	n.metrics.NamespaceTrouble(labelOf(namespace))
-	n.log.Error(err, "cannot watch; it is tried again", "namespace", labelOf(namespace))
+	n.log.Error(err, "cannot watch; retrying", "namespace", labelOf(namespace))
 }
 
 // takeUp enqueues the applications of a namespace, or of all, where the operator works.

@@ -26,7 +26,7 @@ func (c *Cluster) blockers(ctx context.Context, operators Installation, o Object
 	}
 	items, err := c.ListObjects(ctx, waitingTypes, false, everything)
 	if err != nil {
-		return nil, []string{"who else waits: " + ForPeople(err).Error()}
+		return nil, []string{"other waiting objects: " + ForPeople(err).Error()}
 	}
 	q, doubt := c.linesOf(ctx, operators, items, false, now)
 	if doubt != "" {
@@ -34,7 +34,7 @@ func (c *Cluster) blockers(ctx context.Context, operators Installation, o Object
 	}
 	var pods corev1.PodList
 	if err := c.List(ctx, &pods, client.InNamespace(o.GetNamespace())); err != nil {
-		unread = append(unread, "who uses the quotas: "+ForPeople(err).Error())
+		unread = append(unread, "users of the quotas: "+ForPeople(err).Error())
 	}
 	for _, at := range q.positions[o.GetUID()] {
 		line := explain.Line{

@@ -72,7 +72,7 @@ func (c *Cluster) observe(ctx context.Context, in *explain.Input, operator resol
 		in.Observed.Sessions = c.sessions(ctx, pods, s, d)
 	}
 	if err := c.ask(ctx, pods, operator.Registry, s, in); err != nil {
-		unreadable("what the batch scheduler wants to see", err)
+		unreadable("the objects that the batch scheduler needs", err)
 	}
 	if s.Record.State.Starting() {
 		var quotas corev1.ResourceQuotaList

@@ -69,8 +69,8 @@ func TestMissingKindsAreNamed(t *testing.T) {
 		err    error
 		want   string
 	}{
-		"Kind":  {reason: "the group is known", err: &meta.NoKindMatchError{GroupKind: Clusters.GroupKind()}, want: "the cluster does not know SparkClusters (spark.apache.org/v1): the operator has these kinds only if they are turned on, see docs/migrate-from-apache.md"},
-		"Group": {reason: "the group is not", err: &apiutil.ErrResourceDiscoveryFailed{Clusters.GroupVersion(): gone}, want: "the cluster does not know SparkApplications and SparkClusters (spark.apache.org/v1): the operator has these kinds only if they are turned on, see docs/migrate-from-apache.md"},
+		"Kind":  {reason: "the group is known", err: &meta.NoKindMatchError{GroupKind: Clusters.GroupKind()}, want: "the cluster does not know SparkClusters (spark.apache.org/v1): these kinds are off by default, see docs/migrate-from-apache.md"},
+		"Group": {reason: "the group is not", err: &apiutil.ErrResourceDiscoveryFailed{Clusters.GroupVersion(): gone}, want: "the cluster does not know SparkApplications and SparkClusters (spark.apache.org/v1): these kinds are off by default, see docs/migrate-from-apache.md"},
 		"None":  {reason: "nothing is installed", err: &apiutil.ErrResourceDiscoveryFailed{Servers.GroupVersion(): gone}, want: "the cluster does not know SparkConnects (sparkoperator.k8s.io/v1alpha1): install the operator or at least its definitions, see README.md, Install: kubectl apply --server-side -k config/crd"},
 	} {
 		if got := ForPeople(tc.err).Error(); got != tc.want {

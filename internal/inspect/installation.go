@@ -139,7 +139,7 @@ func (i Installation) choose(ctx context.Context, c *Cluster, all []installed) (
 	case len(working) > 1:
 		return installed{}, fmt.Errorf("%s, and %d of them work in namespace %s; %s", several, len(working), c.Namespace, nameOne)
 	case unknown != nil:
-		return installed{}, fmt.Errorf("%s, and which of them works in namespace %s is not known: %w; %s", several, c.Namespace, ForPeople(unknown), nameOne)
+		return installed{}, fmt.Errorf("%s, and the one for namespace %s is unknown: %w; %s", several, c.Namespace, ForPeople(unknown), nameOne)
 	}
 	return installed{}, fmt.Errorf("%s, and none of them works in namespace %s; %s", several, c.Namespace, nameOne)
 }

@@ -35,7 +35,7 @@ func ForPeople(err error) error {
 	case apierrors.IsForbidden(err):
 		return forbidden(err)
 	case errors.As(err, &unreachable) && errors.As(err, &network):
-		return fmt.Errorf("no cluster answers at %s: is it up, and is the context the right one (kubectl config current-context)? %w",
+		return fmt.Errorf("no cluster responds at %s; check that it runs and that the context is right (kubectl config current-context): %w",
 			hostOf(unreachable.URL), unreachable.Err)
 	}
 	return err
@@ -61,7 +61,7 @@ func missingKind(err error) error {
 	}
 	hint := "install the operator or at least its definitions, see README.md, Install: kubectl apply --server-side -k config/crd"
 	if of.Optional {
-		hint = "the operator has these kinds only if they are turned on, see docs/migrate-from-apache.md"
+		hint = "these kinds are off by default, see docs/migrate-from-apache.md"
 	}
 	return fmt.Errorf("the cluster does not know %s (%s): %s", strings.Join(names, " and "), of.GroupVersion(), hint)
 }
@@ -95,7 +95,7 @@ func forbidden(err error) error {
 	case verb == "patch" || verb == "delete" || verb == "create":
 		role = ", which the cluster role edit has with the operator's roles for users"
 	}
-	return fmt.Errorf("you may not %s %s %s: an administrator can give you that right%s (kubectl auth can-i %s %s %s)",
+	return fmt.Errorf("you may not %s %s %s: an administrator can grant you that permission%s (kubectl auth can-i %s %s %s)",
 		verb, resource, where, role, verb, resource, flag)
 }
 

@@ -155,7 +155,7 @@ func (c *Cluster) among(ctx context.Context, name string, of []Type) (Object, er
 		}
 		switch o, err := c.object(ctx, k, name); {
 		case err == nil && first.Unstructured != nil:
-			return Object{}, fmt.Errorf("%q is the name of %s and of %s: write the one that is meant", name, first.Typed(name), k.Typed(name))
+			return Object{}, fmt.Errorf("%q is the name of %s and of %s: write one of them", name, first.Typed(name), k.Typed(name))
 		case err == nil:
 			first = Object{k, o}
 		case IsMissing(err, k):

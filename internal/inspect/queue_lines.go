@@ -54,13 +54,13 @@ type standings struct {
 func (c *Cluster) linesOf(ctx context.Context, operators Installation, items []Object, all bool, now time.Time) (lines quotaLines, doubt string) {
 	s, err := c.standings(ctx, operators, now)
 	if err != nil {
-		return quotaLines{}, fmt.Sprintf("positions in the lines of quotas are not known: %v", ForPeople(err))
+		return quotaLines{}, fmt.Sprintf("positions in the lines of quotas are unknown: %v", ForPeople(err))
 	}
 	if s == nil {
 		return quotaLines{}, ""
 	}
 	lines, err = s.compute(ctx, items)
-	const unknownShared = "positions in lines that namespaces share are not known: "
+	const unknownShared = "positions in shared lines are unknown: "
 	shared := func(l scheduler.Line) bool { return l.Namespace == "" }
 	if err == nil && !all && slices.ContainsFunc(lines.lines, func(l scheduler.LineState) bool { return shared(l.Line) }) {
 		everywhere, unread := c.ListObjects(ctx, waitingTypes, true, everything)
@@ -72,7 +72,7 @@ func (c *Cluster) linesOf(ctx context.Context, operators Installation, items []O
 	}
 	switch {
 	case err != nil:
-		return quotaLines{}, fmt.Sprintf("positions in the lines of quotas are not known: %v", ForPeople(err))
+		return quotaLines{}, fmt.Sprintf("positions in the lines of quotas are unknown: %v", ForPeople(err))
 	case s.hidden:
 		return lines, unknownShared + "you may not list the quotas of all namespaces"
 	}

@@ -30,7 +30,7 @@ func (c *Cluster) queuesOf(ctx context.Context, operators Installation, listed [
 			doubts = append(doubts, doubt)
 		}
 	}
-	const unknown = "numbers of queues are not known: "
+	const unknown = "the usage of queues is unknown: "
 	operator, unread, err := operators.operator(ctx, c)
 	if err != nil {
 		return nil, []string{unknown + ForPeople(err).Error()}
@@ -45,7 +45,7 @@ func (c *Cluster) queuesOf(ctx context.Context, operators Installation, listed [
 		reports = append(reports, report)
 	}
 	if lines = scheduler.QueueLines(reports); len(lines) > 0 && unread != "" { // policies may change the size of pods
-		note(fmt.Sprintf("what is asked of queues may be more or less: %s", unread))
+		note(fmt.Sprintf("the requests in queues may differ: %s", unread))
 	}
 	return lines, doubts
 }

@@ -119,7 +119,7 @@ func admitted(r Record, p Plan) Condition {
 }
 
 // placementEdited introduces the reason why an edit takes effect later.
-const placementEdited = "an edit of where {executor} runs holds from the next attempt on: "
+const placementEdited = "the edited placement of {executor} takes effect with the next attempt: "
 
 func submission(r Record) Condition {
 	c := Condition{Type: ConditionSubmitted, Status: False, Reason: ReasonNotSubmitted, Message: "the driver pod is not created yet"}

@@ -183,7 +183,7 @@ func TestNotesAreShown(t *testing.T) {
 
 // An edit that cannot reach the driver is a note as long as there is a driver.
 func TestEditThatHoldsLaterIsShown(t *testing.T) {
-	const want = "; note: an edit of where spec.executor runs holds from the next attempt on: no right to it"
+	const want = "; note: the edited placement of spec.executor takes effect with the next attempt: no right to it"
 	for state, shows := range map[State]bool{Submitted: true, Running: true, Suspended: false} {
 		rec := ran(state)
 		rec.Placement.Problem = "no right to it"

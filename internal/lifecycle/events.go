@@ -40,25 +40,25 @@ func Events(kind, name string, from, to Record) []Event {
 	if !to.DrainSince.IsZero() && from.DrainSince.IsZero() {
 		all = append(all, Event{
 			Reason: kind + "Draining", Action: "Rerun",
-			Message: fmt.Sprintf("%s runs from the new spec when the sessions of driver %s have ended", app, to.DriverName),
+			Message: fmt.Sprintf("%s restarts with the new spec after the sessions of driver %s have ended", app, to.DriverName),
 		})
 	}
 	if holds := from.Placement.until(to.Placement); holds != "" && to.State.HasDriver() && from.Attempt == to.Attempt {
 		all = append(all, Event{
 			Reason: kind + "WebhookFieldsUpdated", Action: "Observe", // the name that the Kubeflow operator uses
-			Message: fmt.Sprintf("%s is not run again: an edit of where executors run holds %s", app, holds),
+			Message: fmt.Sprintf("%s does not run again: the edited placement of executors takes effect %s", app, holds),
 		})
 	}
 	if request := to.Rerun.Ignored; request != "" && request != from.Rerun.Ignored {
 		all = append(all, Event{
 			Warning: true, Reason: kind + "RerunIgnored", Action: "Rerun",
-			Message: fmt.Sprintf("%s does not run again at %q: that is not a present time in RFC 3339", app, request),
+			Message: fmt.Sprintf("%s ignores the rerun request %q: it is not a present time in RFC 3339", app, request),
 		})
 	}
 	if trouble := to.Exposure.Trouble; trouble.Reason == ReasonExposureForbidden && trouble != from.Exposure.Trouble {
 		all = append(all, Event{
 			Warning: true, Reason: kind + "ExposureForbidden", Action: "Expose",
-			Message: fmt.Sprintf("%s%s requests what a policy forbids: %s", app, by(to), trouble.Message),
+			Message: fmt.Sprintf("%s%s violates a policy: %s", app, by(to), trouble.Message),
 		})
 	}
 	for i := range all {

@@ -30,14 +30,14 @@ func TestEvents(t *testing.T) {
 	missing := ran(Running)
 	missing.Exposure.Trouble = Cause{ReasonExposureRefused, "no"}
 	forbidden := func(what string) []Event {
-		return one(true, "SparkApplicationExposureForbidden", "Expose", "SparkApplication pi requests what a policy forbids: "+what+"; and more")
+		return one(true, "SparkApplicationExposureForbidden", "Expose", "SparkApplication pi violates a policy: "+what+"; and more")
 	}
 	outdated, reached, back, late, asked, whose := ran(Running), ran(Running), ran(Running), ran(Running), ran(Running), ran(Failed)
 	outdated.Placement, reached.Placement, back.Placement = Placement{Made: "a", Outdated: true}, Placement{Made: "b"}, Placement{Made: "a"}
 	late.Placement = Placement{Made: "a", Outdated: true, Problem: "no right to it"}
 	asked.Rerun.Ignored, whose.Submitter.User = "soon", "alice"
 	placed := func(from string) []Event {
-		return one(false, "SparkApplicationWebhookFieldsUpdated", "Observe", "SparkApplication pi is not run again: an edit of where executors run holds "+from)
+		return one(false, "SparkApplicationWebhookFieldsUpdated", "Observe", "SparkApplication pi does not run again: the edited placement of executors takes effect "+from)
 	}
 	cases := map[string]struct {
 		reason   string
@@ -73,12 +73,12 @@ func TestEvents(t *testing.T) {
 		"OtherWait":       {reason: "a new reason is news", from: queued(), to: at(queued(), quota), want: one(true, "SparkApplicationWaiting", "Submit", quota.Message)},
 		"Admitted":        {reason: "the scheduler has let it start: nothing is waited for", from: at(queued(), quota), to: at(queued(), Cause{ReasonAdmitted, "there is room"})},
 		"SameWait":        {reason: "other numbers in the sentence are no news", from: at(queued(), quota), to: at(queued(), Cause{ReasonQuotaExceeded, "exceeded quota: team, used: 9"})},
-		"Placed":          {reason: "the driver has it", from: outdated, to: reached, want: placed("for executors that the driver makes from now on")},
+		"Placed":          {reason: "the driver has it", from: outdated, to: reached, want: placed("for new executors")},
 		"PlacedAsBefore":  {reason: "the edit was taken back", from: outdated, to: back},
 		"PlacedUnasked":   {reason: "no edit was made", from: back, to: reached},
 		"PlacedLater":     {reason: "it cannot reach the driver", from: outdated, to: late, want: placed("from the next attempt on: no right to it")},
 		"PlacedLaterAlso": {reason: "it was reported", from: late, to: late},
-		"RerunIgnored":    {reason: "who asked for a run learns that there is none", from: ran(Running), to: asked, want: one(true, "SparkApplicationRerunIgnored", "Rerun", `SparkApplication pi does not run again at "soon": that is not a present time in RFC 3339`)},
+		"RerunIgnored":    {reason: "who asked for a run learns that there is none", from: ran(Running), to: asked, want: one(true, "SparkApplicationRerunIgnored", "Rerun", `SparkApplication pi ignores the rerun request "soon": it is not a present time in RFC 3339`)},
 		"RerunStill":      {reason: "it was reported", from: asked, to: asked},
 		"RerunTakenBack":  {reason: "nothing is asked for any more", from: asked, to: ran(Running)},
 		"FailedOfUser":    {reason: "whoever looks for refusals finds out whose they were", from: ran(Failing), to: whose, want: one(true, "SparkApplicationFailed", "Complete", "SparkApplication pi of user alice failed: "+failure.Message)},

@@ -222,9 +222,9 @@ func (e Exit) String() string {
 
 // again returns the sentence about a container that was started again.
 func (e Exit) again() string {
-	const text = "the driver container was started again in its pod, where a program runs once"
+	const text = "the driver container was restarted in its pod, but a program must run only once"
 	if e.Code < 0 {
-		return text + "; its first end is not known"
+		return text + "; its first exit is unknown"
 	}
 	return withDetail(text+"; it had ended with ExitCode: "+strconv.Itoa(int(e.Code)), e.Reason, e.Message)
 }

@@ -60,11 +60,11 @@ func TestDriverIsUnclaimed(t *testing.T) {
 
 // A driver that was started again is told with its first end.
 func TestRestartSentences(t *testing.T) {
-	const again = "the driver container was started again in its pod, where a program runs once"
+	const again = "the driver container was restarted in its pod, but a program must run only once"
 	for want, exit := range map[string]Exit{
 		again + "; it had ended with ExitCode: 0: Completed": {Reason: "Completed"},
 		again + "; it had ended with ExitCode: 1: Error: no": {Code: 1, Reason: "Error", Message: "no"},
-		again + "; its first end is not known":               {Code: -1, Reason: "NodeShutdown", Message: "bye"},
+		again + "; its first exit is unknown":                {Code: -1, Reason: "NodeShutdown", Message: "bye"},
 	} {
 		if _, c := failureOf(testApp(), restarted(driver(Current, DriverRunning), exit)); c.Message != want {
 			t.Errorf("%+v: %q, want %q", exit, c.Message, want)

@@ -58,7 +58,7 @@ func (p Placement) until(next Placement) string {
 	case next.Problem != "" && next.Problem != p.Problem:
 		return "from the next attempt on: " + next.Problem
 	case p.Outdated && !next.Outdated && p.Made != "" && p.Made != next.Made:
-		return "for executors that the driver makes from now on"
+		return "for new executors"
 	}
 	return ""
 }

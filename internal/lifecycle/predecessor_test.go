@@ -40,8 +40,8 @@ func TestPredecessor(t *testing.T) {
 // The sentence says whose pod is waited for.
 func TestWhoseDriverIsWaitedFor(t *testing.T) {
 	for want, is := range map[string]bool{
-		"pod pi-driver of the application that had this name before is ending; the driver starts when it is gone": true,
-		"pod pi-driver is ending; the driver starts when it is gone":                                              false,
+		"pod pi-driver of a deleted application of this name is ending; the driver starts when it is gone": true,
+		"pod pi-driver is ending; the driver starts when it is gone":                                       false,
 	} {
 		d := predecessor(func(d *Driver) { d.Predecessor, d.Deleting, d.GoneAt = is, true, later.Add(time.Minute) })
 		if got := Decide(testApp(), queuedSince(0), Observation{Driver: d}, admit, Env{Now: later}).Record.Cause.Message; got != want {

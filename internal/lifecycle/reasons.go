@@ -44,7 +44,7 @@ const (
 	ReasonRetryRate Reason = "RetryRateLimited"
 	// ReasonRerun : the next attempt is being prepared.
 	ReasonRerun Reason = "Rerun"
-	// ReasonSpecChanged : the spec has changed, and the application runs again from the new one.
+	// ReasonSpecChanged : the spec has changed, and the application runs again with the new spec.
 	ReasonSpecChanged Reason = "SpecChanged"
 	// ReasonRerunRequested : the user asked for another run, and the spec is the same.
 	ReasonRerunRequested Reason = "RerunRequested"

@@ -62,7 +62,7 @@ func (r Rerun) problem(f spark.Fields) string {
 		return ""
 	}
 	return f.Text("{rerunAt}: ") + strconv.Quote(r.Ignored) +
-		`: ignored, because it is not a present time in RFC 3339; write the time that it is, such as "2026-11-22T10:00:00Z"`
+		`: ignored: not a present time in RFC 3339; write the current time, such as "2026-11-22T10:00:00Z"`
 }
 
 // renewal explains why the running attempt is outdated.
@@ -73,4 +73,4 @@ func renewal(app Application, r Record) Cause {
 	return specChanged
 }
 
-var specChanged = Cause{ReasonSpecChanged, "the spec has changed: the application runs again from the new one"}
+var specChanged = Cause{ReasonSpecChanged, "the spec has changed: the application runs again with the new spec"}

@@ -57,7 +57,7 @@ func (a Application) wakeProblem() string {
 		return ""
 	}
 	return a.Fields.Text("{wakeAt}: ") + strconv.Quote(a.WakeIgnored) +
-		`: ignored, because it is not a present time in RFC 3339; write the time that it is, such as "2026-11-22T10:00:00Z"`
+		`: ignored: not a present time in RFC 3339; write the current time, such as "2026-11-22T10:00:00Z"`
 }
 
 // stoppedAt returns when the driver was to stop as idle; zero if a client needs it or the user suspended it. A request in the
@@ -258,7 +258,7 @@ func clientsReady(c Condition, r Record, p Plan) Condition {
 	default:
 		c.Status, c.Reason, c.Message = True, ReasonDriverRunning, "the driver's container is running, and its pod is ready for clients"
 		if r.Idle.Problem != "" && r.DrainSince.IsZero() {
-			c.Message += p.App.Fields.Text("; note: {idleTimeout} stops nothing, because it is unknown what the driver executes: ") + r.Idle.Problem
+			c.Message += p.App.Fields.Text("; note: {idleTimeout} has no effect, because the driver's executions are unknown: ") + r.Idle.Problem
 		}
 	}
 	return c
@@ -266,10 +266,10 @@ func clientsReady(c Condition, r Record, p Plan) Condition {
 
 // rollingOut returns the sentence about a waiting edit and its latest start, in stored seconds.
 func rollingOut(r Record, p Plan) string {
-	text := "the spec has changed: the driver runs on until its sessions have ended, until " +
+	text := "the spec has changed: the driver keeps running until its sessions have ended or until " +
 		r.DrainSince.Truncate(time.Second).Add(p.App.Drain).UTC().Format(time.RFC3339) + " at the latest"
 	if r.Idle.Problem != "" {
-		text += "; they are unknown: " + r.Idle.Problem
+		text += "; the sessions are unknown: " + r.Idle.Problem
 	}
 	return text
 }

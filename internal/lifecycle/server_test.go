@@ -85,7 +85,7 @@ func TestDrain(t *testing.T) {
 		"No drain":    {reason: "the user wants none", app: func(a *Application) { a.Drain = 0 }, sessions: open},
 		"Suspended":   {reason: "the user wants no server", app: isSuspended, sessions: open},
 		"Run again":   {reason: "a person wishes it now", app: rerunRequest, sessions: open},
-		"Submitted":   {reason: "its start was not recorded, and it takes clients", rec: func(r *Record) { r.State, r.Idle = Submitted, Idle{} }, sessions: open, waits: true},
+		"Submitted":   {reason: "its start was not recorded, and it accepts clients", rec: func(r *Record) { r.State, r.Idle = Submitted, Idle{} }, sessions: open, waits: true},
 		"Never ready": {reason: "it never took clients", rec: func(r *Record) { r.Idle = Idle{} }, driver: func(d *Driver) { d.Ready = false }},
 		"Unready now": {reason: "it took clients, who may come back", driver: func(d *Driver) { d.Ready = false }, waits: true},
 		"Pending":     {reason: "it does not run", rec: func(r *Record) { r.State, r.Idle = Submitted, Idle{} }, driver: func(d *Driver) { d.Phase, d.Ready = DriverPending, false }},
@@ -171,8 +171,8 @@ func TestIdle(t *testing.T) {
 		"Never":       {reason: "the user does not want it", app: func(a *Application) { a.IdleTimeout = 0 }, sessions: known(0, ago(time.Hour)), requeue: heartbeat, since: ago(time.Hour)},
 		"Long":        {reason: "at least every five minutes", app: func(a *Application) { a.IdleTimeout = 24 * time.Hour }, sessions: known(1, ago(time.Minute)), requeue: maxIdleCheck, since: ago(time.Minute)},
 		"Short":       {reason: "not more often than every half of a minute", app: func(a *Application) { a.IdleTimeout = 100 * time.Second }, sessions: known(1, ago(time.Minute)), requeue: minIdleCheck, since: ago(time.Minute)},
-		"Not ready":   {reason: "it takes no clients", unready: true, sessions: known(0, ago(time.Hour)), requeue: heartbeat, since: ago(time.Hour)},
-		"Application": {reason: "it takes no clients", app: func(a *Application) { a.Endures = false }, sessions: known(0, ago(time.Hour)), requeue: heartbeat, since: ago(time.Hour)},
+		"Not ready":   {reason: "it accepts no clients", unready: true, sessions: known(0, ago(time.Hour)), requeue: heartbeat, since: ago(time.Hour)},
+		"Application": {reason: "it accepts no clients", app: func(a *Application) { a.Endures = false }, sessions: known(0, ago(time.Hour)), requeue: heartbeat, since: ago(time.Hour)},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -314,7 +314,7 @@ func TestNeedsSessions(t *testing.T) {
 		"Suspended": {reason: "it is stopped in any case", app: isSuspended},
 		"Deleted":   {reason: "it goes", app: isDeleted},
 		"Over":      {reason: "it has ended", rec: func(r *Record) { r.State = Failing }},
-		"Unready":   {reason: "it takes no clients", driver: func(d *Driver) { d.Ready = false }},
+		"Unready":   {reason: "it accepts no clients", driver: func(d *Driver) { d.Ready = false }},
 		"Pending":   {reason: "it does not run", driver: func(d *Driver) { d.Phase = DriverPending }},
 		"Goes":      {reason: "somebody deletes it", driver: func(d *Driver) { d.Deleting = true }},
 		"Foreign":   {reason: "it is another owner's", driver: func(d *Driver) { d.Ownership = NotOwned }},

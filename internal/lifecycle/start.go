@@ -79,8 +79,8 @@ func awaitAdoption(p Plan) Plan {
 	p.Record.QueuedAt, p.Record.TerminatedAt = time.Time{}, time.Time{}
 	pod := p.App.Adopts
 	return wait(release(p), Cause{ReasonAwaitingAdoption, head(p.App.Fields.Text("{adopts} is ")+strconv.Quote(pod)+
-		": the application follows that driver pod as soon as the pod has its mark; run kubectl spark adopt "+pod+
-		" again, or remove the annotation to start a driver of its own", maxCondition)}, heartbeat)
+		": the application waits until that driver pod has its labels; run kubectl spark adopt "+pod+
+		" again, or remove the annotation to start a new driver", maxCondition)}, heartbeat)
 }
 
 // decideQueue applies the admission. The attempt has not started, so an earlier refusal or another operator's termination time
@@ -190,7 +190,7 @@ const orphanTime = 30 * time.Second
 func awaitPredecessor(p Plan, d Driver, left time.Duration, env Env) Plan {
 	whose, cause := "pod "+d.Name, Cause{Reason: ReasonPreviousApplication}
 	if d.Predecessor {
-		whose += " of the application that had this name before"
+		whose += " of a deleted application of this name"
 	}
 	cause.Message = whose + " is ending; the driver starts when it is gone"
 	switch {
@@ -203,8 +203,8 @@ func awaitPredecessor(p Plan, d Driver, left time.Duration, env Env) Plan {
 }
 
 // stuckAdvice advises about a pod that is not deleted in time.
-const stuckAdvice = "is not deleted in time, because its node does not respond or a finalizer blocks it; bring the node back, " +
-	"delete the node, or delete the pod with --force if it is certain that it is not running"
+const stuckAdvice = "is not deleted in time, because its node does not respond or a finalizer blocks it; recover the node, " +
+	"delete the node, or, if the pod is certainly not running, delete it with --force"
 
 func wait(p Plan, c Cause, requeue time.Duration) Plan {
 	switch {

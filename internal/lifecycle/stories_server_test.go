@@ -8,7 +8,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
-// server is an application whose driver takes clients.
+// server is an application whose driver accepts clients.
 func server(a *lifecycle.Application) {
 	rule := lifecycle.RetryPolicy{Initial: 10 * time.Second, Max: 5 * time.Minute, Linear: true}
 	a.Policies = lifecycle.Policies{Restart: lifecycle.Restart{Type: lifecycle.Always, Failures: rule, Submissions: rule, Evictions: rule, ResetAfter: 10 * time.Minute}}
@@ -31,7 +31,7 @@ func ready(attempt string) lifecycle.Driver {
 	return d
 }
 
-var unasked = lifecycle.Sessions{Problem: "Spark's UI on port 4040 takes no connections"}
+var unasked = lifecycle.Sessions{Problem: "Spark's UI on port 4040 accepts no connections"}
 
 func sessionsOf(open, executing int32, last time.Time) lifecycle.Sessions {
 	return lifecycle.Sessions{Known: true, Open: open, Executing: executing, LastExecution: last}

@@ -90,7 +90,7 @@ func decideSuspended(p Plan, obs Observation) Plan {
 	}
 	c := Cause{ReasonResumed, p.App.Fields.Text("{suspend} is false again: the application runs again")}
 	if p.Record.idle() {
-		c = Cause{ReasonWoken, p.App.Fields.Text("the driver was stopped because it was idle, and is wanted again: the application runs again")}
+		c = Cause{ReasonWoken, p.App.Fields.Text("a client needs the driver that was stopped as idle: the application runs again")}
 	}
 	if p.Record.Current() == nil && (len(p.Record.Attempts) > 0 || p.Record.NeverRan()) {
 		p.Record.State, p.Record.Cause = Resuming, c

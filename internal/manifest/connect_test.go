@@ -54,7 +54,7 @@ func TestCheckConnects(t *testing.T) {
 		"Name":        {reason: "names are made from it", text: strings.Replace(lab(""), "lab", strings.Repeat("l", 57), 1), want: []Finding{{3, Error, `metadata.name: invalid SparkConnect name "` + strings.Repeat("l", 57) + `": must be no more than 56 characters`}}},
 		"NoName":      {reason: "everything is called after it", text: strings.Replace(lab(""), "name: lab", "", 1), want: []Finding{{3, Error, "metadata.name: missing; a server needs a name"}}},
 		"Service":     {reason: "no Service can be called so", text: lab("  server:\n    service:\n      metadata:\n        name: my.books\n"), want: []Finding{{8, Error, `spec.server.service.metadata.name: "my.books": not the name of a Service; write at most 63 lower-case letters, digits and '-', such as "notebooks"`}}},
-		"ServicePort": {reason: "it would lead nowhere", text: lab("  server:\n    service:\n      spec:\n        ports: [{port: 1}]\n"), want: []Finding{{8, Warning, "spec.server.service.spec.ports: has no effect: the ports are those that the server listens on"}}},
+		"ServicePort": {reason: "it would lead nowhere", text: lab("  server:\n    service:\n      spec:\n        ports: [{port: 1}]\n"), want: []Finding{{8, Warning, "spec.server.service.spec.ports: has no effect: the operator sets the ports of the server"}}},
 		"Image":       {reason: "nothing could start", text: lab("  image: ''\n"), want: []Finding{{5, Error, "spec.image: the server has no image; write one here, or in both templates"}}},
 		"OneImage": {
 			reason: "no executor could start", text: lab("  server:\n    template:\n      spec:\n        containers: [{name: spark-kubernetes-driver, image: a}]\n  image: ''\n"),

@@ -66,7 +66,7 @@ func TestCheckSchedules(t *testing.T) {
 		},
 		"Never": {
 			"a day that does not exist", scheduleHead + "  schedule: '0 0 30 2 *'\n" + template, nil,
-			[]Finding{{5, Error, `spec.schedule: "0 0 30 2 *": no date matches it; choose a day that its month has`}},
+			[]Finding{{5, Error, `spec.schedule: "0 0 30 2 *": no date matches it; choose a day that exists in its month`}},
 		},
 		"Zone": {
 			"a zone that there is not", scheduleHead + "  schedule: '@daily'\n  timeZone: Berlin\n" + template, nil,

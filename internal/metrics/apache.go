@@ -69,7 +69,7 @@ func (a *Apache) Transport(next http.RoundTripper, now clock.PassiveClock) http.
 		began := now.Now()
 		response, err := next.RoundTrip(r)
 		if err != nil {
-			a.count(name+"response_failed_total", "Requests to the API server that have no answer.")
+			a.count(name+"response_failed_total", "Requests to the API server without a response.")
 			return response, err
 		}
 		code := strconv.Itoa(response.StatusCode)

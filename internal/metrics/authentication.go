@@ -93,7 +93,7 @@ func (g *guard) status(r *http.Request) int {
 	}
 	status, err := g.review(ctx, r, token)
 	if err != nil {
-		g.log.Info("cannot ask the API server who scrapes", "error", err.Error())
+		g.log.Info("cannot authenticate a scrape with the API server", "error", err.Error())
 		return http.StatusServiceUnavailable
 	}
 	remember := rememberNo

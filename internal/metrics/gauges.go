@@ -47,11 +47,11 @@ func (m *Metrics) newGauges() gauges {
 		}),
 		waiting: m.gauge(Family{
 			Name: "spark_applications_waiting", Labels: []string{"scheduler", "queue", "reason"},
-			Help: "Applications whose driver does not run yet, by where they wait and what for.", When: scrape,
+			Help: "Applications whose driver does not run yet, by scheduler, queue and reason.", When: scrape,
 		}),
 		longest: m.gauge(Family{
 			Name: "spark_applications_longest_wait_seconds", Labels: []string{"reason"},
-			Help: "Seconds that the longest waiting application has waited, by what it waits for.", When: scrape,
+			Help: "Seconds of the longest wait of an application, by reason.", When: scrape,
 		}),
 		executorStates: m.gauge(Family{
 			Name: "spark_executors", Labels: []string{"state"}, Help: "Executors that have not ended, by state.", When: scrape,

@@ -29,8 +29,8 @@ type lines struct {
 
 func (m *Metrics) newLines() lines {
 	const (
-		scrape   = "computed from the lines at each scrape, by the replica that leads; a line in which none waits has no row"
-		reported = "as the quota reported it when one that waits in its line was last checked; a line in which none waits has no row"
+		scrape   = "computed from the lines at each scrape, by the replica that leads; an empty line has no row"
+		reported = "as reported by the quota when an object in the line was last checked; an empty line has no row"
 	)
 	gauge := func(name, help, when string) *prometheus.Desc {
 		return m.gauge(Family{Name: "spark_operator_quota_" + name, Labels: []string{"namespace", "quota", "resource"}, Operator: true, Help: help, When: when})
@@ -38,12 +38,12 @@ func (m *Metrics) newLines() lines {
 	return lines{
 		waiting: gauge("waiting", "Applications and clusters that wait in the line for a resource of a quota; "+
 			"the namespace * stands for a quota that namespaces share.", scrape),
-		longest:    gauge("longest_wait_seconds", "Seconds that the first one has waited that still waits in the line for a resource of a quota.", scrape),
-		asked:      gauge("asked", "What all that wait in the line for a resource of a quota ask for together, in cores, bytes or pieces.", scrape),
-		used:       gauge("used", "What is used of a resource of a quota.", reported),
-		limit:      gauge("limit", "What may be used of a resource of a quota.", reported),
-		guaranteed: gauge("guaranteed", "What other namespaces cannot keep of a resource of a quota: hard of a ResourceQuota, min of an ElasticQuota.", reported),
-		borrowed:   gauge("borrowed", "What is used of a resource of a quota beyond what is guaranteed.", reported),
+		longest:    gauge("longest_wait_seconds", "Seconds of the longest wait in the line for a resource of a quota.", scrape),
+		asked:      gauge("asked", "Sum of the requests in the line for a resource of a quota, in cores, bytes or pieces.", scrape),
+		used:       gauge("used", "Usage of a resource of a quota.", reported),
+		limit:      gauge("limit", "Limit of a resource of a quota.", reported),
+		guaranteed: gauge("guaranteed", "Guaranteed amount of a resource of a quota: hard of a ResourceQuota, min of an ElasticQuota.", reported),
+		borrowed:   gauge("borrowed", "Usage of a resource of a quota beyond the guarantee.", reported),
 	}
 }
 

@@ -23,7 +23,7 @@ type operator struct {
 func (m *Metrics) newOperator() operator {
 	decide := m.histogram(Family{
 		Name: "spark_operator_decide_seconds", Operator: true,
-		Help: "Seconds from reading an application's pods to the decision about it.", When: "each decision; what the scheduler's plugin reads is part of it",
+		Help: "Seconds from reading an application's pods to the decision about it.", When: "each decision, including the reads for the scheduler's plugin",
 	}, []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .5, 1})
 	writes := m.histogram(Family{
 		Name: "spark_operator_api_write_duration_seconds", Labels: []string{"verb", "resource", "result"}, Operator: true,

@@ -41,16 +41,16 @@ func (m *Metrics) newServers() servers {
 			When: "a status without the drain is stored",
 		}),
 		idleStops: m.counter(Family{
-			Name: "spark_connect_idle_stops_total", Help: "Servers that were stopped because they were idle.", When: "the stop is stored, before anything is deleted",
+			Name: "spark_connect_idle_stops_total", Help: "Servers that were stopped as idle.", When: "the stop is stored, before anything is deleted",
 		}),
 		wakeUps: m.counter(Family{
-			Name: "spark_connect_wake_ups_total", Help: "Servers that were started again because a client wanted to connect.",
+			Name: "spark_connect_wake_ups_total", Help: "Servers that were started again for a client.",
 			When: "into `Resuming` with the reason `Woken`",
 		}),
 		states: m.gauge(Family{
 			Name: "spark_connect_servers", Labels: []string{"state"},
 			Help: "Servers by state: those of applications, with Ready, NotReady and Draining instead of Running, " +
-				"and Idle for those that were stopped because they were idle.",
+				"and Idle for those that were stopped as idle.",
 			When: "computed from the cache at each scrape, by the replica that leads",
 		}),
 	}

@@ -23,7 +23,7 @@ func (m *Metrics) newTenancy() tenancy {
 		watched: m.gaugeVector(Family{
 			Name: "spark_operator_namespace_watched", Labels: []string{"namespace"}, Operator: true,
 			Help: "1 if a namespace of the operator's configuration can be watched, 0 if not; * stands for all namespaces.",
-			When: "a watch begins, fails or recovers; a namespace that is taken off the list has no row",
+			When: "a watch begins, fails or recovers; a namespace removed from the list has no row",
 		}),
 		failures: m.counter(Family{
 			Name: "spark_operator_namespace_trouble_total", Labels: []string{"namespace"}, Operator: true,
@@ -31,17 +31,17 @@ func (m *Metrics) newTenancy() tenancy {
 		}),
 		reloads: m.counter(Family{
 			Name: "spark_operator_configuration_reloads_total", Labels: []string{"result"}, Operator: true,
-			Help: "Times that the configuration file had changed, by whether it was applied or refused.", When: "the file is seen to have changed",
+			Help: "Times that the configuration file had changed, by whether it was applied or refused.", When: "a change of the file is noticed",
 		}),
 	}
 	t.restart = m.gaugeVector(Family{
 		Name: "spark_operator_configuration_restart_needed", Operator: true,
-		Help: "1 if the configuration file has changed in a section that is only read when the operator starts, else 0.",
-		When: "the file is seen to have changed",
+		Help: "1 if the configuration file has changes that need a restart of the operator, else 0.",
+		When: "a change of the file is noticed",
 	}).WithLabelValues()
 	t.dropped = m.counter(Family{
 		Name: "spark_operator_events_dropped_total", Labels: []string{"limit"}, Operator: true,
-		Help: "Events that were not sent, by the limit that they exceed: object, namespace or queue; or refused, if the API server did not take them.",
+		Help: "Events that were not stored, by the exceeded limit (object, namespace or queue), or refused for those that the API server refused.",
 		When: "an event is dropped",
 	})
 	for _, limit := range EventLimits() {

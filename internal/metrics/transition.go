@@ -81,7 +81,7 @@ func (m *Metrics) newOurs() ours {
 		}),
 		retries: m.counter(Family{
 			Name: "spark_application_retries_total", Labels: []string{"class"},
-			Help: "Attempts that follow a failure, by the class of the failure.", When: "a retry is taken off the budget",
+			Help: "Attempts that follow a failure, by the class of the failure.", When: "a retry is counted",
 		}),
 		evictions: m.counter(Family{
 			Name: "spark_application_driver_evictions_total", Labels: []string{"by"},

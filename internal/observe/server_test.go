@@ -24,7 +24,7 @@ func serverPod(ready corev1.ConditionStatus) *corev1.Pod {
 	return p
 }
 
-// What tells whether a server takes clients, and where.
+// What tells whether a server accepts clients, and where.
 func TestServerIsReady(t *testing.T) {
 	for status, want := range map[corev1.ConditionStatus]bool{corev1.ConditionTrue: true, corev1.ConditionFalse: false, corev1.ConditionUnknown: false} {
 		if d := judged(serverPod(status)); d.Ready != want || d.PodIP != "10.0.0.7" || d.Phase != lifecycle.DriverRunning {

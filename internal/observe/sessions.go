@@ -40,7 +40,7 @@ func (r Reader) Sessions(ctx context.Context, podIP string, port int32, started 
 	address, err := netip.ParseAddr(podIP)
 	switch {
 	case port <= 0:
-		return lifecycle.Sessions{Problem: "Spark's UI, which knows them, is turned off (spark.ui.enabled) or has no fixed port (spark.ui.port)"}
+		return lifecycle.Sessions{Problem: "only Spark's UI reports them, which is turned off (spark.ui.enabled) or has no fixed port (spark.ui.port)"}
 	case err != nil:
 		return lifecycle.Sessions{Problem: "the driver pod has no address"}
 	case !address.IsGlobalUnicast():
@@ -53,7 +53,7 @@ func (r Reader) Sessions(ctx context.Context, podIP string, port int32, started 
 	}
 	s, err := parseSessions(text, started)
 	if err != nil {
-		return lifecycle.Sessions{Problem: "the page /connect/ of Spark's UI is not understood: " + err.Error()}
+		return lifecycle.Sessions{Problem: "the page /connect/ of Spark's UI cannot be parsed: " + err.Error()}
 	}
 	if s.Executing > 0 {
 		return s
@@ -101,11 +101,11 @@ func noPage(path string, status int) string {
 func unreachable(err error) string {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
-		return "does not answer in time; does a NetworkPolicy keep the operator out?"
+		return "does not respond in time; check that no NetworkPolicy blocks the operator"
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return "takes no connections"
+		return "accepts no connections"
 	}
-	return "does not answer as an HTTP server does"
+	return "does not respond as an HTTP server"
 }
 
 var (

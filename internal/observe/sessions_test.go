@@ -225,13 +225,13 @@ func TestSessions(t *testing.T) {
 		"Redirect": {reason: "nobody is followed", handler: answer(302, ""), want: lifecycle.Sessions{Problem: "Spark's UI on port 4040 has no page /connect/ (HTTP status 302)"}},
 		"Silent": {
 			reason: "it does not answer", handler: func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
-			want: lifecycle.Sessions{Problem: "Spark's UI on port 4040 does not answer in time; does a NetworkPolicy keep the operator out?"},
+			want: lifecycle.Sessions{Problem: "Spark's UI on port 4040 does not respond in time; check that no NetworkPolicy blocks the operator"},
 		},
 		"Broken": {
 			reason: "not HTTP", handler: func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
-			want: lifecycle.Sessions{Problem: "Spark's UI on port 4040 does not answer as an HTTP server does"},
+			want: lifecycle.Sessions{Problem: "Spark's UI on port 4040 does not respond as an HTTP server"},
 		},
-		"NoUI":      {reason: "spark.ui.enabled=false", port: -1, want: lifecycle.Sessions{Problem: "Spark's UI, which knows them, is turned off (spark.ui.enabled) or has no fixed port (spark.ui.port)"}},
+		"NoUI":      {reason: "spark.ui.enabled=false", port: -1, want: lifecycle.Sessions{Problem: "only Spark's UI reports them, which is turned off (spark.ui.enabled) or has no fixed port (spark.ui.port)"}},
 		"NoAddress": {reason: "the pod has none yet", ip: "none", want: lifecycle.Sessions{Problem: "the driver pod has no address"}},
 		"Metadata":  {reason: "somebody may have written the pod's status", ip: "169.254.169.254", want: lifecycle.Sessions{Problem: "the driver pod has an invalid pod IP"}},
 		"Loopback":  {reason: "the operator's own ports", ip: "::1", want: lifecycle.Sessions{Problem: "the driver pod has an invalid pod IP"}},

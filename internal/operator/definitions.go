@@ -84,7 +84,7 @@ func (d *comparison) look() {
 	for _, version := range d.versions {
 		lacking, err := d.lacking(version)
 		if err != nil {
-			d.log.Error(err, "cannot compare the definitions with what this operator writes", "groupVersion", version)
+			d.log.Error(err, "cannot compare the definitions with this operator's fields", "groupVersion", version)
 			return
 		}
 		all = append(all, lacking...)
@@ -95,10 +95,10 @@ func (d *comparison) look() {
 	}
 	d.last = now
 	if now == "" {
-		d.log.Info("the definitions have all fields that this operator writes")
+		d.log.Info("the definitions have all fields of this operator")
 		return
 	}
-	const remedy = "the API server drops them; update the definitions as docs/install.md says under Custom resource definitions"
+	const remedy = "the API server drops them; update the definitions (docs/install.md, Custom resource definitions)"
 	d.log.Error(errors.New(now), "the definitions are older than this operator: "+remedy)
 	if d.pod != nil {
 		d.recorder.Eventf(d.pod, nil, corev1.EventTypeWarning, "DefinitionsOutdated", "Compare", "%s; %s", now, remedy)

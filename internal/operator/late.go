@@ -26,7 +26,7 @@ func (s *Shared) WhenInstalled(kind schema.GroupVersionKind, add func() error) e
 	if there {
 		return add()
 	}
-	s.Manager.GetLogger().Info("the definition of a kind is not installed: its objects are not reconciled until it is", "kind", kind.String())
+	s.Manager.GetLogger().Info("the definition of a kind is not installed: its objects are reconciled after its installation", "kind", kind.String())
 	if err := s.Manager.Add(l); err != nil {
 		return fmt.Errorf("wait for the definition of %s: %w", kind.Kind, err)
 	}

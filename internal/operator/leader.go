@@ -120,7 +120,7 @@ func (e *election) leads() bool {
 // check is the liveness check. A standby passes: a restart would neither change the responses nor make it lead.
 func (e *election) check(*http.Request) error {
 	if unconfirmed, held := e.leases.unconfirmed(); held && unconfirmed > silence {
-		return fmt.Errorf("this replica leads and could not renew its lease for %s: the API server does not answer it, or refuses the renewal",
+		return fmt.Errorf("this replica leads and could not renew its lease for %s: the API server does not respond, or refuses the renewal",
 			unconfirmed.Round(time.Second))
 	}
 	return nil
@@ -209,7 +209,7 @@ func (l *leaseClient) Update(ctx context.Context, lease *coordinationv1.Lease, o
 	})
 	if err != nil && renewal && !l.lost(ctx, err) {
 		if !l.unanswered {
-			ctrl.LoggerFrom(ctx).Info("the lease is not renewed; this replica leads until it sees that another one does", "error", err.Error())
+			ctrl.LoggerFrom(ctx).Info("the lease is not renewed; this replica leads until another one holds the lease", "error", err.Error())
 		}
 		l.unanswered = true
 		return l.last.DeepCopy(), nil

@@ -147,7 +147,7 @@ driverGrpcRouteList:
 	})
 }
 
-const plain = `: leave it out; namespace jobs allows only Services that choose no pods, addresses or ports of nodes (operator policy "web")`
+const plain = `: leave it out; namespace jobs allows only Services without a selector, addresses or node ports of their own (operator policy "web")`
 
 type attachedCase struct {
 	reason, spec string

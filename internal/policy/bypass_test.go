@@ -78,7 +78,7 @@ func TestBypasses(t *testing.T) {
 		"RuntimeClass":      {"a template", `{runtimeClasses: [gvisor]}`, "  driver: {template: {spec: {runtimeClassName: kata, " + evil + "}]}}}\n", []string{`spec.driver.template: "kata"`}},
 		"PullSecret":        {"the field of both", `{pullSecrets: [mine]}`, "  imagePullSecrets: [mine, theirs]\n", []string{`spec.imagePullSecrets: "theirs"`}},
 		"Toleration":        {"a field", `{tolerations: ["team/*"]}`, "  driver: {tolerations: [{key: team/a, operator: Exists}, {key: node-role.kubernetes.io/control-plane, operator: Exists}]}\n", []string{`spec.driver.tolerations: "node-role.kubernetes.io/control-plane"`}},
-		"EveryTaint":        {"no key is every key", `{tolerations: ["team/*"]}`, "  driver: {tolerations: [{operator: Exists}]}\n", []string{`spec.driver.tolerations: a toleration without a key is one of every taint`}},
+		"EveryTaint":        {"no key is every key", `{tolerations: ["team/*"]}`, "  driver: {tolerations: [{operator: Exists}]}\n", []string{`spec.driver.tolerations: a toleration without a key tolerates every taint`}},
 		"NodeSelector":      {"a field", `{nodeLabels: [pool]}`, "  nodeSelector: {disk: ssd, pool: a}\n", []string{`spec.nodeSelector["disk"]`}},
 		"NodeProperty":      {"a property", `{nodeLabels: [pool]}`, "  sparkConf: {spark.kubernetes.executor.node.selector.disk: ssd}\n", []string{`spec.sparkConf["spark.kubernetes.executor.node.selector.disk"]`}},
 		"Affinity": {"another way to say it", `{nodeLabels: [pool]}`,
@@ -218,7 +218,7 @@ spec:
 		t.Fatal(err)
 	}
 	for limits, want := range map[string]string{
-		`{executor: {memory: 900Gi}}`: `spec.sparkConf["spark.kubernetes.executor.podTemplateFile"]: "/opt/mine.yaml": a file of the driver's pod, which cannot be read before; write the template into spec.executor.template; namespace team-a allows only templates that can be checked (operator policy "small")`,
+		`{executor: {memory: 900Gi}}`: `spec.sparkConf["spark.kubernetes.executor.podTemplateFile"]: "/opt/mine.yaml": a file of the driver's pod, which the operator cannot read; write the template into spec.executor.template; namespace team-a allows only templates that can be checked (operator policy "small")`,
 		`{driver: {memory: 900Gi}}`:   "",
 	} {
 		got := ""

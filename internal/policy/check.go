@@ -212,7 +212,7 @@ func (c *checker) seen() {
 	}
 	if path := c.read.UnseenTemplate(); path != "" {
 		e := &spark.ConfError{Key: spark.ConfExecTemplateFile, Value: path}
-		e.Problem = "a file of the driver's pod, which cannot be read before; write the template into " + c.app.Fields.Path("executor.template")
+		e.Problem = "a file of the driver's pod, which the operator cannot read; write the template into " + c.app.Fields.Path("executor.template")
 		c.refuse(e, "only templates that can be checked")
 	}
 }

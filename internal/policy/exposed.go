@@ -136,7 +136,7 @@ func (c *exposureChecker) chosen(claim exposure.Claim) {
 	for _, choice := range claim.Own {
 		if c.limits.PlainServices {
 			e := &spark.ConfError{Field: choice.Field, Value: choice.Value, Problem: "leave it out"}
-			c.object(claim, limitPlainServices, e, "only Services that choose no pods, addresses or ports of nodes")
+			c.object(claim, limitPlainServices, e, "only Services without a selector, addresses or node ports of their own")
 		}
 	}
 }
@@ -223,7 +223,7 @@ func (c *checker) networkPeers(s subject) {
 		return
 	}
 	outside := func(who string) {
-		c.refuse(&spark.ConfError{Field: spark.Field(s.role + ".networkPolicy"), Value: who}, "only peers of its own")
+		c.refuse(&spark.ConfError{Field: spark.Field(s.role + ".networkPolicy"), Value: who}, "only peers in this namespace")
 	}
 	for _, rule := range made.Spec.Ingress {
 		if len(rule.From) == 0 {

@@ -41,15 +41,15 @@ var kinds = map[schema.GroupKind]judged{
 	{Kind: "ConfigMap"}:                                       {limits: []func(*checker, subject){(*checker).metadataNames}},
 	{Kind: "Secret"}:                                          {limits: []func(*checker, subject){(*checker).metadataNames}},
 	{Group: "networking.k8s.io", Kind: "NetworkPolicy"}:       {limits: []func(*checker, subject){(*checker).metadataNames, (*checker).networkPeers}},
-	{Group: "sparkoperator.k8s.io", Kind: "SparkApplication"}: {why: "the run of a schedule is checked as the application that it is"},
+	{Group: "sparkoperator.k8s.io", Kind: "SparkApplication"}: {why: "a run is checked as an application"},
 	{Group: "spark.apache.org", Kind: "SparkApplication"}: {
-		why: "nothing is written into it but its status; a finalizer of Apache's operator is taken from it",
+		why: "the operator writes only its status, and removes the finalizer of Apache's operator",
 	},
-	{Group: "spark.apache.org", Kind: "SparkCluster"}: {why: "nothing is written into it but its status; a finalizer of Apache's operator is taken from it"},
+	{Group: "spark.apache.org", Kind: "SparkCluster"}: {why: "the operator writes only its status, and removes the finalizer of Apache's operator"},
 	{Group: "autoscaling", Kind: "HorizontalPodAutoscaler"}: {
-		why: "its target is the cluster's own set, and how many workers it makes is limited as their number",
+		why: "its target is the cluster's StatefulSet, and its maximum counts as the number of workers",
 	},
-	{Group: "events.k8s.io", Kind: "Event"}: {why: "it has the operator's words only"},
+	{Group: "events.k8s.io", Kind: "Event"}: {why: "the operator writes all of its texts"},
 }
 
 // anyGroup stands for the API groups of schedulers, whose kinds are alike.

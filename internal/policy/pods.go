@@ -134,7 +134,7 @@ func (c *checker) tolerations(s subject) {
 	for _, t := range s.pod.Spec.Tolerations {
 		e := &spark.ConfError{Field: spark.Field(s.role + ".tolerations"), Value: t.Key}
 		if t.Key == "" {
-			e.Problem = "a toleration without a key is one of every taint"
+			e.Problem = "a toleration without a key tolerates every taint"
 		}
 		c.allow(e, c.limits.Tolerations, t.Key, "tolerations of")
 	}

@@ -151,9 +151,9 @@ func TestValidate(t *testing.T) {
 		"Limits": {reason: "each would forbid something else than it seems to", text: `[{name: x, namespaces: [a], limits: {podSecurity: privileged, volumeClaims: -1, retriesPerHour: -1, tolerations: [""], driver: {resources: {cpu: 1, "": 1, gpu: -1, good: 0}}}}]`, want: []string{
 			`policies[0].limits.tolerations[0]: "": write a name, in which * matches any text`,
 			`policies[0].limits.podSecurity: "privileged": must be one of baseline, restricted`,
-			`policies[0].limits.driver.resources: "": write a pattern of names with the most of it, such as "nvidia.com/*": 1; 0 forbids it`,
-			`policies[0].limits.driver.resources: "cpu": write cores or memory beside resources`,
-			`policies[0].limits.driver.resources: "gpu": write a pattern of names with the most of it, such as "nvidia.com/*": 1; 0 forbids it`,
+			`policies[0].limits.driver.resources: "": write a pattern of names with a limit, such as "nvidia.com/*": 1; 0 forbids it`,
+			`policies[0].limits.driver.resources: "cpu": set cores or memory outside of resources`,
+			`policies[0].limits.driver.resources: "gpu": write a pattern of names with a limit, such as "nvidia.com/*": 1; 0 forbids it`,
 			`policies[0].limits.volumeClaims: "-1": must not be negative`,
 			`policies[0].limits.retriesPerHour: "-1": must not be negative`,
 		}},

@@ -171,9 +171,9 @@ func (v *validator) roleLimits(field string, l RoleLimits) {
 		most, ok := l.Resources[pattern].quantity()
 		switch name := corev1.ResourceName(pattern); {
 		case name == corev1.ResourceCPU, name == corev1.ResourceMemory:
-			v.fail(field+".resources", pattern, "write cores or memory beside resources")
+			v.fail(field+".resources", pattern, "set cores or memory outside of resources")
 		case pattern == "" || !ok || most.Sign() < 0:
-			v.fail(field+".resources", pattern, `write a pattern of names with the most of it, such as "nvidia.com/*": 1; 0 forbids it`)
+			v.fail(field+".resources", pattern, `write a pattern of names with a limit, such as "nvidia.com/*": 1; 0 forbids it`)
 		}
 	}
 }

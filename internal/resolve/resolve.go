@@ -164,7 +164,7 @@ func plainScheduler(app spark.Application, registry *scheduler.Registry) spark.A
 	app.Scheduling.Scheduler = plugin
 	app.Warnings = append(slices.Clip(app.Warnings), &spark.ConfError{
 		Field: scheduler.FieldScheduler, Value: name,
-		Problem: "is not one of the enabled scheduler plugins: it is the schedulerName of the pods, which are placed one by one",
+		Problem: "is not one of the enabled scheduler plugins: it becomes the schedulerName of the pods, without a gang or a queue",
 	})
 	return app
 }

@@ -100,9 +100,9 @@ func runActive(p Plan, r Record) Condition {
 	c.Message = "not finished: " + text.Some(r.Active)
 	switch p.waits {
 	case ReasonWaitingForActive:
-		c.Reason, c.Message = p.waits, "a run is due and waits, because spec.concurrencyPolicy is Forbid; "+c.Message
+		c.Reason, c.Message = p.waits, "a due run waits, because spec.concurrencyPolicy is Forbid; "+c.Message
 	case ReasonReplacing:
-		c.Reason, c.Message = p.waits, "a run is due and waits until those before it are deleted, because spec.concurrencyPolicy is Replace; "+c.Message
+		c.Reason, c.Message = p.waits, "a due run waits until earlier ones are deleted, because spec.concurrencyPolicy is Replace; "+c.Message
 	default:
 	}
 	return c

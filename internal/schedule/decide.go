@@ -169,11 +169,11 @@ func (c *decision) trigger() *Start {
 		return nil
 	case !at.After(c.record.LastTrigger):
 		if at.Before(c.record.LastTrigger) {
-			c.requested = fmt.Sprintf("%s is not later than the last one, %s: it starts nothing", utc(at), utc(c.record.LastTrigger))
+			c.requested = fmt.Sprintf("%s is not later than the last one, %s: no run starts", utc(at), utc(c.record.LastTrigger))
 		}
 		return nil
 	case at.After(c.now):
-		c.requested = utc(at) + " is to come: a run starts then"
+		c.requested = utc(at) + " is in the future: a run starts then"
 		c.wake(at)
 		return nil
 	}

@@ -44,7 +44,7 @@ func TestSuspendedAfterAStart(t *testing.T) {
 func TestRequestedTimes(t *testing.T) {
 	for name, c := range map[string]struct{ reason, trigger, want string }{
 		"Old":    {"finding 14: a clock that is behind", "2026-01-04T04:00:00Z", "2026-01-04T04:00:00Z is not later than the last one, 2026-01-04T05:00:00Z"},
-		"Future": {"finding 14: it waits for a year", "2027-01-04T04:00:00Z", "2027-01-04T04:00:00Z is to come"},
+		"Future": {"finding 14: it waits for a year", "2027-01-04T04:00:00Z", "2027-01-04T04:00:00Z is in the future"},
 		"None":   {"nothing is asked for", "", ""},
 		"Word":   {"it is no time, which the condition Stalled says", "now", ""},
 		"Done":   {"it has started its run", "2026-01-04T05:00:00Z", ""},

@@ -108,11 +108,11 @@ func TestSettle(t *testing.T) {
 		}},
 		"Forbid": {"a run waits", func(d *Desired, r *Record, o *Observation, _ *Env) { d.Concurrency = Forbid; active(r, o, 3) }, Result{}, []string{
 			`LastRun 03 06:00, NextRun 05 06:00, LastRunName "job-29457000", WaitingForActiveRun, again in 1h0m0s`,
-			"RunActive true, WaitingForActiveRun: a run is due and waits, because spec.concurrencyPolicy is Forbid; not finished: job-29457000",
+			"RunActive true, WaitingForActiveRun: a due run waits, because spec.concurrencyPolicy is Forbid; not finished: job-29457000",
 		}},
 		"Replace": {"a run is replaced", func(d *Desired, r *Record, o *Observation, _ *Env) { d.Concurrency = Replace; active(r, o, 3) }, Result{}, []string{
 			`Replacing 04 06:00, LastRun 03 06:00, NextRun 05 06:00, LastRunName "job-29457000", ReplacingRun, again in 1ms`,
-			"RunActive true, ReplacingRun: a run is due and waits until those before it are deleted, because spec.concurrencyPolicy is Replace; not finished: job-29457000",
+			"RunActive true, ReplacingRun: a due run waits until earlier ones are deleted, because spec.concurrencyPolicy is Replace; not finished: job-29457000",
 		}},
 		"Replaced": {"it is gone", func(d *Desired, r *Record, _ *Observation, _ *Env) { d.Concurrency, r.Active = Replace, []string{"a"} },
 			Result{Class: ClassStarted, Created: day(4)}, []string{
@@ -203,7 +203,7 @@ func TestSettle(t *testing.T) {
 			active(r, o, 3)
 		}, Result{}, []string{
 			`LastRun 03 06:00, NextRun 05 06:00, LastRunName "job-29457000", WaitingForActiveRun, again in 1h0m0s`,
-			"RunActive true, WaitingForActiveRun: a run is due and waits, because spec.concurrencyPolicy is Forbid; not finished: job-29457000",
+			"RunActive true, WaitingForActiveRun: a due run waits, because spec.concurrencyPolicy is Forbid; not finished: job-29457000",
 			"Stalled true, RunRefused: no",
 		}},
 		"Removal": {"a run to be removed has changed", func(_ *Desired, r *Record, _ *Observation, _ *Env) { r.LastTick = day(4) }, Result{Changed: true}, []string{

@@ -65,7 +65,7 @@ func Parse(text, zone string, local *time.Location, created time.Time) (*Timetab
 		t.everyHour = spec.Hour&allHours == allHours
 	}
 	if t.Next(created).IsZero() {
-		return nil, fmt.Errorf("%w; choose a day that its month has", errNever)
+		return nil, fmt.Errorf("%w; choose a day that exists in its month", errNever)
 	}
 	return t, nil
 }

@@ -19,7 +19,7 @@ func TestValidate(t *testing.T) {
 		"Schedule":   {func(d *Desired) { d.Schedule = "six" }, []string{`spec.schedule: Invalid value: "six": expected exactly 5 fields, found 1: [six]; write five fields such as "30 2 * * *", or @yearly, @monthly, @weekly, @daily, @hourly, "@every 2h"`}},
 		"Zone":       {func(d *Desired) { d.TimeZone = "Atlantis" }, []string{`spec.timeZone: Invalid value: "Atlantis": unknown time zone: "Atlantis"; write a name of the IANA database such as Europe/Berlin`}},
 		"ZonePrefix": {func(d *Desired) { d.Schedule = "TZ=Atlantis @daily" }, []string{`spec.schedule: Invalid value: "TZ=Atlantis @daily": unknown time zone: "Atlantis"; write a name of the IANA database such as Europe/Berlin`}},
-		"Never":      {func(d *Desired) { d.Schedule = "0 0 31 4 *" }, []string{`spec.schedule: Invalid value: "0 0 31 4 *": no date matches it; choose a day that its month has`}},
+		"Never":      {func(d *Desired) { d.Schedule = "0 0 31 4 *" }, []string{`spec.schedule: Invalid value: "0 0 31 4 *": no date matches it; choose a day that exists in its month`}},
 		"Name":       {func(d *Desired) { d.Name = "1st.job" }, []string{`metadata.name: Invalid value: "1st.job": it begins the names of the runs: a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')`}},
 		"LongName":   {func(d *Desired) { d.Name = strings.Repeat("x", 64) }, []string{`metadata.name: Invalid value: "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx": it begins the names of the runs: must be no more than 63 characters`}},
 		"Policy":     {func(d *Desired) { d.Concurrency = "allow" }, []string{`spec.concurrencyPolicy: Invalid value: "allow": write Allow, Forbid or Replace`}},
@@ -34,8 +34,8 @@ func TestValidate(t *testing.T) {
 		"Texts": {func(d *Desired) {
 			d.Texts = []Text{{"a", "$(SCHEDULED_TIME)"}, {"b", "$(SCHEDULED_B)"}, {"c", "$(SCHEDULED_C)"}}
 		}, []string{
-			`b: Invalid value: "$(SCHEDULED_B)": there is no variable $(SCHEDULED_B); there are SCHEDULED_TIME, SCHEDULED_TIME_DATE, SCHEDULED_TIME_UNIX, DATA_INTERVAL_START, DATA_INTERVAL_START_DATE, DATA_INTERVAL_START_UNIX, DATA_INTERVAL_END, DATA_INTERVAL_END_DATE, DATA_INTERVAL_END_UNIX, and $$(NAME) stands for $(NAME) itself`,
-			`c: Invalid value: "$(SCHEDULED_C)": there is no variable $(SCHEDULED_C); there are SCHEDULED_TIME, SCHEDULED_TIME_DATE, SCHEDULED_TIME_UNIX, DATA_INTERVAL_START, DATA_INTERVAL_START_DATE, DATA_INTERVAL_START_UNIX, DATA_INTERVAL_END, DATA_INTERVAL_END_DATE, DATA_INTERVAL_END_UNIX, and $$(NAME) stands for $(NAME) itself`,
+			`b: Invalid value: "$(SCHEDULED_B)": unknown variable $(SCHEDULED_B); variables are SCHEDULED_TIME, SCHEDULED_TIME_DATE, SCHEDULED_TIME_UNIX, DATA_INTERVAL_START, DATA_INTERVAL_START_DATE, DATA_INTERVAL_START_UNIX, DATA_INTERVAL_END, DATA_INTERVAL_END_DATE, DATA_INTERVAL_END_UNIX, and $$(NAME) is a literal $(NAME)`,
+			`c: Invalid value: "$(SCHEDULED_C)": unknown variable $(SCHEDULED_C); variables are SCHEDULED_TIME, SCHEDULED_TIME_DATE, SCHEDULED_TIME_UNIX, DATA_INTERVAL_START, DATA_INTERVAL_START_DATE, DATA_INTERVAL_START_UNIX, DATA_INTERVAL_END, DATA_INTERVAL_END_DATE, DATA_INTERVAL_END_UNIX, and $$(NAME) is a literal $(NAME)`,
 		}},
 		"Jitter": {func(d *Desired) { d.Jitter = 25 * time.Hour }, []string{"spec.jitterSeconds: Invalid value: 90000: must be between 0 and 86400"}},
 		"Range":  {func(d *Desired) { d.Backfill = &Backfill{From: day(2), To: day(2)} }, []string{`spec.backfill.to: Invalid value: "2026-01-02T06:00:00Z": must be later than from, 2026-01-02T06:00:00Z`}},
@@ -61,7 +61,7 @@ func TestValidate(t *testing.T) {
 		"FarTooMany": {func(d *Desired) {
 			d.Schedule, d.Backfill = "* * * * *", &Backfill{From: day(1), To: day(1).AddDate(50, 0, 0)}
 		}, []string{`spec.backfill: Invalid value: "2026-01-01T06:00:00Z to 2076-01-01T06:00:00Z": the range has more than 10000 times of the schedule; a backfill may have 1000: choose a shorter range`}},
-		"Variable":  {func(d *Desired) { d.Texts = []Text{{"spec.template.arguments[1]", "--day=$(SCHEDULED_DAY)"}} }, []string{`spec.template.arguments[1]: Invalid value: "--day=$(SCHEDULED_DAY)": there is no variable $(SCHEDULED_DAY); there are SCHEDULED_TIME, SCHEDULED_TIME_DATE, SCHEDULED_TIME_UNIX, DATA_INTERVAL_START, DATA_INTERVAL_START_DATE, DATA_INTERVAL_START_UNIX, DATA_INTERVAL_END, DATA_INTERVAL_END_DATE, DATA_INTERVAL_END_UNIX, and $$(NAME) stands for $(NAME) itself`}},
+		"Variable":  {func(d *Desired) { d.Texts = []Text{{"spec.template.arguments[1]", "--day=$(SCHEDULED_DAY)"}} }, []string{`spec.template.arguments[1]: Invalid value: "--day=$(SCHEDULED_DAY)": unknown variable $(SCHEDULED_DAY); variables are SCHEDULED_TIME, SCHEDULED_TIME_DATE, SCHEDULED_TIME_UNIX, DATA_INTERVAL_START, DATA_INTERVAL_START_DATE, DATA_INTERVAL_START_UNIX, DATA_INTERVAL_END, DATA_INTERVAL_END_DATE, DATA_INTERVAL_END_UNIX, and $$(NAME) is a literal $(NAME)`}},
 		"Malformed": {func(d *Desired) { *d = Desired{Malformed: "a list is a text"} }, []string{"spec: Invalid value: a list is a text"}},
 		"All": {func(d *Desired) { d.Schedule, d.Concurrency, d.KeepFailed = "", "x", -1 }, []string{
 			`spec.schedule: Invalid value: "": empty spec string; write five fields such as "30 2 * * *", or @yearly, @monthly, @weekly, @daily, @hourly, "@every 2h"`,

@@ -75,5 +75,5 @@ func (s Start) value(name, otherwise string) string {
 }
 
 func unknownVariable(use string) string {
-	return fmt.Sprintf("there is no variable %s; there are %s, and $$(NAME) stands for $(NAME) itself", use, strings.Join(Variables(), ", "))
+	return fmt.Sprintf("unknown variable %s; variables are %s, and $$(NAME) is a literal $(NAME)", use, strings.Join(Variables(), ", "))
 }

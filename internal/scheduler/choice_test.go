@@ -113,7 +113,7 @@ func TestResolveRefuses(t *testing.T) {
 		"Default":   {reason: "the default queue is no exception", policy: rules, request: SelectionRequest{Namespace: "team-a", Scheduling: queued("")}, verdict: Reject, code: ReasonQueueForbidden, says: []string{`queue "default"`}},
 		"NotNamed": {
 			reason: "anyone who must name a queue gets a message", request: SelectionRequest{Namespace: "team-a", Scheduling: queued(""), Recorded: &Choice{Scheduler: "queued"}},
-			policy: rules, verdict: Reject, code: ReasonQueueForbidden, says: []string{"may not leave the queue to the scheduler"},
+			policy: rules, verdict: Reject, code: ReasonQueueForbidden, says: []string{"must name a queue"},
 		},
 	}
 	for name, tc := range cases {

@@ -32,10 +32,10 @@ func Decorate(p Plugin, a Attempt, app spark.Application) (spark.Application, er
 		}
 		claims := p.Describe().ManagedKeys
 		if key, ok := unclaimed(claims, &app.Driver.Overlay, &d.Driver); ok {
-			return Decoration{}, fmt.Errorf("it sets %s on the driver, which it does not declare", key)
+			return Decoration{}, fmt.Errorf("it sets %s on the driver, but does not declare it", key)
 		}
 		if key, ok := unclaimed(claims, &app.Executor.Overlay, &d.Executor); ok {
-			return Decoration{}, fmt.Errorf("it sets %s on executors, which it does not declare", key)
+			return Decoration{}, fmt.Errorf("it sets %s on executors, but does not declare it", key)
 		}
 		return d, nil
 	})

@@ -69,24 +69,24 @@ func (c MarkConflict) what() string {
 	if c.user == nil {
 		whose = "a part of that application"
 	}
-	return fmt.Sprintf("the %s pod has the %s %s: %q, by which the scheduler %s counts it as %s", c.role, c.key.Part, c.key.Key, c.value, c.scheduler, whose)
+	return fmt.Sprintf("the %s pod has the %s %s: %q, and the scheduler %s therefore counts it as %s", c.role, c.key.Part, c.key.Key, c.value, c.scheduler, whose)
 }
 
 // Problem describes the conflict and its correction.
 func (c MarkConflict) Problem() string {
 	switch {
 	case c.user == nil:
-		return c.what() + ", in whatever queue and namespace it is; remove it: each attempt is an application of its own " +
+		return c.what() + ", in any queue and namespace; remove it: each attempt is a separate application " +
 			"(batchScheduler.applicationIDs of the operator's configuration)"
 	case c.Uncertain():
-		return c.what() + ", and who created the application is not recorded (recordSubmitter); remove it"
+		return c.what() + ", but the creator of the application is not recorded (recordSubmitter); remove it"
 	}
-	return c.what() + fmt.Sprintf(", which is not who created the application (%s); remove it", c.user.Name)
+	return c.what() + fmt.Sprintf(", not the creator of the application (%s); remove it", c.user.Name)
 }
 
 // Assumption states the required creator if the creator is not known yet.
 func (c MarkConflict) Assumption() string {
-	return c.what() + ": that must be who creates the application, and it must be recorded (recordSubmitter)"
+	return c.what() + ": that user must create the application, and must be recorded (recordSubmitter)"
 }
 
 // Admission returns the answer for an attempt with the conflict.

@@ -51,7 +51,7 @@ func evicted(d *PodStatus) Observation {
 func refusedByNode(d *PodStatus) Observation {
 	return Observation{
 		Stage: StageEvicted, Reason: ReasonNodeFailure,
-		Message:  fmt.Sprintf("node %s did not take the driver: %s", d.Node, either(d.Message, d.Reason)),
+		Message:  fmt.Sprintf("node %s refused the driver: %s", d.Node, either(d.Message, d.Reason)),
 		Eviction: &Eviction{Reason: ReasonNodeFailure, By: d.Reason},
 	}
 }
@@ -126,7 +126,7 @@ func CannotGrow(a Attempt, owner string, most, limit corev1.ResourceList) string
 	if len(never) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("dynamic allocation cannot grow to %d executors: more than %s can ever give: %s", a.PodSets.Max, owner, Exceeding(never))
+	return fmt.Sprintf("dynamic allocation cannot grow to %d executors: they exceed %s: %s", a.PodSets.Max, owner, Exceeding(never))
 }
 
 // FewPending warns of a gang that spark.kubernetes.allocation.maxPendingPods prevents: Spark does not request all executors at
@@ -135,7 +135,6 @@ func FewPending(a Attempt) string {
 	if a.PodSets.MaxPending == 0 || a.PodSets.MaxPending >= a.PodSets.Initial {
 		return ""
 	}
-	return fmt.Sprintf("spark.kubernetes.allocation.maxPendingPods is %d: of the %d executors that capacity is reserved for, "+
-		"no more than that are created at a time",
+	return fmt.Sprintf("spark.kubernetes.allocation.maxPendingPods is %d: of the %d executors with reserved capacity, Spark creates at most so many at a time",
 		a.PodSets.MaxPending, a.PodSets.Initial)
 }

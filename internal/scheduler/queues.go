@@ -109,14 +109,14 @@ func (r *Registry) podConflict(p Plugin, a Attempt, pod rolePod, usable []string
 	if p.Describe().SchedulerName == "" {
 		field = a.Field(spark.Field(pod.role + ".schedulerName"))
 	}
-	what := fmt.Sprintf("the %s pod gets into queue %q of the scheduler %s, which may not be used from namespace %q",
+	what := fmt.Sprintf("the %s pod enters queue %q of the scheduler %s, which may not be used from namespace %q",
 		pod.role, queue, pod.SchedulerName, a.App.Namespace)
 	switch {
 	case !known:
-		what = fmt.Sprintf("the queue of the %s pod in the scheduler %s is not known before it is created; write %s: %s instead",
+		what = fmt.Sprintf("the queue of the %s pod in the scheduler %s is unknown before the pod is created; write %s: %s instead",
 			pod.role, pod.SchedulerName, a.Field(FieldScheduler), name)
 	case queue == "":
-		what = fmt.Sprintf("the %s pod leaves the queue to the scheduler %s, which namespace %q may not do", pod.role, pod.SchedulerName, a.App.Namespace)
+		what = fmt.Sprintf("the %s pod names no queue for the scheduler %s, but namespace %q must name one", pod.role, pod.SchedulerName, a.App.Namespace)
 	}
 	return QueueConflict{field, what + "; " + Usable(usable)}, true
 }
@@ -172,7 +172,7 @@ func (a Attempt) MayUse(queue string) bool { return mayUse(a.UsableQueues, queue
 func queueForbidden(r Resolution, w SelectionRequest) QueueConflict {
 	what := fmt.Sprintf("queue %q may not be used from namespace %q", r.Queue, w.Namespace)
 	if r.Queue == "" {
-		what = fmt.Sprintf("namespace %q may not leave the queue to the scheduler", w.Namespace)
+		what = fmt.Sprintf("namespace %q must name a queue", w.Namespace)
 	}
 	return QueueConflict{cmp.Or(r.QueueFrom, w.Fields.Path(FieldQueue)), what + "; " + Usable(r.UsableQueues)}
 }

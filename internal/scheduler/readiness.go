@@ -57,7 +57,7 @@ func (d Descriptor) Unready(served func(schema.GroupVersionKind) bool, allowed f
 	}
 	for _, access := range d.Accesses() {
 		if !absent[schema.GroupResource{Group: access.Group, Resource: access.Resource}] && !allowed(access) {
-			return d.notReady(ReasonSchedulerForbidden, fmt.Sprintf("the operator may not %s %s; give it that right to use %s",
+			return d.notReady(ReasonSchedulerForbidden, fmt.Sprintf("the operator may not %s %s; grant it that permission to use %s",
 				access.Verb, access.qualified(), d.Name)), true
 		}
 	}

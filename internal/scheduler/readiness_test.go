@@ -40,9 +40,9 @@ func TestUnready(t *testing.T) {
 		"Missing":  {reason: "the missing API, and how to get it", code: ReasonSchedulerNotInstalled, message: "batch is not installed: the API server has no Group of batch.io v1 or v1beta1; install Batch"},
 		"Newer":    {reason: "a version that the plugin does not understand", served: map[schema.GroupVersionKind]bool{group.WithVersion("v2"): true}, code: ReasonSchedulerNotInstalled, message: "batch is not installed: the API server has no Group of batch.io v1 or v1beta1; install Batch"},
 		"Optional": {reason: "a right to what does not exist is not needed", served: map[schema.GroupVersionKind]bool{group.WithVersion("v1"): true}, denied: all[2]},
-		"Beside":   {reason: "its neighbours exist", served: map[schema.GroupVersionKind]bool{group.WithVersion("v1"): true}, denied: all[3], code: ReasonSchedulerForbidden, message: "the operator may not list others.quota.io; give it that right to use batch"},
-		"Denied":   {reason: "the missing right", served: both, denied: all[1], code: ReasonSchedulerForbidden, message: "the operator may not patch groups.batch.io; give it that right to use batch"},
-		"Core":     {reason: "the core group has no name", served: both, denied: all[4], code: ReasonSchedulerForbidden, message: "the operator may not list events; give it that right to use batch"},
+		"Beside":   {reason: "its neighbours exist", served: map[schema.GroupVersionKind]bool{group.WithVersion("v1"): true}, denied: all[3], code: ReasonSchedulerForbidden, message: "the operator may not list others.quota.io; grant it that permission to use batch"},
+		"Denied":   {reason: "the missing right", served: both, denied: all[1], code: ReasonSchedulerForbidden, message: "the operator may not patch groups.batch.io; grant it that permission to use batch"},
+		"Core":     {reason: "the core group has no name", served: both, denied: all[4], code: ReasonSchedulerForbidden, message: "the operator may not list events; grant it that permission to use batch"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

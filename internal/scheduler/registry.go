@@ -133,7 +133,7 @@ func nameTaken(d Descriptor) error {
 	if d.AliasOf == "" {
 		return fmt.Errorf("two scheduler plugins are called %q", d.Name)
 	}
-	return fmt.Errorf("batchScheduler.plugins.%s.schedulerNames: %q is taken: write each name once, and none of another plugin", d.AliasOf, d.Name)
+	return fmt.Errorf("batchScheduler.plugins.%s.schedulerNames: %q is taken: write each name once, and no name of another plugin", d.AliasOf, d.Name)
 }
 
 // check returns an error for an unknown plugin name.

@@ -73,9 +73,9 @@ func (s Snapshot) Silence(v Voice, from, now time.Time) string {
 		}
 	}
 	if len(items) == 0 {
-		return v.Name + " says nothing any more; check that it runs"
+		return v.Name + " has become silent; check that it runs"
 	}
-	return fmt.Sprintf("%s has said nothing since %s; check that it runs", v.Name, from.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("%s has been silent since %s; check that it runs", v.Name, from.UTC().Format(time.RFC3339))
 }
 
 // Sooner returns the shorter of two delays, where 0 means none.

@@ -30,10 +30,10 @@ func TestSilence(t *testing.T) {
 	}{
 		"Speaks":  {reason: "it wrote a while ago", list: NewList(at(21 * minute)), now: 30 * minute},
 		"Others":  {reason: "whatever it writes about shows that it runs", list: NewList(at(minute), at(29*minute), at(2*minute)), now: 30 * minute},
-		"Silent":  {reason: "the newest of its events is too old", list: NewList(at(12*minute), at(20*minute), at(minute)), now: 30 * minute, want: "Herald has said nothing since 2026-11-21T10:20:00Z; check that it runs"},
-		"Before":  {reason: "what it wrote about others before is no news of this one", list: NewList(at(minute)), from: 5 * minute, now: 30 * minute, want: "Herald has said nothing since 2026-11-21T10:05:00Z; check that it runs"},
+		"Silent":  {reason: "the newest of its events is too old", list: NewList(at(12*minute), at(20*minute), at(minute)), now: 30 * minute, want: "Herald has been silent since 2026-11-21T10:20:00Z; check that it runs"},
+		"Before":  {reason: "what it wrote about others before is no news of this one", list: NewList(at(minute)), from: 5 * minute, now: 30 * minute, want: "Herald has been silent since 2026-11-21T10:05:00Z; check that it runs"},
 		"Early":   {reason: "there was no time to write anything", list: NewList(at(minute)), from: 21 * minute, now: 30 * minute},
-		"Forgot":  {reason: "the API server has deleted all events, so when the last was written is not known", list: NewList(), now: 3 * time.Hour, want: "Herald says nothing any more; check that it runs"},
+		"Forgot":  {reason: "the API server has deleted all events, so when the last was written is not known", list: NewList(), now: 3 * time.Hour, want: "Herald has become silent; check that it runs"},
 		"Cut":     {reason: "its event may be among those that are left out", list: NewPartialList(at(minute)), now: 30 * minute},
 		"Denied":  {reason: "who may not read events hears nothing", list: &unstructured.Unstructured{}, now: 30 * minute},
 		"Unread":  {reason: "they were not asked for", now: 30 * minute},

@@ -112,9 +112,9 @@ func applied(r Record) aspect {
 	case r.Cause.Reason != "":
 		return aspect{false, r.Cause}
 	case r.State == Running:
-		return aspect{true, lifecycle.Cause{Reason: ReasonApplied, Message: "the objects of the cluster are as the spec has them"}}
+		return aspect{true, lifecycle.Cause{Reason: ReasonApplied, Message: "the objects of the cluster match the spec"}}
 	}
-	return aspect{false, lifecycle.Cause{Reason: ReasonNotApplied, Message: "the objects of the cluster are still to be made"}}
+	return aspect{false, lifecycle.Cause{Reason: ReasonNotApplied, Message: "some objects of the cluster are not created yet"}}
 }
 
 func podsOf(o Observation, r Record) *Pods {
@@ -127,7 +127,7 @@ func podsOf(o Observation, r Record) *Pods {
 func ready(p Plan, r Record) aspect {
 	m, w := p.Observation.Master, p.Observation.Workers
 	if r.State != Running {
-		return aspect{false, lifecycle.Cause{Reason: ReasonPodsNotReady, Message: "there are no pods, or none to count on"}}
+		return aspect{false, lifecycle.Cause{Reason: ReasonPodsNotReady, Message: "there are no pods, or their number is unknown"}}
 	}
 	message := fmt.Sprintf("master: %d of %d ready, workers: %d of %d ready", m.Ready, m.Wanted, w.Ready, w.Wanted)
 	reason := ReasonPodsNotReady

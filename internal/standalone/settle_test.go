@@ -110,8 +110,8 @@ func TestConditions(t *testing.T) {
 	says := func(status metav1.ConditionStatus, reason lifecycle.Reason, message string) metav1.Condition {
 		return metav1.Condition{Status: status, Reason: string(reason), Message: message}
 	}
-	made := says("True", ReasonApplied, "the objects of the cluster are as the spec has them")
-	away := says("False", ReasonPodsNotReady, "there are no pods, or none to count on")
+	made := says("True", ReasonApplied, "the objects of the cluster match the spec")
+	away := says("False", ReasonPodsNotReady, "there are no pods, or their number is unknown")
 	cases := map[string]struct {
 		reason          string
 		record          Record
@@ -139,7 +139,7 @@ func TestConditions(t *testing.T) {
 			reason: "nothing is to be expected", record: Record{State: Refused, Cause: lifecycle.Cause{Reason: lifecycle.ReasonInvalidSpec, Message: "no"}},
 			applied: says("False", lifecycle.ReasonInvalidSpec, "no"), ready: away,
 		},
-		"New": {reason: "it is about to begin", applied: says("False", ReasonNotApplied, "the objects of the cluster are still to be made"), ready: away},
+		"New": {reason: "it is about to begin", applied: says("False", ReasonNotApplied, "some objects of the cluster are not created yet"), ready: away},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -133,7 +133,7 @@ func (a *admitter) validate(_ context.Context, request admission.Request) admiss
 		var old field.ErrorList
 		errs, old = split(errs, known)
 		for _, e := range old {
-			warnings = append(warnings, "invalid already before this change: "+validation.Sentence(e))
+			warnings = append(warnings, "invalid before this change, too: "+validation.Sentence(e))
 		}
 	}
 	if len(errs) == 0 {
@@ -153,7 +153,7 @@ func (a *admitter) refusals(object client.Object) (refused field.ErrorList, warn
 	errs, ignored := a.findings(object)
 	for _, e := range errs {
 		if validation.Later(e) {
-			warnings = append(warnings, validation.Sentence(e)+"; as it is, the application fails")
+			warnings = append(warnings, validation.Sentence(e)+"; otherwise the application fails")
 		} else {
 			refused = append(refused, e)
 		}

@@ -225,7 +225,7 @@ func TestValidate(t *testing.T) {
 		"Worse":           {reason: "an edit that makes it wrong", operation: admissionv1.Update, stored: good, sent: badMemory, refused: []string{"spec.driver.memory"}},
 		"OtherwiseWrong":  {reason: "wrong in another way than before", operation: admissionv1.Update, stored: badMemory, sent: strings.Replace(badMemory, "2gb", "3gb", 1), refused: []string{`"3gb"`}},
 		"Better":          {reason: "an edit that repairs it", operation: admissionv1.Update, stored: badMemory, sent: good},
-		"Suspend":         {reason: "anyone who tightens the rules must not keep people from stopping what runs", operation: admissionv1.Update, stored: more, sent: strings.Replace(more, "type:", "suspend: true, type:", 1), warned: []string{"invalid already before this change: spec.executor.instances"}},
+		"Suspend":         {reason: "anyone who tightens the rules must not keep people from stopping what runs", operation: admissionv1.Update, stored: more, sent: strings.Replace(more, "type:", "suspend: true, type:", 1), warned: []string{"invalid before this change, too: spec.executor.instances"}},
 		"Label":           {reason: "metadata of what is invalid", operation: admissionv1.Update, stored: badMemory, sent: with("labels: {a: b}", badMemory)},
 		"Finalizer":       {reason: "a deletion must be able to end", operation: admissionv1.Update, stored: with("finalizers: [a/b]", badMemory), sent: badMemory},
 		"Deleting":        {reason: "it is being deleted", operation: admissionv1.Update, stored: good, sent: with("deletionTimestamp: '2026-11-21T09:00:00Z'", badMemory)},

@@ -39,7 +39,7 @@ func TestPodsNameNobodyElse(t *testing.T) {
 		"OtherLabel":     {reason: "it would count where YuniKorn drops the annotation", user: ann, batch: "yunikorn", label: "root", want: `label ` + label + `: "root"`},
 		"Own":            {reason: "it is true", user: ann, named: "yunikorn", annotation: `{"user":"ann","groups":["qa"]}`, label: "ann"},
 		"ByName":         {reason: "the scheduler is the same", named: "yunikorn", annotation: `{"user":"root"}`, want: info},
-		"OtherByName":    {reason: "another user", user: ann, named: "yunikorn", annotation: `{"user":"bob"}`, want: "which is not who created the application"},
+		"OtherByName":    {reason: "another user", user: ann, named: "yunikorn", annotation: `{"user":"bob"}`, want: "not the creator of the application"},
 		"OtherGroup":     {reason: "limits are per group, too", user: ann, named: "yunikorn", annotation: `{"user":"ann","groups":["ops"]}`, want: info},
 		"Unreadable":     {reason: "YuniKorn may read it in another way", user: ann, named: "yunikorn", annotation: `{"user":"ann"`, want: info},
 		"OtherScheduler": {reason: "nobody reads it", named: "mine", annotation: `{"user":"root"}`},

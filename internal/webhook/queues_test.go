@@ -46,14 +46,14 @@ func TestQueuesByEffectiveScheduler(t *testing.T) {
 		"Plain":           {"nobody queues it", func(*v1beta2.SparkApplication) {}, ""},
 		"OtherScheduler":  {"nothing is known of its queues", named("mine", nil, nil), ""},
 		"YuniKornOwn":     {"a queue that it may use", named("yunikorn", queue("yunikorn.apache.org/queue", "root.jobs"), nil), ""},
-		"YuniKornLabel":   {"the label", named("yunikorn", queue("yunikorn.apache.org/queue", "root.bank"), nil), `spec.driver.schedulerName: the driver pod gets into queue "root.bank" of the scheduler yunikorn`},
-		"YuniKornOld":     {"the label of old", named("yunikorn", queue("queue", "root.bank"), nil), `the driver pod gets into queue "root.bank" of the scheduler yunikorn`},
-		"YuniKornNote":    {"the annotation", named("yunikorn", nil, queue("yunikorn.apache.org/queue", "root.bank")), `the driver pod gets into queue "root.bank" of the scheduler yunikorn`},
-		"YuniKornNothing": {"its placement rules choose", named("yunikorn", nil, nil), "the driver pod leaves the queue to the scheduler yunikorn"},
-		"VolcanoNote":     {"the annotation", named("volcano", nil, queue("scheduling.volcano.sh/queue-name", "bank")), `the driver pod gets into queue "bank" of the scheduler volcano`},
+		"YuniKornLabel":   {"the label", named("yunikorn", queue("yunikorn.apache.org/queue", "root.bank"), nil), `spec.driver.schedulerName: the driver pod enters queue "root.bank" of the scheduler yunikorn`},
+		"YuniKornOld":     {"the label of old", named("yunikorn", queue("queue", "root.bank"), nil), `the driver pod enters queue "root.bank" of the scheduler yunikorn`},
+		"YuniKornNote":    {"the annotation", named("yunikorn", nil, queue("yunikorn.apache.org/queue", "root.bank")), `the driver pod enters queue "root.bank" of the scheduler yunikorn`},
+		"YuniKornNothing": {"its placement rules choose", named("yunikorn", nil, nil), "the driver pod names no queue for the scheduler yunikorn"},
+		"VolcanoNote":     {"the annotation", named("volcano", nil, queue("scheduling.volcano.sh/queue-name", "bank")), `the driver pod enters queue "bank" of the scheduler volcano`},
 		"VolcanoOwn":      {"a queue that it may use", named("volcano", nil, queue("scheduling.volcano.sh/queue-name", "root.jobs")), ""},
-		"VolcanoDefault":  {"the queue of those that name none", named("volcano", nil, nil), `the driver pod gets into queue "default" of the scheduler volcano`},
-		"VolcanoGroup":    {"a group of which nothing is known", named("volcano", nil, queue("scheduling.k8s.io/group-name", "theirs")), "the queue of the driver pod in the scheduler volcano is not known before it is created; write spec.batchScheduler: volcano instead"},
+		"VolcanoDefault":  {"the queue of those that name none", named("volcano", nil, nil), `the driver pod enters queue "default" of the scheduler volcano`},
+		"VolcanoGroup":    {"a group of which nothing is known", named("volcano", nil, queue("scheduling.k8s.io/group-name", "theirs")), "the queue of the driver pod in the scheduler volcano is unknown before the pod is created; write spec.batchScheduler: volcano instead"},
 		"Step":            {"Spark's step makes the group", group(`{"spec": {"queue": "bank"}}`), `spec.sparkConf: PodGroup `},
 		"StepDefault":     {"the queue of groups that name none", group(`{}`), `is in queue "default"`},
 		"StepRoot":        {"a queue that is no leaf would stop Volcano", group(`{"spec": {"queue": "root"}}`), `is in queue "root"`},
@@ -62,10 +62,10 @@ func TestQueuesByEffectiveScheduler(t *testing.T) {
 			o.Spec.BatchScheduler = new("yunikorn")
 			o.Spec.BatchSchedulerOptions = &v1beta2.BatchSchedulerConfiguration{Queue: new("root.long." + strings.Repeat("x", 60))}
 			o.Spec.Driver.Labels = queue("yunikorn.apache.org/queue", "root.bank")
-		}, `the driver pod gets into queue "root.bank" of the scheduler yunikorn`},
+		}, `the driver pod enters queue "root.bank" of the scheduler yunikorn`},
 		"ExecutorOnly": {"executors, by a property", func(o *v1beta2.SparkApplication) {
 			o.Spec.SparkConf = map[string]string{"spark.kubernetes.executor.scheduler.name": "yunikorn", "spark.kubernetes.executor.label.queue": "root.bank"}
-		}, `spec.executor.schedulerName: the executor pod gets into queue "root.bank" of the scheduler yunikorn`},
+		}, `spec.executor.schedulerName: the executor pod enters queue "root.bank" of the scheduler yunikorn`},
 	}
 	registry, err := scheduler.NewRegistryFor(scheduler.Policy{
 		Default: kube.Name, Enabled: []string{kube.Name, yunikorn.Name},

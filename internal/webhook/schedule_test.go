@@ -54,7 +54,7 @@ func TestValidateSchedule(t *testing.T) {
 		"Malformed": {"the schema is open there", admissionv1.Create, "", "apiVersion: sparkoperator.k8s.io/v1beta2\nkind: ScheduledSparkApplication\nmetadata: {name: nightly}\nspec: {template: {driver: {template: text}}}", []string{"spec: "}, nil},
 		"Suspend": {
 			"what is wrong must not keep people from stopping it", admissionv1.Update, nightly("schedule: x"), nightly("schedule: x, suspend: true"), nil,
-			[]string{"invalid already before this change: spec.schedule"},
+			[]string{"invalid before this change, too: spec.schedule"},
 		},
 		"Worse":  {"an edit that makes it wrong", admissionv1.Update, good, nightly("schedule: x"), []string{`spec.schedule: "x"`}, nil},
 		"Delete": {"anything may go", admissionv1.Delete, nightly("schedule: x"), "", nil, nil},

@@ -16,7 +16,7 @@ const (
 	idle  = 30 * time.Minute
 )
 
-// EachServer visits what there is besides if the driver takes clients: whether it is ready, what it says of its sessions, what is
+// EachServer visits what there is besides if the driver accepts clients: whether it is ready, what it says of its sessions, what is
 // remembered of a drain and of idleness, and requests to wake. Executors and deadlines make no difference to that and are left out.
 func EachServer(state lifecycle.State, visit func(*Element)) {
 	drivers := serverDrivers()

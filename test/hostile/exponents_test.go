@@ -60,7 +60,7 @@ func init() {
 				return a.looked(kind, name)
 			})
 		},
-		told: "exponent that is too large",
+		told: "too large exponent",
 	})
 }
 

@@ -48,7 +48,7 @@ func init() {
 	for _, x := range []struct{ name, reason, spec, told string }{
 		{"TextOfSchedule", "the times of a schedule", `schedule: "` + evil + `"`, "spec.schedule"},
 		{"TextOfTimeZone", "the time zone of a schedule", `timeZone: "` + strings.Repeat(evil, 1000) + `"`, "schedule and time zone have"},
-		{"TextOfVariable", "15,000 variables that there are not, each with all of them", `template: {arguments: ["` + evil + strings.Repeat("$(SCHEDULED_)", 15_000) + `"]}`, "there is no variable"},
+		{"TextOfVariable", "15,000 variables that there are not, each with all of them", `template: {arguments: ["` + evil + strings.Repeat("$(SCHEDULED_)", 15_000) + `"]}`, "unknown variable"},
 		{"BackfillOfTheBeginning", "a range whose status is not stored", `backfill: {from: "0001-01-01T00:00:00Z", to: "0003-01-01T00:00:00Z"}`, "must be in one of the years"},
 		{"BackfillBeforeNames", "a range whose runs have no names", `backfill: {from: "1600-01-01T00:00:00Z", to: "1602-01-01T00:00:00Z"}`, "must be in one of the years"},
 	} {

@@ -118,7 +118,7 @@ func numbers() []attack {
 			"deadlines: {queued: 2562047h47m16.854775807s, run: -2562047h47m16s}", "driver: {gpu: {name: nvidia.com/gpu, quantity: -9223372036854775808}}",
 		)),
 		light(spec(
-			"QuantitiesThatAreHuge", "a quantity has an exponent", "exponent that is too large",
+			"QuantitiesThatAreHuge", "a quantity has an exponent", "too large exponent",
 			`driver: {coreRequest: "9e999999999"}`, `executor: {coreLimit: "-1e-999999999"}`, `driver: {memoryLimit: "1E18446744073709551616"}`,
 			`driver: {template: {spec: {containers: [{name: x, resources: {limits: {cpu: "1e2147483647", memory: "-0"}}}]}}}`,
 		)),

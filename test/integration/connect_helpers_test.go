@@ -144,7 +144,7 @@ func takesClients(ctx context.Context, pod *corev1.Pod, ui *sparkUI) {
 	kubelet(ctx, pod, corev1.PodRunning, driverContainer, started)
 }
 
-// isReady brings a new server to where it takes clients.
+// isReady brings a new server to where it accepts clients.
 func isReady(ctx context.Context, namespace string, before *corev1.Pod, ui *sparkUI) *corev1.Pod {
 	GinkgoHelper()
 	pod := serverPod(ctx, namespace, before)

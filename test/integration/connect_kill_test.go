@@ -128,7 +128,7 @@ func (w *watchOver) edit(ctx context.Context, change func(int, *v1alpha1.SparkCo
 	}
 }
 
-// unfinished says what is not where it belongs: each server takes clients, and is what its spec says.
+// unfinished says what is not where it belongs: each server accepts clients, and is what its spec says.
 func (w *watchOver) unfinished(ctx context.Context) ([]string, error) {
 	all, err := w.list(ctx)
 	var left []string

@@ -27,14 +27,14 @@ var _ = Describe("A Spark Connect server", func() {
 	withToken := func(o *v1alpha1.SparkConnect) { o.Spec.Authentication = &v1alpha1.AuthenticationSpec{Token: true} }
 	moreMemory := func(o *v1alpha1.SparkConnect) { o.Spec.Server.Memory = new("1g") }
 
-	It("comes with all that it needs, and says when it takes clients", smoke, func() {
+	It("comes with all that it needs, and says when it accepts clients", smoke, func() {
 		o := connectServer(ns, withToken)
 		Expect(admin.Create(ctx, o)).To(Succeed())
 		pod := serverPod(ctx, ns, nil)
 		eventuallyServer(ctx, ns, v1alpha1.SparkConnectStateProvisioning)
 		Expect(pod.Labels).To(HaveKeyWithValue("spark-role", "connect-server"))
 
-		By("having a Service whose address is known before the server takes clients")
+		By("having a Service whose address is known before the server accepts clients")
 		service := clientsService(ctx, ns)
 		Expect(service.Spec.ClusterIP).NotTo(BeEmpty())
 		Expect(ownedBy(service, o)).To(BeTrue())

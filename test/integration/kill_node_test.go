@@ -21,7 +21,7 @@ type ending struct {
 	code    int32
 	evicted bool
 	never   bool
-	// ready says that its pod takes clients as soon as it runs.
+	// ready says that its pod accepts clients as soon as it runs.
 	ready bool
 }
 

@@ -253,7 +253,7 @@ var _ = Describe("The webhook", Ordered, func() {
 		Expect(c.Patch(ctx, worse.DeepCopy(), mergePatch(`{"metadata":{"labels":{"a":"b"}}}`))).To(Succeed())
 		Expect(*said).To(BeEmpty())
 		Expect(c.Patch(ctx, worse.DeepCopy(), mergePatch(`{"spec":{"suspend":true}}`))).To(Succeed())
-		Expect(*said).To(ContainElement(ContainSubstring("invalid already before this change: spec.driver.memory")))
+		Expect(*said).To(ContainElement(ContainSubstring("invalid before this change, too: spec.driver.memory")))
 		Expect(c.Delete(ctx, worse.DeepCopy())).To(Succeed())
 		Expect(c.Patch(ctx, worse.DeepCopy(), mergePatch(`{"metadata":{"finalizers":null}}`))).To(Succeed())
 		Eventually(gone(ctx, worse), wait, poll).Should(BeTrue())

@@ -134,7 +134,7 @@ func (s *servers) deleted(o *operator, target client.Object) {
 		return
 	}
 	if idOf(target) == clientService && server.DeletionTimestamp == nil && s.record(server).State != lifecycle.Failed {
-		s.h.fail("the Service of a server was deleted that takes clients again one day")
+		s.h.fail("the Service of a server was deleted that accepts clients again one day")
 	}
 	if pod, ok := target.(*corev1.Pod); ok && s.h.store.objects[idOf(target)] == nil {
 		s.gone(pod)

@@ -19,7 +19,7 @@ func (s *scope[T]) audit(ctx context.Context, to lifecycle.Record) {
 	edited := s.stored.Generation != to.Generation
 	if edited || s.stored.Exposure.Trouble != to.Exposure.Trouble {
 		for _, o := range s.objections {
-			log.Info("a policy forbids auxiliary objects that a running application asks for", "object", o.Object.String(),
+			log.Info("a policy forbids auxiliary objects of a running application", "object", o.Object.String(),
 				"field", s.App.PathOf(o.ConfError), "value", o.Shown(), "policy", o.Policy, "limit", o.Limit, "problem", o.Problem)
 		}
 	}

@@ -61,7 +61,7 @@ type Engine[T client.Object] struct {
 	Clock    clock.PassiveClock
 	// Metrics may be nil.
 	Metrics *metrics.Metrics
-	// Sessions asks a driver that takes clients for its sessions.
+	// Sessions asks a driver that accepts clients for its sessions.
 	Sessions func(ctx context.Context, podIP string, port int32, started time.Time) lifecycle.Sessions
 	// Watches reports whether the operator works in a namespace; nil for all of them.
 	Watches func(namespace string) bool

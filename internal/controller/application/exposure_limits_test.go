@@ -164,7 +164,7 @@ func TestLimitsHoldWhileItRuns(t *testing.T) {
 				}
 			}
 			kept("after the edit")
-			want := "Warning SparkApplicationExposureForbidden SparkApplication pi requests what a policy forbids: " + tc.object + " is not created or updated: " + tc.says
+			want := "Warning SparkApplicationExposureForbidden SparkApplication pi violates a policy: " + tc.object + " is not created or updated: " + tc.says
 			if events := w.events(); len(events) != 1 || events[0] != want {
 				t.Errorf("%s: events %q, want %q", tc.reason, events, want)
 			}

@@ -211,7 +211,7 @@ func TestViewOfServers(t *testing.T) {
 		status v1alpha1.SparkConnectStatus
 		want   metrics.View
 	}{
-		"Ready":    {"it takes clients", v1alpha1.SparkConnectStatus{Run: run("RUNNING", ""), Conditions: condition("DriverRunning")}, metrics.View{State: "Running", Ready: true}},
+		"Ready":    {"it accepts clients", v1alpha1.SparkConnectStatus{Run: run("RUNNING", ""), Conditions: condition("DriverRunning")}, metrics.View{State: "Running", Ready: true}},
 		"NotReady": {"it does not, and waits for nothing else", v1alpha1.SparkConnectStatus{Run: run("RUNNING", ""), Conditions: condition("DriverNotReady")}, metrics.View{State: "Running"}},
 		"Draining": {"not for long", v1alpha1.SparkConnectStatus{Run: run("RUNNING", ""), Conditions: condition("DriverRunning"), DrainSince: at}, metrics.View{State: "Running", Ready: true, Draining: true}},
 		"Idle":     {"stopped", v1alpha1.SparkConnectStatus{Run: run("SUSPENDED", "Idle"), Idle: &v1alpha1.IdleStatus{StoppedAt: at}}, metrics.View{State: "Suspended", Idle: true}},

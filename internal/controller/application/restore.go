@@ -21,7 +21,7 @@ func (e *Engine[T]) restore(ctx context.Context, s *scope[T]) lifecycle.Result {
 		r = e.Writer.Restore(ctx, s.Owner, submission)
 	}
 	if r.Class != lifecycle.ClassDone {
-		ctrllog.FromContext(ctx).Info("cannot create again what a driver lacks", "answer", r.Message)
+		ctrllog.FromContext(ctx).Info("cannot recreate missing objects of a driver", "answer", r.Message)
 	}
 	return r
 }

@@ -143,8 +143,8 @@ func TestPlacementHoldsFromTheNextAttempt(t *testing.T) {
 		reason, from, says string
 		prepare            func(*harness)
 	}{
-		"NoTemplate": {reason: "there was nothing to say of executors", says: "created without a template"},
-		"Left": {reason: "an earlier try left a template, which the driver does not read", says: "created without a template", prepare: func(w *harness) {
+		"NoTemplate": {reason: "there was nothing to say of executors", says: "no executor template"},
+		"Left": {reason: "an earlier try left a template, which the driver does not read", says: "no executor template", prepare: func(w *harness) {
 			var all corev1.ServiceList
 			if err := w.c.List(w.t.Context(), &all); err != nil {
 				w.t.Fatal(err)
@@ -186,7 +186,7 @@ func TestPlacementHoldsFromTheNextAttempt(t *testing.T) {
 			if w.pool() != was {
 				t.Errorf("%s: executors go to %q", tc.reason, w.pool())
 			}
-			if c := conditionOf(w, "Admitted"); !strings.Contains(c.Message, "holds from the next attempt on: ") || !strings.Contains(c.Message, tc.says) {
+			if c := conditionOf(w, "Admitted"); !strings.Contains(c.Message, "takes effect with the next attempt: ") || !strings.Contains(c.Message, tc.says) {
 				t.Errorf("%s: nobody is told: %s", tc.reason, c.Message)
 			}
 			if events := w.fieldEvents(); len(events) != 1 || !strings.Contains(events[0], tc.says) {

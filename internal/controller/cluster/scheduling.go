@@ -96,8 +96,8 @@ func (e *Engine[T]) observe(ctx context.Context, o T, c standalone.Loaded) (answ
 	candidate := e.start(o, c).Running(config)
 	if candidate == nil {
 		return answer{problem: lifecycle.Cause{Reason: scheduler.ReasonSchedulerUnknown, Message: fmt.Sprintf(
-			"the cluster was started with the scheduler %q, which this operator does not know any more: "+
-				"it runs on as it is; suspend and resume it for another one", name)}}, nil
+			"the cluster was started with the scheduler %q, which this operator no longer has: "+
+				"it keeps running; suspend and resume it to choose another one", name)}}, nil
 	}
 	if wrong, found := candidate.ForeignMark(config.Registry); found {
 		return answer{problem: lifecycle.Cause{Reason: wrong.Reason, Message: wrong.Message}}, nil

@@ -154,7 +154,7 @@ func (p *Probe) Check(request *http.Request) error {
 		return nil
 	}
 	slices.Sort(names)
-	return errors.New("the cache does not show what was edited a while ago: " + strings.Join(names, ", "))
+	return errors.New("the cache does not show edits of these sentinels: " + strings.Join(names, ", "))
 }
 
 // late returns the edits that the cache should show by now.

@@ -32,10 +32,10 @@ func TestNumbersOfClustersAreBounded(t *testing.T) {
 		return "workerSpec: {horizontalPodAutoscalerSpec: {maxReplicas: 1, metrics: [" + strings.TrimSuffix(strings.Repeat("{type: Resource},", n), ",") + "]}}"
 	}
 	for name, tc := range map[string]struct{ reason, spec, want string }{
-		"Master":  {"each revision has the whole template", "masterSpec: {statefulSetSpec: {revisionHistoryLimit: 101}}", `spec.masterSpec.statefulSetSpec.revisionHistoryLimit: "101": is more than this operator keeps; use at most 100`},
-		"Worker":  {"each revision has the whole template", "workerSpec: {statefulSetSpec: {revisionHistoryLimit: 101}}", `spec.workerSpec.statefulSetSpec.revisionHistoryLimit: "101": is more than this operator keeps; use at most 100`},
+		"Master":  {"each revision has the whole template", "masterSpec: {statefulSetSpec: {revisionHistoryLimit: 101}}", `spec.masterSpec.statefulSetSpec.revisionHistoryLimit: "101": is above the operator's limit; use at most 100`},
+		"Worker":  {"each revision has the whole template", "workerSpec: {statefulSetSpec: {revisionHistoryLimit: 101}}", `spec.workerSpec.statefulSetSpec.revisionHistoryLimit: "101": is above the operator's limit; use at most 100`},
 		"Enough":  {"ten are Kubernetes' default", "masterSpec: {statefulSetSpec: {revisionHistoryLimit: 100}}", ""},
-		"Metrics": {"each is read every 15 seconds", metrics(21), `spec.workerSpec.horizontalPodAutoscalerSpec.metrics: "21": are more than an autoscaler reads here; use at most 20`},
+		"Metrics": {"each is read every 15 seconds", metrics(21), `spec.workerSpec.horizontalPodAutoscalerSpec.metrics: "21": are above the limit for an autoscaler; use at most 20`},
 		"Few":     {"as many as allowed", metrics(20), ""},
 	} {
 		t.Run(name, func(t *testing.T) {

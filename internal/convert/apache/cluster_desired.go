@@ -149,13 +149,13 @@ func excesses(o *v1.SparkCluster) []*spark.ConfError {
 	}{{RoleMaster, ptr.Deref(o.Spec.MasterSpec, v1.MasterSpec{}).RoleObjects}, {RoleWorker, workers.RoleObjects}} {
 		if n := ptr.Deref(ptr.Deref(r.wanted.StatefulSetSpec, appsv1.StatefulSetSpec{}).RevisionHistoryLimit, 0); n > mostRevisions {
 			e := &spark.ConfError{Field: r.name + "Spec.statefulSetSpec.revisionHistoryLimit", Value: strconv.Itoa(int(n))}
-			e.Problem = fmt.Sprintf("is more than this operator keeps; use at most %d", mostRevisions)
+			e.Problem = fmt.Sprintf("is above the operator's limit; use at most %d", mostRevisions)
 			problems = append(problems, e)
 		}
 	}
 	if s := workers.HorizontalPodAutoscalerSpec; s != nil && len(s.Metrics) > mostMetrics {
 		e := &spark.ConfError{Field: "workerSpec.horizontalPodAutoscalerSpec.metrics", Value: strconv.Itoa(len(s.Metrics))}
-		e.Problem = fmt.Sprintf("are more than an autoscaler reads here; use at most %d", mostMetrics)
+		e.Problem = fmt.Sprintf("are above the limit for an autoscaler; use at most %d", mostMetrics)
 		problems = append(problems, e)
 	}
 	return problems
@@ -175,7 +175,7 @@ func clusterProblems(o *v1.SparkCluster) []*spark.ConfError {
 	size := o.Spec.ClusterTolerations.InstanceConfig
 	number("initWorkers", size.InitWorkers, size.InitWorkers < 0, "is not a number of workers; use 0 or more")
 	number("minWorkers", size.MinWorkers, size.MinWorkers < size.MaxWorkers && size.MinWorkers < 1,
-		"is too small for an autoscaler, which there is because maxWorkers is more; use 1 or more, or the same as maxWorkers")
+		"must be at least 1 for an autoscaler (maxWorkers is larger); use 1 or more, or make both equal")
 	if o.Spec.RuntimeVersions.SparkVersion == "" {
 		problems = append(problems, &spark.ConfError{Field: "runtimeVersions.sparkVersion", Type: field.ErrorTypeRequired,
 			Problem: `is missing; write the version in the image, e.g. "4.1.4"`})

@@ -151,7 +151,7 @@ func TestProblemsOfClusters(t *testing.T) {
 		return "clusterTolerations: {instanceConfig: {initWorkers: " + init + ", minWorkers: " + least + ", maxWorkers: " + most + "}}"
 	}
 	tooSmall := func(n string) string {
-		return workers + `minWorkers: "` + n + `": is too small for an autoscaler, which there is because maxWorkers is more; use 1 or more, or the same as maxWorkers`
+		return workers + `minWorkers: "` + n + `": must be at least 1 for an autoscaler (maxWorkers is larger); use 1 or more, or make both equal`
 	}
 	for name, tc := range map[string]struct {
 		reason, spec string
@@ -176,7 +176,7 @@ func TestProblemsOfClusters(t *testing.T) {
 			edit: func(o *v1.SparkCluster) { o.Spec.RuntimeVersions.SparkVersion = "" },
 			want: []string{
 				workers + `initWorkers: "-1": is not a number of workers; use 0 or more`, tooSmall("0"), `FieldValueRequired spec.runtimeVersions.sparkVersion: is missing; write the version in the image, e.g. "4.1.4"`,
-				`spec.masterSpec.statefulSetSpec.revisionHistoryLimit: "101": is more than this operator keeps; use at most 100`,
+				`spec.masterSpec.statefulSetSpec.revisionHistoryLimit: "101": is above the operator's limit; use at most 100`,
 			},
 		},
 	} {

@@ -142,9 +142,9 @@ func clusterMessage(r standalone.Record) string {
 	case r.Cause.Message != "":
 		return r.Cause.Message
 	case r.State == standalone.Running:
-		return "the objects of the cluster are made; the condition Ready says how many pods are ready"
+		return "the objects of the cluster exist; the condition Ready counts the ready pods"
 	case r.State == standalone.Released:
-		return "what was made of the cluster is deleted"
+		return "all objects of the cluster are deleted"
 	}
 	return ""
 }

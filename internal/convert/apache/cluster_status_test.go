@@ -27,7 +27,7 @@ func stateAtNoon(word v1.ClusterStateSummary, message string) v1.ClusterState {
 
 // What a step has come to is stored as a whole, and an operator that starts afterwards reads back all of it.
 func TestStatusOfClusters(t *testing.T) {
-	const made = "the objects of the cluster are made; the condition Ready says how many pods are ready"
+	const made = "the objects of the cluster exist; the condition Ready counts the ready pods"
 	condition := func(kind string, status metav1.ConditionStatus, reason lifecycle.Reason, message string) metav1.Condition {
 		return metav1.Condition{Type: kind, Status: status, Reason: string(reason), Message: message}
 	}
@@ -42,7 +42,7 @@ func TestStatusOfClusters(t *testing.T) {
 	running, failed := stateAtNoon(v1.ClusterRunningHealthy, made), stateAtNoon(v1.ClusterSchedulingFailure, "no version")
 	suspended := stateAtNoon(v1.ClusterSuspended, "")
 	suspended.SuspendReason = v1.SuspendedBySpec
-	released, waits := stateAtNoon(v1.ClusterResourceReleased, "what was made of the cluster is deleted"), stateAtNoon(v1.ClusterSubmitted, "")
+	released, waits := stateAtNoon(v1.ClusterResourceReleased, "all objects of the cluster are deleted"), stateAtNoon(v1.ClusterSubmitted, "")
 	cases := map[string]struct {
 		reason string
 		before v1.SparkClusterStatus

@@ -73,9 +73,9 @@ const (
 	saysPartial      = "fewer executors are ready than maxExecutors"
 	saysFew          = "fewer executors are ready than minExecutors"
 	saysSucceeded    = "the driver finished with exit code 0"
-	saysReleased     = "the driver pod and what belongs to it are deleted"
-	saysStopped      = "the driver was stopped, so that nothing is kept of it"
-	saysRetained     = "the driver pod and what belongs to it are kept"
+	saysReleased     = "the driver pod and its objects are deleted"
+	saysStopped      = "the driver was stopped: its pod and its objects are deleted"
+	saysRetained     = "the driver pod and its objects are kept"
 	saysSuspended    = "spec.suspend is true: the driver is stopped"
 	saysSubmitResume = "spec.suspend is false again: the application runs again"
 )

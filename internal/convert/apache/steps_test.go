@@ -145,8 +145,8 @@ func TestCountersOfTheNextAttempt(t *testing.T) {
 // How an attempt ended is told in the words that tools know, with what is known of its driver, and then what becomes of the application.
 func TestStatesOfAnEnd(t *testing.T) {
 	const keeps = "applicationTolerations: {resourceRetainPolicy: Always}"
-	released, retained := told(v1.StateResourceReleased, "the driver pod and what belongs to it are deleted"), told(v1.StateTerminatedWithoutReleaseResources, "the driver pod and what belongs to it are kept")
-	stopped := told(v1.StateResourceReleased, "the driver was stopped, so that nothing is kept of it")
+	released, retained := told(v1.StateResourceReleased, "the driver pod and its objects are deleted"), told(v1.StateTerminatedWithoutReleaseResources, "the driver pod and its objects are kept")
+	stopped := told(v1.StateResourceReleased, "the driver was stopped: its pod and its objects are deleted")
 	succeeded, requested := told(v1.StateSucceeded, "the driver finished with exit code 0"), told(v1.StateDriverRequested, "the driver pod was created")
 	gone := func(r *lifecycle.Record) { r.Released.DriverPod = true }
 	failed := func(state v1.ApplicationStateSummary) v1.ApplicationState { return told(state, "why") }

@@ -28,7 +28,7 @@ func warnings(o *v1.SparkApplication, app *spark.Application) []*spark.ConfError
 		if spec != nil && len(spec.Rules) == 0 && (spec.IngressClassName != nil || len(spec.TLS) > 0 || spec.DefaultBackend != nil) {
 			all = append(all, &spark.ConfError{
 				Field:   spark.Field("driverServiceIngressList").Index(i) + ".ingressSpec",
-				Problem: "has no rules, so that its class, TLS and default backend are ignored; write the rule to the Service, too",
+				Problem: "has no rules: its class, TLS and default backend are ignored; add a rule to the Service",
 			})
 		}
 	}
@@ -125,8 +125,7 @@ func thresholdWarnings(s *v1.SparkApplicationSpec, instances int32) []*spark.Con
 			"write how many executors must be ready at the start")
 	case instances > 0 && !elastic && c.InitExecutors > instances:
 		return warn("initExecutors", c.InitExecutors,
-			fmt.Sprintf("is more than the %d executors that the application asks for (spark.executor.instances): "+
-				"it would never have them", instances))
+			fmt.Sprintf("is more than the %d executors of the application (spark.executor.instances): they would never be ready", instances))
 	case c.MaxExecutors > 0 && c.MinExecutors > c.MaxExecutors:
 		return warn("minExecutors", c.MinExecutors, fmt.Sprintf("is more than maxExecutors %d", c.MaxExecutors))
 	}

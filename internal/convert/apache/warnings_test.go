@@ -15,8 +15,8 @@ func TestWarnings(t *testing.T) {
 		tolerations, path = "applicationTolerations: ", "spec.applicationTolerations."
 		noRestart         = ": has no effect with restartPolicy Never, which is the default; write OnFailure, OnInfrastructureFailure or Always"
 		noInit            = `instanceConfig.initExecutors: "0": minExecutors and maxExecutors have no effect without initExecutors; write how many executors must be ready at the start`
-		tooMany           = `instanceConfig.initExecutors: "3": is more than the 2 executors that the application asks for (spark.executor.instances): it would never have them`
-		noRules           = "spec.driverServiceIngressList[0].ingressSpec: has no rules, so that its class, TLS and default backend are ignored; write the rule to the Service, too"
+		tooMany           = `instanceConfig.initExecutors: "3": is more than the 2 executors of the application (spark.executor.instances): they would never be ready`
+		noRules           = "spec.driverServiceIngressList[0].ingressSpec: has no rules: its class, TLS and default backend are ignored; add a rule to the Service"
 		ingress           = "driverServiceIngressList: [{serviceMetadata: {name: ui}, serviceSpec: {ports: [{port: 1}]}, ingressSpec: "
 	)
 	cases := map[string]struct {

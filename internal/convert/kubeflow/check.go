@@ -130,7 +130,7 @@ func warnings(o *v1beta2.SparkApplication, fields spark.Fields) []*spark.ConfErr
 		w.warn("retryInterval", "", fields.Text("has no effect; use {restartPolicy.onFailureRetryInterval}"))
 	}
 	if m := metricsOf(o); m != nil && m.agent == "" && strings.EqualFold(s.SparkConf["spark.ui.enabled"], "false") {
-		w.warn(monitoringField, "", "without prometheus the metrics are shown by Spark's UI, which spark.ui.enabled turns off")
+		w.warn(monitoringField, "", "without prometheus, Spark's UI serves the metrics, but spark.ui.enabled turns it off")
 	}
 	return w.found
 }
@@ -233,7 +233,7 @@ func (w *warner) executor(e *v1beta2.ExecutorSpec) {
 		switch {
 		case !known, replaces(v):
 		case late:
-			w.warn("executor.env", v.Name, "has no effect: Spark sets this variable after those that have no value of their own; write a value")
+			w.warn("executor.env", v.Name, "has no effect: Spark's own value replaces one from valueFrom; write a value")
 		case v.Name == "SPARK_LOCAL_DIRS":
 			w.warn("executor.env", v.Name, "has no effect: Spark sets this variable last; mount scratch space as volumes named "+localDirPrefix+"...")
 		default:
@@ -269,7 +269,7 @@ func (w *warner) sparkConf(values map[string]string) {
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		if !strings.HasPrefix(key, sparkPrefix) {
 			w.warn("sparkConf", key, "has no effect: Spark reads properties that begin with \"spark.\" and no others; "+
-				w.fields.Text("one of Hadoop belongs in {hadoopConf}"))
+				w.fields.Text("write a Hadoop property in {hadoopConf}"))
 		}
 	}
 }
@@ -290,7 +290,7 @@ func (w *warner) retries(p *v1beta2.RestartPolicy) {
 	}{{"onFailureRetries", p.OnFailureRetries}, {"onSubmissionFailureRetries", p.OnSubmissionFailureRetries}} {
 		if n := ptr.Deref(number.value, 0); n > 0 {
 			w.warn(restartField+"."+number.field, strconv.Itoa(int(n)),
-				"has no effect: nothing runs again with the type Never, which is the default; write type: OnFailure")
+				"has no effect with the type Never, the default: nothing runs again; write type: OnFailure")
 		}
 	}
 }

@@ -102,8 +102,8 @@ func TestWarnings(t *testing.T) {
 		"Env":        {reason: "Spark's own comes last", set: func(s *spec) { s.Executor.Env = []corev1.EnvVar{{Name: "SPARK_LOCAL_DIRS"}, {Name: "MINE"}} }, want: []string{`spec.executor.env: "SPARK_LOCAL_DIRS": has no effect: Spark sets this variable last; mount scratch space as volumes named spark-local-dir-...`}},
 		"Retries":    {reason: "nobody reads them", set: func(s *spec) { s.FailureRetries, s.RetryInterval = new(int32(1)), new(int64(1)) }, want: []string{"spec.failureRetries: has no effect; use spec.restartPolicy.onFailureRetries", "spec.retryInterval: has no effect; use spec.restartPolicy.onFailureRetryInterval"}},
 		"NotSparks": {reason: "spark-submit reads it no more than we do", set: func(s *spec) { s.SparkConf = props{"fs.s3a.endpoint": "x", "spark.a": "b", "executor.memory": "1g"} }, want: []string{
-			`spec.sparkConf: "executor.memory": has no effect: Spark reads properties that begin with "spark." and no others; one of Hadoop belongs in spec.hadoopConf`,
-			`spec.sparkConf: "fs.s3a.endpoint": has no effect: Spark reads properties that begin with "spark." and no others; one of Hadoop belongs in spec.hadoopConf`,
+			`spec.sparkConf: "executor.memory": has no effect: Spark reads properties that begin with "spark." and no others; write a Hadoop property in spec.hadoopConf`,
+			`spec.sparkConf: "fs.s3a.endpoint": has no effect: Spark reads properties that begin with "spark." and no others; write a Hadoop property in spec.hadoopConf`,
 		}},
 		"HadoopTwice": {reason: "the prefix is added", set: func(s *spec) {
 			s.HadoopConf = props{"fs.s3a.path.style.access": "true", "spark.hadoop.fs.s3a.endpoint": "x", "spark.sql.warehouse.dir": "y"}
@@ -127,7 +127,7 @@ func TestWarnings(t *testing.T) {
 		"Untyped": {reason: "the default is Never", set: func(s *spec) { s.RestartPolicy.OnFailureRetries = new(int32(3)) }, want: []string{`spec.restartPolicy.onFailureRetries: "3": has no effect: nothing runs again with the type Never, which is the default; write type: OnFailure`}},
 		"NeverRetried": {reason: "nothing is retried", set: func(s *spec) {
 			s.RestartPolicy = v1beta2.RestartPolicy{Type: "Never", OnFailureRetries: new(int32(0)), OnSubmissionFailureRetries: new(int32(2))}
-		}, want: []string{`spec.restartPolicy.onSubmissionFailureRetries: "2": has no effect: nothing runs again with the type Never, which is the default; write type: OnFailure`}},
+		}, want: []string{`spec.restartPolicy.onSubmissionFailureRetries: "2": has no effect with the type Never, the default: nothing runs again; write type: OnFailure`}},
 		"Retried": {reason: "a number that counts", set: func(s *spec) {
 			s.RestartPolicy = v1beta2.RestartPolicy{Type: "OnFailure", OnFailureRetries: new(int32(3))}
 		}},
@@ -145,7 +145,7 @@ func TestWarnings(t *testing.T) {
 		"NoUI": {reason: "nobody serves the metrics", set: func(s *spec) {
 			s.Monitoring = &v1beta2.MonitoringSpec{ExposeDriverMetrics: true}
 			s.SparkConf = props{"spark.ui.enabled": "false"}
-		}, want: []string{"spec.monitoring: without prometheus the metrics are shown by Spark's UI, which spark.ui.enabled turns off"}},
+		}, want: []string{"spec.monitoring: without prometheus, Spark's UI serves the metrics, but spark.ui.enabled turns it off"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -100,23 +100,23 @@ func connectWarnings(o *v1alpha1.SparkConnect) []*spark.ConfError {
 	}
 	if service := s.Server.Service; service != nil {
 		if len(service.Spec.Ports) > 0 {
-			w.warn("services.spec.ports", "", "has no effect: the ports are those that the server listens on")
+			w.warn("services.spec.ports", "", "has no effect: the operator sets the ports of the server")
 		}
 		if len(service.Spec.Selector) > 0 {
-			w.warn("services.spec.selector", "", "has no effect: the Service leads to the server")
+			w.warn("services.spec.selector", "", "has no effect: the operator sets the selector")
 		}
 	}
 	if s.IdleTimeout != nil && s.IdleTimeout.Duration > 0 {
 		idle := s.IdleTimeout.Duration.String()
 		if strings.EqualFold(s.SparkConf[spark.ConfUIEnabled], "false") {
-			w.warn("idleTimeout", idle, "has no effect without Spark's UI, which spark.ui.enabled turns off: it alone says whether the server executes something")
+			w.warn("idleTimeout", idle, "has no effect without Spark's UI, which spark.ui.enabled turns off: only the UI reports executions")
 		}
 		if profile, err := spark.ProfileFor(s.SparkVersion); err == nil && !profile.ConnectPage {
-			w.warn("idleTimeout", idle, "has no effect before Spark 3.5, whose UI is the first to say whether the server executes something")
+			w.warn("idleTimeout", idle, "has no effect before Spark 3.5: older UIs do not report executions")
 		}
 		if hidesStreams(s) {
 			w.warn("idleTimeout", idle, "has no effect without the page of streaming queries, "+
-				"which spark.sql.streaming.ui.enabled turns off: a server that runs one would be stopped")
+				"which spark.sql.streaming.ui.enabled turns off: a server with a streaming query would be stopped")
 		}
 	}
 	return w.found

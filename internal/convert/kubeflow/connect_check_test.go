@@ -82,28 +82,28 @@ func TestConnectWarnings(t *testing.T) {
 		"Properties": {reason: "nothing reads them", change: func(o *v1alpha1.SparkConnect) {
 			o.Spec.SparkConf, o.Spec.HadoopConf = props{"sql.a": "b"}, props{"spark.a": "b", "spark.hadoop.x": "y", "z": ""}
 		}, want: []string{
-			`spec.sparkConf: "sql.a": has no effect: Spark reads properties that begin with "spark." and no others; one of Hadoop belongs in spec.hadoopConf`,
+			`spec.sparkConf: "sql.a": has no effect: Spark reads properties that begin with "spark." and no others; write a Hadoop property in spec.hadoopConf`,
 			`spec.hadoopConf: "spark.a": becomes spark.hadoop.spark.a, which Spark does not read; write it to spec.sparkConf`,
 		}},
 		"Service": {reason: "the operator's", change: func(o *v1alpha1.SparkConnect) {
 			o.Spec.Server.Service = &corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 1}}, Selector: props{"a": "b"}}}
 		}, want: []string{
-			"spec.server.service.spec.ports: has no effect: the ports are those that the server listens on",
-			"spec.server.service.spec.selector: has no effect: the Service leads to the server",
+			"spec.server.service.spec.ports: has no effect: the operator sets the ports of the server",
+			"spec.server.service.spec.selector: has no effect: the operator sets the selector",
 		}},
 		"Idle": {reason: "nobody would know", change: func(o *v1alpha1.SparkConnect) {
 			o.Spec.IdleTimeout, o.Spec.SparkConf = &metav1.Duration{Duration: time.Hour}, props{"spark.ui.enabled": "FALSE"}
 		}, want: []string{
-			`spec.idleTimeout: "1h0m0s": has no effect without Spark's UI, which spark.ui.enabled turns off: it alone says whether the server executes something`,
+			`spec.idleTimeout: "1h0m0s": has no effect without Spark's UI, which spark.ui.enabled turns off: only the UI reports executions`,
 		}},
 		"HiddenStreams": {reason: "finding 2: a server with a streaming query would be taken for idle", change: func(o *v1alpha1.SparkConnect) {
 			o.Spec.IdleTimeout, o.Spec.SparkConf = &metav1.Duration{Duration: time.Hour}, props{"spark.sql.streaming.ui.enabled": "false"}
 		}, want: []string{
-			`spec.idleTimeout: "1h0m0s": has no effect without the page of streaming queries, which spark.sql.streaming.ui.enabled turns off: a server that runs one would be stopped`,
+			`spec.idleTimeout: "1h0m0s": has no effect without the page of streaming queries, which spark.sql.streaming.ui.enabled turns off: a server with a streaming query would be stopped`,
 		}},
 		"OldIdle": {reason: "Spark 3.4 has no such page (finding 20)", change: func(o *v1alpha1.SparkConnect) {
 			o.Spec.SparkVersion, o.Spec.IdleTimeout = "3.4.4", &metav1.Duration{Duration: time.Hour}
-		}, want: []string{`spec.idleTimeout: "1h0m0s": has no effect before Spark 3.5, whose UI is the first to say whether the server executes something`}},
+		}, want: []string{`spec.idleTimeout: "1h0m0s": has no effect before Spark 3.5: older UIs do not report executions`}},
 		"NeverIdle": {reason: "there is nothing to know", change: func(o *v1alpha1.SparkConnect) {
 			o.Spec.IdleTimeout, o.Spec.SparkConf = &metav1.Duration{}, props{"spark.ui.enabled": "false"}
 		}},

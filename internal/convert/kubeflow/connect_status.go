@@ -87,13 +87,13 @@ func ConnectStatus(o *v1alpha1.SparkConnect, outcome lifecycle.Outcome, now time
 // serverPodReady returns the condition that other clients of this API use, with this operator's message.
 func serverPodReady(conditions []metav1.Condition, ready bool, generation int64, now time.Time) metav1.Condition {
 	c := metav1.Condition{
-		Type: v1alpha1.ConditionServerPodReady, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonServerPodReady, Message: "the server takes clients",
+		Type: v1alpha1.ConditionServerPodReady, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonServerPodReady, Message: "the server accepts clients",
 		ObservedGeneration: generation, LastTransitionTime: seconds(now),
 	}
 	if ready {
 		return c
 	}
-	c.Status, c.Reason, c.Message = metav1.ConditionFalse, v1alpha1.ReasonServerPodNotReady, "the server takes no clients"
+	c.Status, c.Reason, c.Message = metav1.ConditionFalse, v1alpha1.ReasonServerPodNotReady, "the server accepts no clients"
 	if why := meta.FindStatusCondition(conditions, string(lifecycle.ConditionDriverReady)); why != nil && why.Message != "" {
 		c.Message += ": " + why.Message
 	}

@@ -134,7 +134,7 @@ func TestConnectStatus(t *testing.T) {
 		t.Errorf("after its end, changed %t: %+v", changed, s)
 	}
 	c := meta.FindStatusCondition(ended.Status.Conditions, v1alpha1.ConditionServerPodReady)
-	if want := "the server takes no clients: the driver pod is not running yet"; c.Message != want || c.Reason != v1alpha1.ReasonServerPodNotReady || !c.LastTransitionTime.Time.Equal(later) {
+	if want := "the server accepts no clients: the driver pod is not running yet"; c.Message != want || c.Reason != v1alpha1.ReasonServerPodNotReady || !c.LastTransitionTime.Time.Equal(later) {
 		t.Errorf("condition %+v, want %q", c, want)
 	}
 }
@@ -201,7 +201,7 @@ func TestConnectTakeOver(t *testing.T) {
 		"New":     {reason: "it has not been looked at", status: `{}`, want: lifecycle.Record{Attempt: 1}},
 		"Started": {reason: "the pod may be there before its name is written", status: `{"startTime": "2026-11-21T08:00:00Z"}`, want: lifecycle.Record{SubmittedAt: started, DriverName: "lab-server"}},
 		"Ready": {
-			reason: "it takes clients", status: `{"state": "Ready", "server": {"podName": "lab-server", "podIp": "10.0.0.7", "serviceName": "books"}, "executors": {"running": 2}, "startTime": "2026-11-21T08:00:00Z"}`,
+			reason: "it accepts clients", status: `{"state": "Ready", "server": {"podName": "lab-server", "podIp": "10.0.0.7", "serviceName": "books"}, "executors": {"running": 2}, "startTime": "2026-11-21T08:00:00Z"}`,
 			want: lifecycle.Record{SubmittedAt: started, DriverName: "lab-server", Exposure: lifecycle.Exposure{Objects: []string{"service/books"}}},
 		},
 		"NotReady":     {reason: "it starts, or has failed: its pod says", status: `{"state": "NotReady", "server": {"podName": "lab-server"}, "startTime": "2026-11-21T08:00:00Z"}`, want: lifecycle.Record{SubmittedAt: started, DriverName: "lab-server"}},
@@ -246,7 +246,7 @@ func TestConnectTakeOverDecides(t *testing.T) {
 		driver lifecycle.Driver
 		want   lifecycle.State
 	}{
-		"Ready":    {reason: "it takes clients", driver: alive, want: lifecycle.Running},
+		"Ready":    {reason: "it accepts clients", driver: alive, want: lifecycle.Running},
 		"Starting": {reason: "it may take a while", driver: change(func(d *lifecycle.Driver) { d.Ready = false }), want: lifecycle.Running},
 		"Pending":  {reason: "it waits for a node", driver: change(func(d *lifecycle.Driver) { d.Phase, d.Ready = lifecycle.DriverPending, false }), want: lifecycle.Submitted},
 		"Unknown":  {reason: "nobody knows", driver: lifecycle.Driver{Presence: lifecycle.Unknown}, want: lifecycle.Running},

@@ -207,7 +207,7 @@ func (c *converter) checkTarget(conf map[string]string) error {
 	master := conf[spark.ConfMaster]
 	address, ok := strings.CutPrefix(master, "k8s://")
 	if !ok && !otherMaster.MatchString(master) {
-		return fmt.Errorf("--master: %q: unknown to spark-submit; it is k8s://URL, spark://HOST, yarn or local, and a manifest needs none", master)
+		return fmt.Errorf("--master: %q: unknown to spark-submit; write k8s://URL, spark://HOST, yarn or local, or leave it out: a manifest needs none", master)
 	}
 	if !ok {
 		c.note("--master", "%q is not carried over: a manifest has no master, and the operator runs the driver on its own cluster", cmp.Or(master, "local[*]"))
@@ -234,11 +234,11 @@ func (c *converter) withoutImage(conf map[string]string) {
 	if conf[spark.ConfDriverImage]+conf[spark.ConfImage] != "" {
 		return
 	}
-	c.note("spec.image", "the command line names no image: write one that has Spark and the libraries of the application")
+	c.note("spec.image", "the command line names no image: write one with Spark and the application's libraries")
 	if c.app.Spec.SparkVersion == "" {
 		versions := spark.SupportedVersions()
 		c.app.Spec.SparkVersion = versions[len(versions)-1]
-		c.note("spec.sparkVersion", "%s is assumed, the newest that is supported: write the version in the image, or call convert with --spark-version",
+		c.note("spec.sparkVersion", "%s is assumed, the newest supported version: write the version in the image, or pass --spark-version",
 			c.app.Spec.SparkVersion)
 	}
 }

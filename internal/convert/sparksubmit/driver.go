@@ -67,14 +67,14 @@ func Ended(pod *corev1.Pod) bool {
 func FromDriver(d Driver) (v1beta2.SparkApplication, []Finding, error) {
 	command, is := commandOf(d.Pod)
 	if !is {
-		return v1beta2.SparkApplication{}, nil, errors.New("no container of the pod has the arguments that spark-submit gives to a driver")
+		return v1beta2.SparkApplication{}, nil, errors.New("no container of the pod has a driver's arguments from spark-submit")
 	}
 	conf, err := commandline.Properties(d.Properties[propertiesKey])
 	if err != nil {
 		return v1beta2.SparkApplication{}, nil, fmt.Errorf("%s in the driver's ConfigMap: %w", propertiesKey, err)
 	}
 	if mode := conf[spark.ConfDeployMode]; mode != "cluster" {
-		return v1beta2.SparkApplication{}, nil, fmt.Errorf("%s is %q: only a driver that was submitted with --deploy-mode cluster can be followed",
+		return v1beta2.SparkApplication{}, nil, fmt.Errorf("%s is %q: only a driver submitted with --deploy-mode cluster can be adopted",
 			spark.ConfDeployMode, mode)
 	}
 	version := d.Pod.Labels[spark.LabelVersion]

@@ -131,9 +131,9 @@ func TestFromDriverRefuses(t *testing.T) {
 		change func(*Driver)
 		want   string
 	}{
-		"no arguments": {"a pod that Spark did not make", func(d *Driver) { d.Pod.Spec.Containers[1].Args = []string{"sleep", "1"} }, "no container of the pod has the arguments"},
-		"server":       {"of a driver of our own, which runs in client mode", func(d *Driver) { d.Pod.Spec.Containers[1].Args[0] = "connect" }, "no container of the pod has the arguments"},
-		"client":       {"a driver that nobody submitted", func(d *Driver) { d.Properties = nil }, `spark.submit.deployMode is "": only a driver that was submitted with --deploy-mode cluster`},
+		"no arguments": {"a pod that Spark did not make", func(d *Driver) { d.Pod.Spec.Containers[1].Args = []string{"sleep", "1"} }, "no container of the pod has a driver's arguments"},
+		"server":       {"of a driver of our own, which runs in client mode", func(d *Driver) { d.Pod.Spec.Containers[1].Args[0] = "connect" }, "no container of the pod has a driver's arguments"},
+		"client":       {"a driver that nobody submitted", func(d *Driver) { d.Properties = nil }, `spark.submit.deployMode is "": only a driver submitted with --deploy-mode cluster`},
 		"properties":   {"what is no properties file", func(d *Driver) { d.Properties["spark.properties"] = `spark.x=\u1` }, "spark.properties in the driver's ConfigMap: line 1"},
 		"no version":   {"an image without Spark's label", func(d *Driver) { delete(d.Pod.Labels, "spark-version") }, "the pod has no label spark-version"},
 		"version":      {"a release that the operator does not know", func(d *Driver) { d.Pod.Labels["spark-version"] = "2.4.8" }, "2.4.8"},

@@ -22,7 +22,7 @@ var dropped = map[string]string{
 	"spark.kubernetes.authenticate.clientCertFile": ownConnection,
 }
 
-const ownConnection = "dropped: it is for the connection from the submitting machine to the API server"
+const ownConnection = "dropped: only the submitting machine's connection to the API server uses it"
 
 // submissionPrefix begins the properties of spark-submit's own connection.
 const submissionPrefix = "spark.kubernetes.authenticate.submission."

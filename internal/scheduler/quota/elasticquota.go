@@ -44,7 +44,7 @@ func elasticQuotas(a scheduler.Attempt, s scheduler.Snapshot) ([]finding, string
 	case err != nil || len(own) == 0: // a namespace without one is neither limited nor counted
 		return nil, "", err
 	case len(own) > 1:
-		return nil, fmt.Sprintf("namespace %s has %d ElasticQuotas, of which the scheduler uses only one: keep one", a.App.Namespace, len(own)), nil
+		return nil, fmt.Sprintf("namespace %s has %d ElasticQuotas, but the scheduler uses only one: keep one", a.App.Namespace, len(own)), nil
 	}
 	initial := requests(roles(a.PodSets, "", 1, int64(a.PodSets.Initial)))
 	asked := demand{initial: initial, peak: initial, most: requests(roles(a.PodSets, "", 1, int64(a.PodSets.Max)))}

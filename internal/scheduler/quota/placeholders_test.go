@@ -47,7 +47,7 @@ func TestPlaceholders(t *testing.T) {
 		"Limits": {reason: "their limits count, too", hard: "{limits.memory: 26Gi}", used: "{limits.memory: 1Gi}", verdict: scheduler.Wait, message: "waiting for quota in namespace team-a: limits.memory asked 26Gi, free 25Gi of 26Gi (ResourceQuota compute, with placeholder pods)"},
 		"Beside": {reason: "it runs, late: its own pods fit", hard: "{requests.cpu: 10}", used: "{}", verdict: scheduler.Admit, message: beside},
 		"Own":    {reason: "its own pods must fit, for nothing more can", hard: "{requests.cpu: 10}", used: "{requests.cpu: 4}", verdict: scheduler.Wait, message: "waiting for quota in namespace team-a: requests.cpu asked 7, free 6 of 10 (ResourceQuota compute)"},
-		"TooBig": {reason: "its own pods never fit", hard: "{requests.cpu: 6}", used: "{}", verdict: scheduler.Reject, message: "more than ResourceQuota compute of namespace team-a can ever give: requests.cpu asked 7, limit 6"},
+		"TooBig": {reason: "its own pods never fit", hard: "{requests.cpu: 6}", used: "{}", verdict: scheduler.Reject, message: "the request exceeds ResourceQuota compute of namespace team-a: requests.cpu asked 7, limit 6"},
 		"Driver": {reason: "the driver's placeholder is more than those of all executors", change: func(a *scheduler.Attempt) {
 			a.PodSets.Driver, a.PodSets.Initial = schedulertest.PodResources("9", "2Gi"), 1
 			a.Placeholders = gang{}.Placeholders(*a)

@@ -259,7 +259,7 @@ func compare(a scheduler.Attempt, quota string, d demand, r room) finding {
 	where := "namespace " + a.App.Namespace
 	if never := scheduler.Shortages(d.initial, nil, r.limit); len(never) > 0 {
 		return finding{quota: quota, reason: scheduler.ReasonExceedsQuota,
-			message: fmt.Sprintf("more than %s of %s can ever give: %s", quota, where, scheduler.Exceeding(never))}
+			message: fmt.Sprintf("the request exceeds %s of %s: %s", quota, where, scheduler.Exceeding(never))}
 	}
 	found := finding{quota: quota}
 	asked, source := d.peak, quota

@@ -18,7 +18,7 @@ func TestGrowth(t *testing.T) {
 		warning string
 	}{
 		"Room":    {reason: "all of it fits", max: 9, hard: "{requests.cpu: 40}"},
-		"Short":   {reason: "each executor asks for 2 and the driver for 1", max: 20, hard: "{requests.cpu: 40}", warning: "dynamic allocation cannot grow to 20 executors: more than ResourceQuota compute can ever give: requests.cpu asked 41, limit 40"},
+		"Short":   {reason: "each executor asks for 2 and the driver for 1", max: 20, hard: "{requests.cpu: 40}", warning: "dynamic allocation cannot grow to 20 executors: they exceed ResourceQuota compute: requests.cpu asked 41, limit 40"},
 		"Endless": {reason: "no one has said how far", max: math.MaxInt32, hard: "{requests.cpu: 40}"},
 		"Static":  {reason: "it does not grow", max: 3, hard: "{requests.cpu: 7}"},
 	}
@@ -56,9 +56,9 @@ func TestModes(t *testing.T) {
 	}{
 		"Off":   {reason: "no one looks", mode: "Off", quotas: small},
 		"Typo":  {reason: "the configuration is checked elsewhere", mode: "enforce", quotas: small},
-		"Warn":  {reason: "it starts and says so", mode: "Warn", quotas: small, reads: 4, described: true, message: "more than ResourceQuota compute of namespace team-a can ever give: requests.cpu asked 7, limit 6; namespace team-a has 2 ElasticQuotas, of which the scheduler uses only one: keep one"},
-		"Tight": {reason: "it will not run at once", mode: "Warn", quotas: objects{resourceQuota(t, "compute", "{requests.cpu: 8}", "{requests.cpu: 2}", "")}, reads: 4, described: true, message: "no quota in namespace team-a: requests.cpu asked 7, free 6 of 8 (ResourceQuota compute); namespace team-a has 2 ElasticQuotas, of which the scheduler uses only one: keep one"},
-		"Quiet": {reason: "nothing to warn of", mode: "Warn", reads: 4, described: true, message: "namespace team-a has 2 ElasticQuotas, of which the scheduler uses only one: keep one"},
+		"Warn":  {reason: "it starts and says so", mode: "Warn", quotas: small, reads: 4, described: true, message: "the request exceeds ResourceQuota compute of namespace team-a: requests.cpu asked 7, limit 6; namespace team-a has 2 ElasticQuotas, but the scheduler uses only one: keep one"},
+		"Tight": {reason: "it will not run at once", mode: "Warn", quotas: objects{resourceQuota(t, "compute", "{requests.cpu: 8}", "{requests.cpu: 2}", "")}, reads: 4, described: true, message: "no quota in namespace team-a: requests.cpu asked 7, free 6 of 8 (ResourceQuota compute); namespace team-a has 2 ElasticQuotas, but the scheduler uses only one: keep one"},
+		"Quiet": {reason: "nothing to warn of", mode: "Warn", reads: 4, described: true, message: "namespace team-a has 2 ElasticQuotas, but the scheduler uses only one: keep one"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -119,7 +119,7 @@ func phaseOf(group *unstructured.Unstructured) string {
 func notSeen(a scheduler.Attempt) scheduler.Admission {
 	return scheduler.Admission{
 		Verdict: scheduler.Wait, Reason: scheduler.ReasonWaitingForScheduler,
-		Message: fmt.Sprintf("waiting for Volcano to process PodGroup %s; if this lasts, see whether its scheduler is running", a.ID),
+		Message: fmt.Sprintf("waiting for Volcano to process PodGroup %s; if this lasts, check that its scheduler is running", a.ID),
 	}
 }
 

@@ -136,7 +136,7 @@ func (q queues) fits(a scheduler.Attempt, asked corev1.ResourceList) (scheduler.
 		if never := scheduler.Shortages(asked, nil, queue.Spec.Capability); len(never) > 0 {
 			return scheduler.Admission{
 				Verdict: scheduler.Reject, Reason: scheduler.ReasonExceedsQueueCapacity,
-				Message: fmt.Sprintf("more than queue %s can ever give: %s", queue.Name, scheduler.Exceeding(never)),
+				Message: fmt.Sprintf("the request exceeds queue %s: %s", queue.Name, scheduler.Exceeding(never)),
 			}, false, nil
 		}
 	}

@@ -37,7 +37,7 @@ func TestSilence(t *testing.T) {
 	const (
 		capacity = "waiting for capacity in queue team-a: asked cpu 7, memory 14Gi; the queue has allocated cpu 4 of 40"
 		quota    = "waiting for quota in queue team-a: cpu asked 7, free 4 of 40"
-		gone     = "; Volcano has said nothing since 2026-11-21T09:18:00Z; check that it runs"
+		gone     = "; Volcano has been silent since 2026-11-21T09:18:00Z; check that it runs"
 	)
 	cases := map[string]struct {
 		reason    string
@@ -55,7 +55,7 @@ func TestSilence(t *testing.T) {
 		"Other":   {reason: "it writes about another group", phase: "Pending", allocated: 4, events: []*unstructured.Unstructured{heard("Normal", minute, noRoom), other}, age: 30 * minute, code: scheduler.ReasonWaitingForCapacity, message: capacity + "; " + noRoom},
 		"Died":    {reason: "it wrote the phase, spoke and died", phase: "Pending", allocated: 4, events: []*unstructured.Unstructured{heard("Normal", 18*minute, noRoom), heard("Warning", 13*minute, noPods)}, age: 30 * minute, code: scheduler.ReasonWaitingForScheduler, message: capacity + "; " + noRoom + gone},
 		"Full":    {reason: "the numbers of the queue are Volcano's, too", phase: "Pending", allocated: 36, events: []*unstructured.Unstructured{heard("Warning", 18*minute, noPods)}, age: 30 * minute, code: scheduler.ReasonWaitingForScheduler, message: quota + gone},
-		"Forgot":  {reason: "the API server has deleted its events", phase: "Pending", allocated: 4, age: 2 * time.Hour, code: scheduler.ReasonWaitingForScheduler, message: capacity + "; Volcano says nothing any more; check that it runs"},
+		"Forgot":  {reason: "the API server has deleted its events", phase: "Pending", allocated: 4, age: 2 * time.Hour, code: scheduler.ReasonWaitingForScheduler, message: capacity + "; Volcano has become silent; check that it runs"},
 		"Young":   {reason: "the group is new", phase: "Pending", allocated: 4, age: 10 * minute, code: scheduler.ReasonWaitingForCapacity, message: capacity},
 		"Denied":  {reason: "who may not read events cannot tell", phase: "Pending", allocated: 4, denied: true, age: 2 * time.Hour, code: scheduler.ReasonWaitingForCapacity, message: capacity},
 		"Inqueue": {reason: "the room is held", phase: "Inqueue", allocated: 4, age: 2 * time.Hour, code: scheduler.ReasonAdmitted, message: "queue team-a has reserved capacity for the whole application"},
@@ -89,7 +89,7 @@ func TestSilenceOfPods(t *testing.T) {
 	runs := up(0).Driver
 	const (
 		waits = "the driver waits for a node: 0/3 nodes are available: 3 Insufficient cpu."
-		gone  = "; Volcano has said nothing since 2026-11-21T09:18:00Z; check that it runs"
+		gone  = "; Volcano has been silent since 2026-11-21T09:18:00Z; check that it runs"
 	)
 	cases := map[string]struct {
 		reason    string

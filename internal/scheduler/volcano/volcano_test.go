@@ -89,8 +89,8 @@ func TestPlanByQueue(t *testing.T) {
 		"Closing":     {reason: "it takes nothing more", queues: []*unstructured.Unstructured{queue(t, "team-a", "", "Closing", 0, 0)}, verdict: wait, code: scheduler.ReasonQueueClosed, says: "Closing"},
 		"Inner":       {reason: "a group there stops the whole cluster", queues: []*unstructured.Unstructured{open(0, 0), queue(t, "a1", "team-a", "Open", 0, 0)}, verdict: never, code: scheduler.ReasonQueueNotLeaf, says: `queue "team-a" has child queues and accepts no applications; queues you may use: a1`},
 		"Root":        {reason: "the root is no leaf, even alone", change: func(a *scheduler.Attempt) { a.Queue = "root" }, queues: []*unstructured.Unstructured{queue(t, "root", "", "Open", 0, 0)}, verdict: never, code: scheduler.ReasonQueueNotLeaf, says: `"root"`},
-		"TooBig":      {reason: "it can never fit, with numbers", queues: []*unstructured.Unstructured{open(6, 0)}, verdict: never, code: scheduler.ReasonExceedsQueueCapacity, says: "more than queue team-a can ever give: cpu asked 7, limit 6"},
-		"TooBigAbove": {reason: "a queue above is smaller", queues: []*unstructured.Unstructured{queue(t, "team-a", "dept", "Open", 40, 0), queue(t, "dept", "root", "Open", 5, 0)}, verdict: never, code: scheduler.ReasonExceedsQueueCapacity, says: "queue dept can ever give: cpu asked 7, limit 5"},
+		"TooBig":      {reason: "it can never fit, with numbers", queues: []*unstructured.Unstructured{open(6, 0)}, verdict: never, code: scheduler.ReasonExceedsQueueCapacity, says: "the request exceeds queue team-a: cpu asked 7, limit 6"},
+		"TooBigAbove": {reason: "a queue above is smaller", queues: []*unstructured.Unstructured{queue(t, "team-a", "dept", "Open", 40, 0), queue(t, "dept", "root", "Open", 5, 0)}, verdict: never, code: scheduler.ReasonExceedsQueueCapacity, says: "exceeds queue dept: cpu asked 7, limit 5"},
 		"Override":    {reason: "the user's own number counts", change: func(a *scheduler.Attempt) { a.Resources = schedulertest.PodResources("9", "1Gi").Requests }, queues: []*unstructured.Unstructured{open(8, 0)}, verdict: never, code: scheduler.ReasonExceedsQueueCapacity, says: "cpu asked 9, limit 8"},
 		"Loop":        {reason: "queues that are above each other end the walk", queues: []*unstructured.Unstructured{queue(t, "team-a", "b", "Open", 0, 0), queue(t, "b", "team-a", "Open", 0, 0)}, verdict: never, code: scheduler.ReasonQueueNotLeaf},
 		"Class":       {reason: "the pods would be refused", change: func(a *scheduler.Attempt) { a.PriorityClass = "high" }, queues: []*unstructured.Unstructured{open(0, 0)}, verdict: wait, code: scheduler.ReasonPriorityClassNotFound, says: `"high"`},
@@ -136,7 +136,7 @@ func TestPlanByGroup(t *testing.T) {
 		code                  scheduler.Reason
 		message               string
 	}{
-		"Unseen":    {reason: "no status is its normal state at first", verdict: scheduler.Wait, code: scheduler.ReasonWaitingForScheduler, message: "waiting for Volcano to process PodGroup spark-0123456789abcdef-1; if this lasts, see whether its scheduler is running"},
+		"Unseen":    {reason: "no status is its normal state at first", verdict: scheduler.Wait, code: scheduler.ReasonWaitingForScheduler, message: "waiting for Volcano to process PodGroup spark-0123456789abcdef-1; if this lasts, check that its scheduler is running"},
 		"Full":      {reason: "the numbers of the queue", phase: "Pending", capability: 40, allocated: 36, verdict: scheduler.Wait, code: scheduler.ReasonWaitingForQuota, message: "waiting for quota in queue team-a: cpu asked 7, free 4 of 40"},
 		"Promised":  {reason: "room that is reserved for others shows nowhere", phase: "Pending", capability: 40, allocated: 4, verdict: scheduler.Wait, code: scheduler.ReasonWaitingForCapacity, message: "waiting for capacity in queue team-a: asked cpu 7, memory 14Gi; the queue has allocated cpu 4 of 40"},
 		"Noise":     {reason: "every group without pods has this warning, admitted ones, too", phase: "Pending", events: []*unstructured.Unstructured{noise}, verdict: scheduler.Wait, code: scheduler.ReasonWaitingForCapacity, message: "waiting for capacity in queue team-a: asked cpu 7, memory 14Gi"},
@@ -197,7 +197,7 @@ func TestGrowth(t *testing.T) {
 		warning string
 	}{
 		"Fits":   {reason: "there is room for all", max: 10, parent: 40},
-		"Parent": {reason: "the limit of the queue above binds, too", max: 20, parent: 40, warning: "dynamic allocation cannot grow to 20 executors: more than queue org can ever give: cpu asked 41, limit 40"},
+		"Parent": {reason: "the limit of the queue above binds, too", max: 20, parent: 40, warning: "dynamic allocation cannot grow to 20 executors: they exceed queue org: cpu asked 41, limit 40"},
 		"Static": {reason: "it does not grow", max: 3, parent: 7},
 	} {
 		a := attempt()

@@ -30,7 +30,7 @@ const (
 )
 
 // unheard ends the sentence if there is no event of YuniKorn and their absence proves nothing.
-const unheard = "; there are no events of YuniKorn, which are deleted after an hour or may not be read: if no application starts, check that YuniKorn runs"
+const unheard = "; no events of YuniKorn are visible (the API server deletes them after an hour): if no application starts, check that YuniKorn runs"
 
 // podEvents are YuniKorn's events about all pods of a namespace. It includes placeholders, whose names are unknown, and one
 // list serves all applications there. The most frequent events, about pods with a node, are excluded.
@@ -64,8 +64,8 @@ func waiting(a scheduler.Attempt, o scheduler.Observation, s scheduler.Snapshot,
 	case cause != "":
 		o.Message += "; YuniKorn says: " + cause
 	case last != "" && o.Reason != scheduler.ReasonWaitingForCapacity:
-		o.Message += "; YuniKorn does not say what is missing: see whether the queue has capacity, " +
-			"and whether it runs as many applications as it may (maxapplications); its last event: " + last
+		o.Message += "; YuniKorn does not report what is missing: check the capacity of the queue and its maximum " +
+			"of running applications (maxapplications); its last event: " + last
 	}
 	return o
 }

@@ -31,9 +31,9 @@ func TestEvents(t *testing.T) {
 		queuedUp    = "team-a/d is queued and waiting for allocation"
 		resuming    = "Application a resuming as non-gang application (SOFT)"
 		placeholder = "tg-spark-0123456789abcdef-1-executor-x1"
-		quiet       = "; YuniKorn does not say what is missing: see whether the queue has capacity, and whether it runs as many applications as it may (maxapplications); its last event: "
+		quiet       = "; YuniKorn does not report what is missing: check the capacity of the queue and its maximum of running applications (maxapplications); its last event: "
 		down        = "waiting for YuniKorn to process the driver pod; if it has no event of YuniKorn a minute after its creation, check that YuniKorn runs"
-		unknown     = "; there are no events of YuniKorn, which are deleted after an hour or may not be read: if no application starts, check that YuniKorn runs"
+		unknown     = "; no events of YuniKorn are visible (the API server deletes them after an hour): if no application starts, check that YuniKorn runs"
 	)
 	waits := scheduler.PodStatus{Name: "d", UID: "d1", CreatedAt: schedulertest.Start, Phase: corev1.PodPending, SchedulerName: "yunikorn"}
 	noNode := waits

@@ -34,7 +34,7 @@ func short(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.PodStatuses) s
 	case first.IsZero():
 	case left > 0 && certain:
 		o.Reason, o.RetryAfter = scheduler.ReasonWaitingForScheduler, left
-		o.Message += "; YuniKorn has not said why yet"
+		o.Message += "; YuniKorn has not reported a reason yet"
 	case len(heard) == 0 && o.RetryAfter == 0:
 		o.Message += unheard
 	}

@@ -42,7 +42,7 @@ func TestExecutorEvents(t *testing.T) {
 		message   string
 		again     time.Duration
 	}{
-		"Early":     {reason: "it takes a moment until YuniKorn says why, and only the first sentence of a reason is stored", executors: []scheduler.PodStatus{first}, age: 5 * time.Second, events: list{seen}, code: scheduler.ReasonWaitingForScheduler, message: one + "; YuniKorn has not said why yet", again: 10 * time.Second},
+		"Early":     {reason: "it takes a moment until YuniKorn says why, and only the first sentence of a reason is stored", executors: []scheduler.PodStatus{first}, age: 5 * time.Second, events: list{seen}, code: scheduler.ReasonWaitingForScheduler, message: one + "; YuniKorn has not reported a reason yet", again: 10 * time.Second},
 		"Full":      {reason: "the queue has no room, of which there is no condition", executors: []scheduler.PodStatus{first}, age: 5 * time.Second, events: list{seen, said(t, 2, "e", "e1", "Normal", "Informational", full)}, code: scheduler.ReasonWaitingForCapacity, message: one + "; YuniKorn says: " + full},
 		"NoNode":    {reason: "no node has", executors: []scheduler.PodStatus{noNode}, age: 5 * time.Second, events: list{seen}, code: scheduler.ReasonWaitingForCapacity, message: one + ": request is waiting for cluster resources become available"},
 		"Last":      {reason: "its last word counts", executors: []scheduler.PodStatus{first}, age: time.Minute, events: list{said(t, 9, "e", "e1", "Warning", "FailedScheduling", "no volume"), said(t, 2, "e", "e1", "Normal", "Informational", full)}, code: scheduler.ReasonWaitingForCapacity, message: one + "; YuniKorn says: no volume"},

@@ -49,7 +49,7 @@ func (Plugin) Observe(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.Pod
 	}
 	if o.Stage == scheduler.StageGone {
 		o.Eviction = &scheduler.Eviction{Reason: scheduler.ReasonPreempted}
-		o.Message += "; YuniKorn does not say whether it was preempted"
+		o.Message += "; YuniKorn does not report whether it was preempted"
 	}
 	return o, nil
 }
@@ -79,6 +79,6 @@ func refused(driver *scheduler.PodStatus, events []*unstructured.Unstructured) s
 	}
 	return scheduler.Observation{
 		Stage: scheduler.StageRefused, Reason: scheduler.ReasonSchedulerRefused,
-		Message: "YuniKorn refused the application; see whether the queue exists, takes applications and admits the user: " + why,
+		Message: "YuniKorn refused the application; check that the queue exists, accepts applications and admits the user: " + why,
 	}
 }

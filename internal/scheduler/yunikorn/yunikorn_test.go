@@ -185,7 +185,7 @@ func TestFewPending(t *testing.T) {
 		a := attempt(tc.parameters)
 		a.PodSets.MaxPending = tc.pending
 		got, err := scheduler.AdmitAttempt(Plugin{}, a, scheduler.Snapshot{})
-		if err != nil || got.Verdict != scheduler.Admit || strings.Contains(got.Warning, "spark.kubernetes.allocation.maxPendingPods is 2: of the 3 executors that capacity is reserved for") != tc.warns {
+		if err != nil || got.Verdict != scheduler.Admit || strings.Contains(got.Warning, "spark.kubernetes.allocation.maxPendingPods is 2: of the 3 executors with reserved capacity") != tc.warns {
 			t.Errorf("%s: %s: %+v, %v; want a warning: %t", name, tc.reason, got, err, tc.warns)
 		}
 	}
@@ -222,9 +222,9 @@ func TestObserve(t *testing.T) {
 		"Queued":    {reason: "no condition while the queue is full", parameters: `{"gangSchedulingStyle":"None"}`, driver: &waiting, events: words, stage: scheduler.StageQueued, code: scheduler.ReasonWaitingForQuota, says: "waiting in queue root.team-a for capacity or for its turn: the driver asked cpu 1, memory 2Gi"},
 		"NoNode":    {reason: "the one condition there is", driver: &noNode, stage: scheduler.StageQueued, code: scheduler.ReasonWaitingForCapacity, says: "waiting for cluster resources"},
 		"Running":   {reason: "it runs", driver: &scheduler.PodStatus{Phase: corev1.PodRunning, Node: "n1"}, stage: scheduler.StagePlaced, code: scheduler.ReasonScheduled},
-		"Stopped":   {reason: "its victims stop before they are gone", driver: &scheduler.PodStatus{Phase: corev1.PodFailed, Node: "n1", Started: true, Deleting: true}, stage: scheduler.StageGone, code: scheduler.ReasonDriverGone, says: "does not say whether it was preempted", evicted: true},
+		"Stopped":   {reason: "its victims stop before they are gone", driver: &scheduler.PodStatus{Phase: corev1.PodFailed, Node: "n1", Started: true, Deleting: true}, stage: scheduler.StageGone, code: scheduler.ReasonDriverGone, says: "does not report whether it was preempted", evicted: true},
 		"Stopping":  {reason: "a driver that was told to end may still end well", driver: &scheduler.PodStatus{Phase: corev1.PodRunning, Node: "n1", Started: true, Deleting: true}, stage: scheduler.StagePlaced, code: scheduler.ReasonScheduled},
-		"Vanished":  {reason: "YuniKorn leaves no mark on its victims", stage: scheduler.StageGone, code: scheduler.ReasonDriverGone, says: "does not say whether it was preempted", evicted: true},
+		"Vanished":  {reason: "YuniKorn leaves no mark on its victims", stage: scheduler.StageGone, code: scheduler.ReasonDriverGone, says: "does not report whether it was preempted", evicted: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
