@@ -114,6 +114,7 @@ func (e *UnsupportedVersionError) Error() string {
 
 // Repeats reports whether another error has said it: about the same value, or about a field that this one is part of.
 func (e *ConfError) Repeats(other *ConfError) bool {
-	part := strings.Contains(string(other.Field), ".") && (strings.HasPrefix(string(e.Field), string(other.Field)+".") || strings.HasPrefix(string(e.Field), string(other.Field)+"["))
+	part := strings.Contains(string(other.Field), ".") &&
+		(strings.HasPrefix(string(e.Field), string(other.Field)+".") || strings.HasPrefix(string(e.Field), string(other.Field)+"["))
 	return e.Value != "" && e.Value == other.Value || part
 }

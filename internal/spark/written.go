@@ -29,15 +29,18 @@ func (r Role) Parts(role Field) []Written {
 	parts := append(r.Written[:len(r.Written):len(r.Written)], []Written{
 		{Field: role + ".env", At: "container.env", Value: o.Env}, {Field: role + ".envFrom", At: "container.envFrom", Value: o.EnvFrom},
 		{Field: role + ".volumeMounts", At: "container.volumeMounts", Value: o.VolumeMounts}, {Field: role + ".ports", At: "container.ports", Value: o.Ports},
-		{Field: role + ".securityContext", At: "container.securityContext", Value: o.SecurityContext}, {Field: role + ".lifecycle", At: "container.lifecycle", Value: o.Lifecycle},
+		{Field: role + ".securityContext", At: "container.securityContext", Value: o.SecurityContext},
+		{Field: role + ".lifecycle", At: "container.lifecycle", Value: o.Lifecycle},
 		{Field: role + ".volumes", At: "spec.volumes", Value: o.Volumes}, {Field: role + ".initContainers", At: "spec.initContainers", Value: o.InitContainers},
 		{Field: role + ".sidecars", At: "spec.containers", Value: o.Sidecars}, {Field: role + ".nodeSelector", At: "spec.nodeSelector", Value: o.NodeSelector},
 		{Field: role + ".affinity", At: "spec.affinity", Value: o.Affinity}, {Field: role + ".tolerations", At: "spec.tolerations", Value: o.Tolerations},
 		{Field: role + ".hostAliases", At: "spec.hostAliases", Value: o.HostAliases}, {Field: role + ".dnsConfig", At: "spec.dnsConfig", Value: o.DNSConfig},
 		{Field: role + ".podSecurityContext", At: "spec.securityContext", Value: o.PodSecurityContext},
-		{Field: role + ".priorityClassName", At: "spec.priorityClassName", Value: o.PriorityClassName}, {Field: role + ".schedulerName", At: "spec.schedulerName", Value: o.SchedulerName},
+		{Field: role + ".priorityClassName", At: "spec.priorityClassName", Value: o.PriorityClassName},
+		{Field: role + ".schedulerName", At: "spec.schedulerName", Value: o.SchedulerName},
 		{Field: role + ".terminationGracePeriodSeconds", At: "spec.terminationGracePeriodSeconds", Value: o.TerminationGracePeriodSeconds},
-		{Field: role + ".hostNetwork", At: "spec.hostNetwork", Value: o.HostNetwork}, {Field: role + ".shareProcessNamespace", At: "spec.shareProcessNamespace", Value: o.ShareProcessNamespace},
+		{Field: role + ".hostNetwork", At: "spec.hostNetwork", Value: o.HostNetwork},
+		{Field: role + ".shareProcessNamespace", At: "spec.shareProcessNamespace", Value: o.ShareProcessNamespace},
 	}...)
 	if r.Template != nil {
 		parts = append(parts, Written{Field: role + ".template", Value: &corev1.Pod{ObjectMeta: r.Template.ObjectMeta, Spec: r.Template.Spec}})

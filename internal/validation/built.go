@@ -58,7 +58,9 @@ func checkObjects(s spark.Submission) []*spark.ConfError {
 			}
 			if size > maxConfigMap {
 				found = append(found, &spark.ConfError{
-					Field: spark.FieldSpec, Problem: fmt.Sprintf("the ConfigMap %s would have %d bytes, more than the 1 MiB of a ConfigMap; shorten what it is made from", o.Name, size),
+					Field: spark.FieldSpec,
+					Problem: fmt.Sprintf("the ConfigMap %s would have %d bytes, more than the 1 MiB of a ConfigMap; shorten what it is made from",
+						o.Name, size),
 				})
 			}
 		case *corev1.Service:
@@ -75,7 +77,9 @@ func checkObjects(s spark.Submission) []*spark.ConfError {
 		case *corev1.PersistentVolumeClaim:
 			if len(utilvalidation.IsDNS1123Subdomain(o.Name)) > 0 {
 				found = append(found, &spark.ConfError{
-					Field: spark.FieldSparkConf, Value: o.Name, Problem: `not the name of a claim; write lower-case letters, digits, '-' and '.', or "OnDemand"; SPARK_EXECUTOR_ID is replaced in claims of executors only`,
+					Field: spark.FieldSparkConf, Value: o.Name,
+					Problem: `not the name of a claim; write lower-case letters, digits, '-' and '.', or "OnDemand"; ` +
+						`SPARK_EXECUTOR_ID is replaced in claims of executors only`,
 				})
 			}
 			if size := o.Spec.Resources.Requests[corev1.ResourceStorage]; size.Sign() <= 0 {

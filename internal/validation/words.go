@@ -12,7 +12,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-var serviceTypes = []corev1.ServiceType{"", corev1.ServiceTypeClusterIP, corev1.ServiceTypeNodePort, corev1.ServiceTypeLoadBalancer, corev1.ServiceTypeExternalName}
+var serviceTypes = []corev1.ServiceType{"", corev1.ServiceTypeClusterIP, corev1.ServiceTypeNodePort,
+	corev1.ServiceTypeLoadBalancer, corev1.ServiceTypeExternalName}
 
 const notAServiceType = `not a type of Services; write "ClusterIP", "NodePort" or "LoadBalancer"`
 
@@ -43,7 +44,8 @@ func notExposed(at spark.Field, port spark.ExposedPort) []*spark.ConfError {
 		found = append(found, &spark.ConfError{Field: at + ".serviceType", Value: string(port.ServiceType), Problem: notAServiceType + without})
 	}
 	if number := int(port.Port); number != 0 && len(utilvalidation.IsValidPortNum(number)) > 0 {
-		found = append(found, &spark.ConfError{Field: at + ".servicePort", Value: strconv.Itoa(number), Problem: "not a port; write a number from 1 to 65535" + without})
+		found = append(found, &spark.ConfError{Field: at + ".servicePort", Value: strconv.Itoa(number),
+			Problem: "not a port; write a number from 1 to 65535" + without})
 	}
 	return found
 }
