@@ -26,8 +26,8 @@ An edit acts *live*, or holds from the *next attempt* on: as in Apache's operato
 
 ` + columns
 
-// inApache says what the fields mean that are no properties and no parts of pods. Words are for all fields that begin with their name; those
-// of the longest name count.
+// inApache describes fields that are neither properties nor parts of pods. An entry covers all fields with that prefix; the
+// longest prefix wins.
 var inApache = map[string]string{
 	"suspend":                         "nothing is created while it is true; a driver that runs is stopped",
 	"files":                           "*ignored*, as there: write `spark.files` in `sparkConf`",
@@ -53,7 +53,7 @@ var inApache = map[string]string{
 
 const timeoutFields = "applicationTolerations.applicationTimeoutConfig."
 
-// wordsOf are those of the longest name that a path begins with; "" for none.
+// wordsOf returns the entry of the longest prefix of a path; "" for none.
 func wordsOf(path string) (words string) {
 	longest := -1
 	for name, text := range inApache {
@@ -64,7 +64,7 @@ func wordsOf(path string) (words string) {
 	return words
 }
 
-// apacheSample is an application in which every struct of the API is there, so that each of its fields can be changed.
+// apacheSample is an application with every struct of the API, so that each of its fields can be changed.
 func apacheSample() *v1.SparkApplication {
 	meta := func() metav1.ObjectMeta { return metav1.ObjectMeta{Name: "a"} }
 	service := func() corev1.ServiceSpec { return corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 4040}}} }

@@ -46,7 +46,7 @@ var inCluster = map[string]string{
 		"PodDisruptionBudget `<cluster>-worker-pdb` if it is 1 or more",
 }
 
-// clusterSample is a cluster in which every struct of the API is there, so that each of its fields can be changed.
+// clusterSample is a cluster with every struct of the API, so that each of its fields can be changed.
 func clusterSample() *v1.SparkCluster {
 	o := &v1.SparkCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "<cluster>"}}
 	o.Spec.RuntimeVersions.SparkVersion = "4.1.4"
@@ -87,7 +87,7 @@ func clusterFields() []apiField {
 	return all
 }
 
-// clusterEffects changes the field, and says which objects change with it, and what an edit does to pods that run.
+// clusterEffects changes the field, and returns the changed objects and the effect of an edit on running pods.
 func clusterEffects(path string) (effects []string, edit string) {
 	changed := clusterSample()
 	visit(reflect.ValueOf(changed).Elem().FieldByName("Spec"), "", func(f apiField, v reflect.Value) {

@@ -101,7 +101,7 @@ func connectTable(comments map[string]string) (string, error) {
 	return table(connectHead, "connect.", "replaces", connectFields(), comments)
 }
 
-// table lists fields below a head. kind begins their ids, and restarts is what an edit does of those that are not live.
+// table lists fields below a head. kind begins their ids; restarts is the effect of an edit on fields that are not live.
 func table(head, kind, restarts string, fields []apiField, comments map[string]string) (string, error) {
 	var b strings.Builder
 	b.WriteString(head)

@@ -27,7 +27,7 @@ const (
 	anyName = "<name>"
 )
 
-// values replace those that would mean nothing.
+// values replace generated values without a meaning.
 var values = map[string]string{
 	"type": "Python", "mode": "client", "batchSchedulerOptions.onEviction": "Fail", "mainApplicationFile": "local:///other.py",
 	"logTails": "Disabled", "driver.memoryLimit": "2g", "executor.memoryLimit": "2g",
@@ -75,7 +75,7 @@ type outcome struct {
 	Effects []string
 	// Restarts is whether a running application runs again from the new spec.
 	Restarts bool
-	// Late is whether attempts that begin after an edit are made otherwise.
+	// Late is set if an edit affects only later attempts.
 	Late bool
 }
 

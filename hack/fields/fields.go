@@ -21,14 +21,13 @@ type apiField struct {
 	Owner, Name string
 	// Effects are what changes when the field does: Spark properties and parts of pods.
 	Effects []string
-	// Restarts is whether an edit makes a running application run again from the new spec. What does not restart it acts
-	// at once, or on the next attempt.
+	// Restarts is set if an edit runs the application again. Other edits take effect at once, or with the next attempt.
 	Restarts bool
 	// Late is whether an edit that restarts nothing reaches only executors that are made after it.
 	Late bool
-	// Edit says what an edit does where that is not said by Restarts; "" where it is.
+	// Edit describes the effect of an edit if Restarts does not; "" otherwise.
 	Edit string
-	// Ignored is why nothing does; "" if something does.
+	// Ignored is the reason why the field has no effect; "" if it has one.
 	Ignored string
 }
 

@@ -86,7 +86,7 @@ func commentsIn(folder string) (map[string]string, error) {
 	return comments, err
 }
 
-// boundsHere stands in the page where the bounds of lists are said.
+// boundsHere is the placeholder of the bounds of lists in the page.
 const boundsHere = "BOUNDS"
 
 // boundsIn says which lists of the types have a bound: the definition of Kubeflow's operator has none.

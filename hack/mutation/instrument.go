@@ -14,7 +14,8 @@ import (
 // mutant is one change of the code, switched on by its number.
 type mutant struct {
 	id int
-	// key names the mutant in the list of survivors: file, function, and what becomes of which text, which survive an edit elsewhere.
+	// key identifies the mutant in the list of survivors: file, function, and the replaced text with its replacement, which
+	// survive edits elsewhere.
 	key string
 }
 
@@ -45,7 +46,7 @@ func (s *source) original(n ast.Node) string {
 	return string(s.text[s.offset(n.Pos()):s.offset(n.End())])
 }
 
-// plain is the text of a node whose descendants are mutated, and which is not itself.
+// plain returns the text of a node that is not mutated itself, with mutated descendants.
 func (s *source) plain(n ast.Node) string {
 	var b strings.Builder
 	from := s.offset(n.Pos())

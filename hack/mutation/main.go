@@ -27,7 +27,7 @@ import (
 	"syscall"
 )
 
-// enough is the share of mutants that tests find, in percent.
+// enough is the required share of found mutants, in percent.
 const enough = 95
 
 func main() {
@@ -81,8 +81,8 @@ func (o *outcome) String() string {
 	return fmt.Sprintf("mutation of %s: %d of %d found: %.1f %%", o.folder, len(o.mutants)-len(o.survivors), len(o.mutants), o.share())
 }
 
-// compare holds the survivors against the list, whose lines are a mutant and, behind " -- ", the reason why no test needs to find it. Lines that do not
-// match are of mutants that were not tried.
+// compare compares the survivors with the list. A line is a mutant and, after " -- ", the reason why no test needs to find it.
+// Lines that do not match belong to mutants that were not tried.
 func (o *outcome) compare(list string, only *regexp.Regexp) error {
 	text, err := os.ReadFile(list) //nolint:gosec // a file of the tree
 	if err != nil && !os.IsNotExist(err) {

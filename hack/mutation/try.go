@@ -36,7 +36,7 @@ const (
 	slow = 30 * time.Second
 )
 
-// test is one with the mutants that it reaches. How long it took depends on what else runs, its CPU time does not.
+// test is a test with the mutants that it reaches. Its duration depends on the load of the machine, its CPU time does not.
 type test struct {
 	folder, name string
 	took, cpu    time.Duration
@@ -280,7 +280,7 @@ func (t *trial) finds(ctx context.Context, m mutant) bool {
 	})
 }
 
-// together runs those whose CPU time is in between, in one process for each folder.
+// together runs the tests with a CPU time between two bounds, in one process for each folder.
 func (t *trial) together(ctx context.Context, m mutant, from, to time.Duration) bool {
 	return slices.ContainsFunc(t.folders, func(folder string) bool {
 		var names []string

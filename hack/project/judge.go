@@ -62,7 +62,7 @@ func first(markers []marker, is func(marker) bool) string {
 	return ""
 }
 
-// right is what Kubebuilder would write for a kind.
+// right returns the resource that Kubebuilder would write for a kind.
 func (p project) right(k kind, d definition, e evidence) resource {
 	group := path.Base(path.Dir(k.folder))
 	r := resource{

@@ -43,11 +43,11 @@ type result struct {
 	cut     bool
 	// where is the place of a spec's failure: file:line.
 	where string
-	// final says that a failure is not tried again: the spec is marked so, or its suite or package did not come to its end.
+	// final is set for a failure that is not retried: the spec is marked so, or its suite or package did not finish.
 	final bool
 }
 
-// safety is the label of specs whose failure is never tried again: they look for what goes wrong once in many times.
+// safety is the label of specs that are never retried: they look for rare failures.
 const safety = "safety"
 
 func parseTimes(r io.Reader) ([]usage, error) {
@@ -174,7 +174,7 @@ func writeTimes(out *strings.Builder, used []usage) {
 	}
 }
 
-// shown is how many of the slowest are worth a line.
+// shown bounds the listed slowest tests.
 const shown = 12
 
 // writeSlowest names the slowest specs, and the slowest tests that are no whole suites.

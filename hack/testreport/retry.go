@@ -17,8 +17,8 @@ var waiting = []string{"test/e2e", "test/integration", "test/schedulers", "test/
 // mostTries is how many failures may each be by chance; more have a cause in common.
 const mostTries = 3
 
-// mayTryAgain reports whether a failure may be that of a busy machine. A suite that did not come to its end, a package that failed as a whole,
-// and what holds a promise of safety are not.
+// mayTryAgain reports whether a busy machine may have caused the failure. Unfinished suites, packages that failed as a whole,
+// and safety specs are excluded.
 func (r result) mayTryAgain() bool {
 	waits := slices.ContainsFunc(waiting, func(folder string) bool { return r.pkg == folder || strings.HasPrefix(r.pkg, folder+"/") })
 	return waits && r.name != "" && !r.final && !r.setUp && (r.spec || suiteTests[r.pkg] == "")

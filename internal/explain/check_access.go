@@ -19,7 +19,7 @@ func accountAction(namespace string) string {
 	return fmt.Sprintf("an administrator of namespace %s gives it an account and its rights: config/rbac/spark-driver, docs/install.md", namespace)
 }
 
-// checkRights is about the user, who may be an administrator without applications.
+// checkRights checks the user's rights. An administrator may have none for applications.
 func checkRights(c Checked) []CheckLine {
 	const name = "rights"
 	switch {
@@ -32,7 +32,7 @@ func checkRights(c Checked) []CheckLine {
 			"an administrator of namespace %[1]s gives you a RoleBinding to the cluster role edit "+
 				"(kubectl create rolebinding NAME -n %[1]s --clusterrole=edit --user=YOU), "+
 				"which has the right with the operator's roles for users: config/rbac/sparkapplication_editor_role.yaml, or userRoles.create of the chart", c.Namespace))}
-	case len(c.Rights.May) == 0: // nothing is installed
+	case len(c.Rights.May) == 0: // no kind is installed
 		return nil
 	}
 	return []CheckLine{right(name, "you may create %s", strings.Join(c.Rights.May, ", "))}
@@ -85,7 +85,7 @@ func checkAccounts(c Checked) []CheckLine {
 	return lines
 }
 
-// defaultAccount is about the account that a policy gives to drivers.
+// defaultAccount checks the service account that a policy gives to drivers.
 func defaultAccount(c Checked, one CheckedAccount) CheckLine {
 	runs := fmt.Sprintf("drivers run as %s by default (policy %s)", one.Name, c.Accounts.Policy)
 	switch {

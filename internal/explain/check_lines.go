@@ -57,7 +57,7 @@ func checkOperator(c Checked) []CheckLine {
 	return lines
 }
 
-// missingAction is what to do about an operator that is not there.
+// missingAction returns the advice for a missing operator.
 func (o CheckedOperator) missingAction() string {
 	if o.Named {
 		return "write another name after --operator, or leave it out"
@@ -85,7 +85,7 @@ func checkPlugin(c Checked) []CheckLine {
 	return []CheckLine{right(name, "%s", both)}
 }
 
-// minor is the major and minor version of a release.
+// minor returns the major and minor version of a release.
 func minor(version string) (string, bool) {
 	parts := strings.Split(strings.TrimPrefix(version, "v"), ".")
 	if len(parts) < 3 {
@@ -109,7 +109,7 @@ func checkDefinitions(c Checked) []CheckLine {
 	for _, d := range c.Definitions {
 		kind := fmt.Sprintf("%s of %s", d.Kind, d.Version)
 		switch {
-		case d.Optional && !d.On && (!d.Installed || d.Lacks != ""): // of another operator
+		case d.Optional && !d.On && (!d.Installed || d.Lacks != ""): // a kind of another operator
 		case !d.Installed:
 			lines = append(lines, wrong(name, kind+" is not installed", install))
 		case d.Unread != "":
@@ -146,7 +146,8 @@ func kindsOf(all []CheckedDefinition) string {
 	return strings.Join(versions, ", ")
 }
 
-// unconfigured gives the reason why the configuration is not known on the first line that needs it, unless that of the operator has it.
+// unconfigured reports the reason for the unknown configuration once: on the operator's line, or else on the first line that
+// needs the configuration.
 func (c Checked) unconfigured(name, what string) string {
 	switch {
 	case c.Operator.Missing != "" || c.Operator.Unread != "":

@@ -70,7 +70,8 @@ func Model(changes ...func(*spark.Application)) spark.Application {
 	return app
 }
 
-// ApacheStates are the states that a status of spark.apache.org tells of: those of the attempt before and of the current one, in their order.
+// ApacheStates returns the states in a status of spark.apache.org: those of the previous attempt and of the current one, in
+// order.
 func ApacheStates(s *apache.SparkApplicationStatus) []string {
 	histories := []map[string]apache.ApplicationState{s.StateTransitionHistory}
 	if p := s.PreviousAttemptSummary; p != nil {

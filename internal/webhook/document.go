@@ -32,18 +32,18 @@ type document struct {
 	Spec json.RawMessage `json:"spec,omitempty"`
 }
 
-// maxMetadata bounds each part of the metadata that is read, in bytes. The API server takes annotations of 256 KiB, but asks
-// about them before it looks.
+// maxMetadata bounds each decoded part of the metadata, in bytes. The API server rejects annotations above 256 KiB only after
+// it has called webhooks.
 const maxMetadata = 512 << 10
 
-// documentOf reads an object without decoding what is in it.
+// documentOf splits an object into its parts without decoding them.
 func documentOf(raw []byte) (document, error) {
 	var d document
 	err := json.Unmarshal(raw, &d)
 	return d, err
 }
 
-// check says what is too large to be read.
+// check returns an error if a part is too large to be decoded.
 func (d document) check() error {
 	for name, part := range map[string][]byte{
 		"annotations": d.Metadata.Annotations, "labels": d.Metadata.Labels, "ownerReferences": d.Metadata.OwnerReferences,
@@ -55,8 +55,8 @@ func (d document) check() error {
 	return nil
 }
 
-// submitted returns a document with the submitter of its object: on creation the user who asks, later on the one who is stored,
-// whatever was sent. What the operator creates has the submitter of its schedule.
+// submitted returns a document with its object's submitter. On creation it is the user of the request, on updates the stored
+// submitter. Objects that the operator creates have the submitter of their schedule.
 func (a *admitter) submitted(document []byte, request admission.Request) ([]byte, error) {
 	switch {
 	case a.submitter.From != lifecycle.SubmitterFromWebhook:

@@ -47,8 +47,8 @@ func Scheme() *runtime.Scheme {
 // podNamespaceFile holds the namespace of a process in a pod. Kubernetes: service account admission.
 var podNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
-// New returns the manager of the webhook's process, which is ready when the API server can call it. Every replica serves,
-// so there is no leader. operator returns the operator's current configuration.
+// New returns the manager of the webhook's process. The process is ready when the API server can call it. Every replica serves,
+// so there is no leader election. operator returns the operator's current configuration.
 func New(cfg *rest.Config, c config.OperatorConfiguration, operator func() resolve.Operator) (ctrl.Manager, error) {
 	self := c.Webhook.Certificates == config.CertificatesSelf
 	if self && c.Webhook.Namespace == "" {
@@ -103,7 +103,7 @@ func addServer(mgr ctrl.Manager, c config.OperatorConfiguration, operator func()
 	return s.StartedChecker(), nil
 }
 
-// server begins to listen when there is a certificate; controller-runtime's would give up.
+// server listens as soon as a certificate exists; controller-runtime's server would fail without one.
 type server struct {
 	webhook.Server
 	certDir string
@@ -117,13 +117,13 @@ func (s server) Start(ctx context.Context) error {
 	err := wait.PollUntilContextCancel(ctx, look, true, func(context.Context) (bool, error) {
 		for _, name := range []string{keyFile, certificateFile} {
 			if _, err := os.Stat(filepath.Join(s.certDir, name)); err != nil {
-				return false, nil //nolint:nilerr // it comes, or the readiness check keeps failing
+				return false, nil //nolint:nilerr // wait for it; the readiness check fails meanwhile
 			}
 		}
 		return true, nil
 	})
 	if err != nil {
-		return nil //nolint:nilerr // stopped before there was anything to serve with
+		return nil //nolint:nilerr // stopped before a certificate existed
 	}
 	return s.Server.Start(ctx)
 }

@@ -83,7 +83,7 @@ func (b *bench) prepare(ctx context.Context) (subject, error) {
 	return thisOperator(binary, b.root), err
 }
 
-// step runs a scenario, and then again with the limit in the operator's place if that makes sense.
+// step runs a scenario, and, if it is comparable, runs it again with the limit in the operator's place.
 func (b *bench) step(ctx context.Context, step plan.Step, sub subject) (report.Section, error) {
 	s := scenarios[step.Scenario]
 	section, err := b.measure(ctx, s, step, step.Size, sub)

@@ -148,7 +148,7 @@ func (w *environment) rest(ctx context.Context) (audit.Calls, error) {
 	return w.ground.Calls.Quiet(ctx, quiet, settles)
 }
 
-// usage is what everybody has used up to a moment.
+// usage is the CPU time of all measured processes up to a moment.
 type usage struct {
 	at  time.Time
 	cpu map[string]float64
@@ -181,7 +181,7 @@ func (w *environment) addCPUPerMinute(before usage) {
 	w.addCPUPer("CPU a minute: ", before, time.Since(before.at).Minutes())
 }
 
-// addShares adds which share of a core was used since.
+// addShares adds the shares of a core used since before.
 func (w *environment) addShares(before usage) {
 	now := w.used()
 	for _, name := range everybody {

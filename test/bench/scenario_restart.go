@@ -12,7 +12,7 @@ import (
 // restart starts the operator again where there are many finished applications. These are copies of one that it has run.
 func restart(ctx context.Context, w *environment) error { return restartWith(ctx, w, 0) }
 
-// executorsLeft are those that each application of the scenario memory has left behind.
+// executorsLeft is the number of executor pods left of each application of the scenario memory.
 const executorsLeft = 10
 
 func memory(ctx context.Context, w *environment) error { return restartWith(ctx, w, executorsLeft) }

@@ -18,11 +18,12 @@ const (
 	neighbor = "neighbor"
 	// pace is how often the neighbor creates an application, which is then edited and deleted: three requests.
 	pace = 50 * time.Millisecond
-	// mostDelay is how many times as late as without its neighbor a bystander's driver may be, in the worst of 100 cases.
+	// mostDelay bounds how much later a bystander's driver may be because of its neighbor, as a factor, in the worst of 100
+	// cases.
 	mostDelay = 2
 )
 
-// tenants measures what a neighbor costs who gives the operator work all the time.
+// tenants measures the cost of a neighbor that keeps the operator busy.
 func tenants(ctx context.Context, w *environment) error {
 	if err := w.createNamespace(ctx, neighbor); err != nil {
 		return err
@@ -75,8 +76,8 @@ func (w *environment) bystander(ctx context.Context, prefix string) (float64, er
 	return worst, nil
 }
 
-// storm creates, edits and deletes applications of the neighbor's until the context ends, and returns how many. What the API server
-// refuses is its answer to a storm.
+// storm creates, edits and deletes applications of the neighbor until the context ends, and returns their number. Refusals by
+// the API server are expected.
 func (w *environment) storm(ctx context.Context) int {
 	ticker := time.NewTicker(pace)
 	defer ticker.Stop()

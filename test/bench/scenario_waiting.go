@@ -84,7 +84,7 @@ func (w *environment) createWaiting(ctx context.Context) (queued []string, err e
 	return queued, nil
 }
 
-// makeRoom lets some start of those that wait, and measures how late they are.
+// makeRoom lets some waiting applications start, and measures their delay.
 func (w *environment) makeRoom(ctx context.Context, queued []string) error {
 	way, made := w.scenario.way, time.Now()
 	some := min(roomFor, max(len(w.tenants()), w.size/10))

@@ -14,11 +14,11 @@ import (
 	"github.com/firesteel-dev/firesteel/test/bench/internal/report"
 )
 
-// defaultRun is what is measured if nothing else is said.
+// defaultRun is the default list of scenarios.
 const defaultRun = "latency:40,burst:100,apache:100,burst:1000,rate:5000,churn:1000,big:5000,restart:10000,memory:10000,crash:200," +
 	"waiting:1000,waiting-max:1000,waiting-min:1000,waiting-volcano:1000,waiting-yunikorn:1000,waiting-coscheduling:1000,schedules:10000,tenants:100"
 
-// shortRun is what is measured if it is to be quick.
+// shortRun is the list of scenarios with --short.
 const shortRun = "latency:10,burst:100,apache:100,burst:300,rate:500,churn:20,big:500,restart:1000,memory:1000,crash:100,waiting:100"
 
 // scenario is one way to measure. A new one is a function, and a line in scenarios.
@@ -68,7 +68,7 @@ var scenarios = map[string]scenario{
 	"schedules": {title: "%s schedules of which none is due", usual: 10000, run: schedules},
 }
 
-// asked is what is asked for in a scenario that has at least so many applications.
+// asked is a goal of a scenario with at least so many applications.
 type asked struct {
 	from  int
 	goals []report.Goal

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
-// way is what applications wait for. No scheduler runs: what it would write is written by this program.
+// way is the cause of the applications' wait. No scheduler runs: this program writes its objects.
 type way struct {
 	// plugin is their batchScheduler; "" for plain Kubernetes. Theirs is also the PriorityClass of waitingClass.
 	plugin string

@@ -69,8 +69,8 @@ func desiredStates() []named[lifecycle.Application] {
 	return append(out, adopting(out)...)
 }
 
-// adopting are applications that are to follow a driver which others started, for one restart policy and limit: the others change nothing
-// before there is a driver, and nothing after it has been adopted.
+// adopting are applications that follow another client's driver, for one restart policy and limit: the others make no
+// difference before or after the adoption.
 func adopting(all []named[lifecycle.Application]) []named[lifecycle.Application] {
 	var out []named[lifecycle.Application]
 	for _, wish := range all {

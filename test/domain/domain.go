@@ -96,8 +96,8 @@ func executors() []named[[]lifecycle.Executor] {
 	}
 }
 
-// drivers are all pods that can have the driver's name. A stranger is one of ours by its owner, made by an operator
-// whose record of it we do not have.
+// drivers are all pods that can have the driver's name. A stranger belongs to this application by its owner, but an operator
+// created it whose record is missing.
 func drivers() []named[lifecycle.Driver] {
 	out := []named[lifecycle.Driver]{
 		{"absent", lifecycle.Driver{Presence: lifecycle.Absent, Name: driverName}},

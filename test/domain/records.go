@@ -60,7 +60,7 @@ func driven(r lifecycle.Record) lifecycle.Record {
 	return r
 }
 
-// second puts a first attempt before the record's.
+// second adds a first attempt before the record's.
 func second(r lifecycle.Record) lifecycle.Record {
 	r.Attempt, r.Submissions, r.Executions = 2, 1, 1
 	r.Attempts = []lifecycle.Attempt{{Number: 1, SubmissionID: "s-1", StartedAt: overdue, EndedAt: overdue, Class: lifecycle.ApplicationExit, Cause: failure}}
@@ -199,7 +199,7 @@ func released(all []named[lifecycle.Record]) []named[lifecycle.Record] {
 	return append(all, named[lifecycle.Record]{"resources released", r}, named[lifecycle.Record]{"all released", both})
 }
 
-// interrupted are attempts that the user ended, and that had ended before.
+// interrupted are attempts that a user stopped after they had ended.
 func interrupted(state lifecycle.State, c lifecycle.Cause) []named[lifecycle.Record] {
 	var out []named[lifecycle.Record]
 	had := ended(lifecycle.Failing, endings(lifecycle.Failing)[:1])[:1]

@@ -34,8 +34,8 @@ func admissionsOf(objects bool, choice scheduler.Choice) []scheduler.Admission {
 	return all
 }
 
-// EachScheduled visits what schedulers add to the domain: the attempt for which one has objects, and what it says of a
-// driver. Executors and half of the restart policies make no difference to that and are left out.
+// EachScheduled visits the scheduler dimension of the domain: the attempt with scheduler objects, and the scheduler's report
+// about a driver. Executors and half of the restart policies make no difference and are left out.
 func EachScheduled(state lifecycle.State, visit func(*Element)) {
 	drivers, views := drivers(), views(state)
 	for _, rec := range held(state) {

@@ -16,8 +16,8 @@ const (
 	idle  = 30 * time.Minute
 )
 
-// EachServer visits what there is besides if the driver accepts clients: whether it is ready, what it says of its sessions, what is
-// remembered of a drain and of idleness, and requests to wake. Executors and deadlines make no difference to that and are left out.
+// EachServer visits the server dimension of the domain: readiness, sessions, recorded drain and idleness, and wake requests.
+// Executors and deadlines make no difference and are left out.
 func EachServer(state lifecycle.State, visit func(*Element)) {
 	drivers := serverDrivers()
 	for _, rec := range serverRecords(state) {

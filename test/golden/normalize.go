@@ -132,7 +132,7 @@ func claimsOf(objects []Object) claimNames {
 	return names
 }
 
-// Groups says which variables, volumes and mounts come from a prefix family, whose order is that of a hash map.
+// Groups identifies variables, volumes and mounts of a prefix family, whose order is that of a hash map.
 type Groups struct {
 	env, volumes map[string]string
 }

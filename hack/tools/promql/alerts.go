@@ -46,9 +46,9 @@ type history struct {
 	Series []string
 	// Without are names of series of Always that are not there.
 	Without []string
-	// At is when it is looked, since the first sample.
+	// At is the time of the evaluation, since the first sample.
 	At string
-	// Fire are the alerts that fire then. No other does. Silent are those of the others that this history is about.
+	// Fire are the alerts that fire then; no others may. Silent are the alerts whose silence this history tests.
 	Fire, Silent []string
 }
 

@@ -31,9 +31,8 @@ import (
 // patience bounds what a test waits for.
 const patience = 20 * time.Second
 
-// Server is an API server over HTTP for programs that look: it has discovery, get, list and watch of its kinds, and
-// logs. A write fails the test, unless AllowWrites was called. Who wants a client and no HTTP uses controller-runtime's
-// fake client.
+// Server is an API server over HTTP for programs that read: discovery, get, list and watch of its kinds, and logs. A write
+// fails the test, unless AllowWrites was called. Tests that need only a client use controller-runtime's fake client.
 type Server struct {
 	*httptest.Server
 	t *testing.T

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package bombs generates specs that are small as text and as large as possible in memory: for each list, map and string that a
-// type has, however deep, one that is filled with the smallest elements.
+// Package bombs generates specs that are small as text and as large as possible in memory: for each list, map and string of a
+// type, at any depth, one spec fills it with the smallest elements.
 package bombs
 
 import (
@@ -29,7 +29,7 @@ type Budget struct{ Bytes, Values, Nodes int }
 // filler writes the value of a field within a budget.
 type filler func(Budget) string
 
-// step is a field of a struct, and whether its value is a list of which the first element comes next, or a map of one entry.
+// step is a field of a struct; it may be a list, whose first element comes next, or a map of one entry.
 type step struct {
 	field       string
 	list, keyed bool
@@ -37,8 +37,8 @@ type step struct {
 	named bool
 }
 
-// Of returns the bombs of a type, one or more for each field of each struct: a field that is found in several places counts
-// below each of the fields of the type itself.
+// Of returns the bombs of a type, one or more for each field of each struct. A field that occurs in several places counts once
+// below each field of the type itself.
 func Of(t reflect.Type) []Bomb {
 	var all []Bomb
 	for _, f := range fieldsOf(t) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package heaptest lets a test fail for the memory that it takes: a limit of the runtime makes nothing fail, it only
-// collects more often.
+// Package heaptest lets a test fail if it takes too much memory: a memory limit of the runtime causes more collections, but no
+// failure.
 package heaptest
 
 import (

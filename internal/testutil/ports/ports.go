@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// The ports that are given out lie below those that the kernel takes for connections, and for listeners that want any port: a port of
-// those may be another process's before the server that was promised it opens it. Each process of tests has a block of its own.
+// The assigned ports are below the kernel's range for connections and unspecified listeners: another process could get a port
+// of that range before the server opens it. Each process of tests has its own block.
 const (
 	first, last = 20000, 30000
 	block       = 200

@@ -14,13 +14,13 @@ import (
 	"testing"
 )
 
-// What a run is for is said by FIRESTEEL_TESTS.
+// FIRESTEEL_TESTS selects the purpose of a run.
 const (
-	// Check is the inner loop, and what `go test` does by itself: the same seeds each time, in seconds.
+	// Check is the inner loop, the default of `go test`: fixed seeds, a few seconds.
 	Check = "check"
-	// Landing is what each landing has to pass: fresh seeds beside the fixed ones.
+	// Landing is required before each landing: fresh seeds in addition to the fixed ones.
 	Landing = "landing"
-	// All is everything that there is, once a day and before a release.
+	// All runs everything, once a day and before a release.
 	All = "all"
 )
 

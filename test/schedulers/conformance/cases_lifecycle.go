@@ -77,7 +77,7 @@ func suspend(w *Harness) {
 	w.change(first, on)
 	w.eventually("it is suspended", w.inState(first, stateSuspended))
 	w.hasGroups(first, false)
-	third := w.create("third") // no one is before it in any line
+	third := w.create("third") // third waits first in every line
 	w.runs(third, 1)
 	w.completes(third)
 	w.change(second, off)

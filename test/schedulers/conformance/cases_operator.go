@@ -269,7 +269,7 @@ func forbidden(w *Harness) {
 	}
 }
 
-// fuzz : whatever an attempt looks like, the plugin does not panic, and decorates with what it claims only.
+// fuzz : for any attempt, the plugin does not panic and decorates only with claimed keys.
 func fuzz(w *Harness) {
 	p := w.plugin(w)
 	random := rand.New(rand.NewPCG(1, uint64(len(w.Scheduler))))

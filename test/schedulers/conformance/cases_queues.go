@@ -115,7 +115,7 @@ func tooBig(w *Harness) {
 		w.Errorf("it took %d attempts", current.Status.Attempt)
 	}
 	w.hasGroups(a, false)
-	small := w.create("small") // and it is in no one's way
+	small := w.create("small") // small blocks no other application
 	w.runs(small, 1)
 	w.completes(small)
 }

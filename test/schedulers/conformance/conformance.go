@@ -105,8 +105,8 @@ type Subject struct {
 	ClosedQueue scheduler.Reason
 	// QueuePrefix begins the names of the queues that the cases make.
 	QueuePrefix string
-	// Reckons reads from the driver and the plugin's objects what the scheduler got of the application's size; nil if
-	// it gets nothing but the pods.
+	// Reckons reads the application's size as the scheduler got it, from the driver and the plugin's objects; nil if the
+	// scheduler reads the pods only.
 	Reckons func(ctx context.Context, c client.Client, driver *corev1.Pod, objects []unstructured.Unstructured) (corev1.ResourceList, error)
 	// User reads what the scheduler knows of the user of a driver; nil if it asks for none.
 	User func(ctx context.Context, driver *corev1.Pod) (string, error)
@@ -123,8 +123,8 @@ type Subject struct {
 	AllOrNothing, GivesUp string
 	// TakesBack are the parameters of an application for which its scheduler takes back what others have borrowed; "" if it needs none.
 	TakesBack string
-	// Spares are the parameters of an application whose executors the scheduler takes down for nobody, Yields those of one of which it may take the
-	// driver, and only that; "" if the plugin has no such options.
+	// Spares are parameters that protect executors from preemption; Yields are parameters that let the scheduler preempt the
+	// driver only; "" if the plugin has no such options.
 	Spares, Yields string
 	// Renews is an annotation that the plugin writes again on objects whose pods wait, for a reason and now and then; "" for none.
 	Renews string

@@ -134,7 +134,7 @@ func (d *drivers) scale(ctx context.Context, driver *corev1.Pod, own []corev1.Po
 		if err != nil {
 			return err
 		}
-		if err := d.client.Create(ctx, pod); apierrors.IsForbidden(err) { // e.g. a quota: Spark tries again, too
+		if err := d.client.Create(ctx, pod); apierrors.IsForbidden(err) { // e.g. by a quota: Spark retries, too
 			return errors.Join(err, d.client.Patch(ctx, driver,
 				client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"`+annotationRefused+`":"true"}}}`))))
 		} else if err != nil && !apierrors.IsAlreadyExists(err) {

@@ -47,7 +47,7 @@ func (r *Report) LeaveOut(title string, tier Tier) {
 	r.left[column{title, tier}] = true
 }
 
-// result is one field of the table in one tier.
+// result is the result of one case in one tier.
 type result struct {
 	title  string
 	tier   Tier

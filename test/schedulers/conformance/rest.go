@@ -87,8 +87,8 @@ func (w *Harness) looks(a *app, times int) {
 	}
 }
 
-// quiet triggers the operator again and again until it has looked at the application several times, and for so long, without a write:
-// whatever there was to say was said. What is still in flight then, on a machine that is busy, says something that was not said before.
+// quiet triggers the operator until it has reconciled the application several times, and for that long, without a write: it has
+// reported everything. On a busy machine, a later write in flight is a new report.
 func (w *Harness) quiet(when string, a *app, d time.Duration) {
 	w.Helper()
 	w.eventually("the status has the executors", func() error {

@@ -76,7 +76,7 @@ func sentIn(r *http.Request) ([]byte, error) {
 	return sent, err
 }
 
-// changing is what differs between two writes that say the same.
+// changing matches the parts that differ between two equivalent writes.
 var changing = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]*Z|"resourceVersion":"\d+"`)
 
 // said is what a write says: the status as it is then, and of anything else what was sent.

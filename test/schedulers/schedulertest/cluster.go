@@ -151,8 +151,7 @@ func (c *Cluster) Restart(running map[*scheduler.Attempt]scheduler.PodStatuses, 
 	}
 }
 
-// apply writes as server-side apply does: what the object says wins, what it does not say stays if it is a status and
-// goes otherwise.
+// apply writes as server-side apply does: present fields replace, a missing status stays, and other missing fields are removed.
 func (c *Cluster) apply(objects []*unstructured.Unstructured, gone []scheduler.Ref) {
 	c.tb.Helper()
 	for _, o := range objects {

@@ -23,7 +23,7 @@ rules:
 `, user)
 }
 
-// Call is what calls have in common that are counted together.
+// Call is the key under which calls are counted together.
 type Call struct {
 	Verb, Resource string
 }

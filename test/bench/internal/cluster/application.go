@@ -35,7 +35,7 @@ type Application struct {
 	} `json:"status"`
 }
 
-// words are the states of sparkoperator.k8s.io that those of spark.apache.org are measured as.
+// words maps the states of spark.apache.org to the states of sparkoperator.k8s.io as which they are measured.
 var words = map[string]string{"DriverRequested": "SUBMITTED", "RunningHealthy": "RUNNING", "Succeeded": "COMPLETED",
 	"Failed": "FAILED", "SchedulingFailure": "FAILED"}
 

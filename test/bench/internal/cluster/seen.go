@@ -65,7 +65,7 @@ func (s *Seen) At(state string) time.Time {
 	return time.Time{}
 }
 
-// Fingerprint is another one when the application was submitted again, or otherwise changed.
+// Fingerprint changes if the application was submitted again or changed otherwise.
 func (s *Seen) Fingerprint() string {
 	return fmt.Sprint(s.states(), len(s.Drivers), s.submissions, s.executions)
 }
@@ -100,8 +100,8 @@ func Count(all []Seen, is func(*Seen) bool) int {
 	return n
 }
 
-// Events is how many events the status writes call for: one for each state that is newly shown. SUCCEEDING is no news, but a
-// step of the way to COMPLETED.
+// Events returns the number of events that the status writes require: one for each newly shown state. SUCCEEDING needs none: it
+// is a step to COMPLETED.
 func Events(all []Seen) int {
 	n := 0
 	for i := range all {

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// Process is a program that was started, in a process group of its own. It is told to end by its standard input, too,
-// which closes when this process dies, if it applies that.
+// Process is a started program in a process group of its own. It also ends when its standard input closes, which happens if
+// this process dies.
 type Process struct {
 	Name string
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package limit is a program in the place of an operator. It makes the API calls that an operator cannot do without, for the
-// same objects, as soon as it can, and thinks nothing: no cache, no checks, no retries, no leader. How many times as long an
-// operator takes is the price of its thoughts.
+// Package limit is a program in an operator's place. It makes only the necessary API calls, for the same objects, as soon as
+// possible: no cache, no checks, no retries, no leader. The ratio of an operator's time to its time is the cost of the
+// operator's decisions.
 package limit
 
 import (

@@ -16,9 +16,9 @@ type Row struct {
 	What  string  `json:"what"`
 	Unit  string  `json:"unit"`
 	Value float64 `json:"value"`
-	// Limit is the same of the program that does no more than it has to.
+	// Limit is the number of the limit program.
 	Limit *float64 `json:"limit,omitempty"`
-	// Goal is what the number is to be; nil if nothing is asked for, or if it is asked for in comparison with a limit that was not measured.
+	// Goal is the required value; nil if there is none, or if it depends on a limit that was not measured.
 	Goal *Goal `json:"goal,omitempty"`
 	// Chart is whether the number is drawn.
 	Chart bool `json:"-"`
@@ -148,7 +148,7 @@ func (r Report) JSON() ([]byte, error) {
 type Goal struct {
 	// What is the number's name.
 	What string `json:"-"`
-	// Value is the most that it is to be, or the least with AtLeast. It is in the number's unit, or times the limit of the same run with OfLimit.
+	// Value is the maximum, or the minimum with AtLeast, in the number's unit, or as a multiple of the run's limit with OfLimit.
 	Value   float64 `json:"value"`
 	AtLeast bool    `json:"atLeast,omitempty"`
 	OfLimit bool    `json:"ofLimit,omitempty"`
