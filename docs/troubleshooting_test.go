@@ -25,7 +25,7 @@ func TestTroubleshootingQuotes(t *testing.T) {
 		"already exists and does not belong to this application":                                   "internal/actuate/actuate.go",
 		"spec.suspend is true":                                                                     "internal/lifecycle/testdata/stories/suspend-while-running.txt",
 		"is not installed: the API server has no":                                                  "internal/scheduler/readiness.go",
-		"grant it that permission to use":                                                                "internal/scheduler/readiness.go",
+		"grant it that permission to use":                                                          "internal/scheduler/readiness.go",
 		"is not known to this operator":                                                            "internal/scheduler/registry.go",
 		"is not enabled (batchScheduler.enabled in the operator's configuration)":                  "internal/scheduler/registry.go",
 		"is not a known scheduler; known: ":                                                        "internal/scheduler/registry.go",

@@ -69,11 +69,11 @@ var inModel = map[string]string{
 // The exposure has words of its own.
 var notMeant = map[string]bool{"Origins": true, "Warnings": true, "Exposure": true, "Written": true}
 
-// outcome is what a change of a field does.
+// outcome is the effect of a change of a field.
 type outcome struct {
 	// Effects are Spark properties, parts of pods and policies, in words.
 	Effects []string
-	// Restarts is whether a running application runs again from the new spec.
+	// Restarts is set if a running application runs again from the new spec.
 	Restarts bool
 	// Late is set if an edit affects only later attempts.
 	Late bool

@@ -19,11 +19,11 @@ type apiField struct {
 	Type string
 	// Owner and Name are the Go type and field, for looking up the comment.
 	Owner, Name string
-	// Effects are what changes when the field does: Spark properties and parts of pods.
+	// Effects are the Spark properties and parts of pods that change with the field.
 	Effects []string
 	// Restarts is set if an edit runs the application again. Other edits take effect at once, or with the next attempt.
 	Restarts bool
-	// Late is whether an edit that restarts nothing reaches only executors that are made after it.
+	// Late is set if an edit that restarts nothing reaches only later executors.
 	Late bool
 	// Edit describes the effect of an edit if Restarts does not; "" otherwise.
 	Edit string
@@ -56,12 +56,12 @@ func ignored(path string) string {
 // api begins the packages of the APIs.
 var api, _, _ = strings.Cut(reflect.TypeFor[v1beta2.SparkApplicationSpec]().PkgPath(), "sparkoperator/")
 
-// ours is whether a type is a struct of the API itself, whose fields are looked at one by one.
+// ours reports whether a type is a struct of the API itself. Its fields are visited one by one.
 func ours(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct && strings.HasPrefix(t.PkgPath(), api)
 }
 
-// visit calls leaf for every field below a struct of ours. What it does to the value given stays done.
+// visit calls leaf for every field below a struct of the API. Changes of the given value stay.
 func visit(v reflect.Value, prefix string, leaf func(apiField, reflect.Value)) {
 	for i := range v.NumField() {
 		field, value := v.Type().Field(i), v.Field(i)

@@ -19,7 +19,7 @@ type mutant struct {
 	key string
 }
 
-// source is a file that is given mutants. Nothing that is inserted has a line end, so that the compiler's lines are those of the file.
+// source is a file with inserted mutants. Inserted text has no line breaks, so the compiler's line numbers match the file.
 type source struct {
 	name   string
 	text   []byte

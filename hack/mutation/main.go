@@ -67,7 +67,7 @@ func run(ctx context.Context, folders []string, match string) error {
 	return errors.Join(wrong...)
 }
 
-// outcome is what became of the mutants of a package.
+// outcome is the result of the mutants of a package.
 type outcome struct {
 	folder             string
 	mutants, survivors []mutant

@@ -33,7 +33,7 @@ func main() {
 	}
 }
 
-// check returns what is wrong in the repository's PROJECT.
+// check returns the errors in the repository's PROJECT.
 func check(repository fs.FS) ([]string, error) {
 	p, err := readProject(repository)
 	if err != nil {

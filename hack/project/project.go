@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// project is what is compared of PROJECT.
+// project is the compared part of PROJECT.
 type project struct {
 	CLIVersion string     `json:"cliVersion"`
 	Multigroup bool       `json:"multigroup"`
@@ -86,8 +86,8 @@ func wordAfter(repository fs.FS, file, word string) (string, error) {
 	return "", fmt.Errorf("%s: no line begins with %q", file, word)
 }
 
-// match returns the index of each kind's resource, or -1. Resources that agree in group and version go first, so that only a wrong one
-// is left for a kind that differs.
+// match returns the index of each kind's resource, or -1. Resources with the right group and version are matched first, so that
+// only a wrong one is left for a kind that differs.
 func (p project) match(kinds []kind) []int {
 	out := slices.Repeat([]int{-1}, len(kinds))
 	for _, exact := range []bool{true, false} {

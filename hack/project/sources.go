@@ -30,7 +30,7 @@ type marker struct {
 	values map[string][]string
 }
 
-// definition is what is needed of a CustomResourceDefinition.
+// definition is the needed part of a CustomResourceDefinition.
 type definition struct {
 	file string
 	Spec struct {

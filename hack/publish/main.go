@@ -66,7 +66,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return push(ctx, things, *force, out)
 }
 
-// manifest is what a registry has under a digest, perhaps with a tag: an image, an index of them, or an artifact.
+// manifest is the content of a digest in a registry, perhaps with a tag: an image, an index of images, or an artifact.
 type manifest interface {
 	remote.Taggable
 	partial.Describable

@@ -103,7 +103,7 @@ func unpack(r *tar.Reader, folder string) error {
 	}
 }
 
-// about is what is used of Chart.yaml.
+// about is the used part of Chart.yaml.
 type about struct {
 	Name, Version, Description, Home string
 	Sources                          []string

@@ -27,7 +27,7 @@ func mediaOf(file string) types.MediaType {
 	return "text/plain"
 }
 
-// signed is what can be signed in a registry, and the file of what is signed of it.
+// signed is a signable object of a registry, with the file of its payload.
 type signed struct {
 	what, file string
 	repo       name.Repository
@@ -46,7 +46,7 @@ func (r *release) signed() ([]signed, error) {
 	}, err
 }
 
-// payload is what cosign signs: which content is meant, and where it was published.
+// payload returns the JSON that cosign signs: the digest of the content, and its place of publication.
 func (s signed) payload() ([]byte, error) {
 	type identity struct {
 		Reference string `json:"docker-reference"`
@@ -82,7 +82,7 @@ func (r *release) writePayloads() error {
 	return nil
 }
 
-// signatures are those of image and chart, at the tag at which cosign looks for them, if the release was signed.
+// signatures returns the signatures of image and chart if the release was signed, at the tag where cosign expects them.
 func (r *release) signatures() ([]thing, error) {
 	all, err := r.signed()
 	if err != nil {

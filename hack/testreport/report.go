@@ -21,7 +21,7 @@ import (
 
 const module = "github.com/firesteel-dev/firesteel/"
 
-// usage is what a stage or a package took.
+// usage is the time and memory of a stage or a package.
 type usage struct {
 	name    string
 	seconds int
@@ -68,14 +68,14 @@ func parseTimes(r io.Reader) ([]usage, error) {
 	return out, lines.Err()
 }
 
-// event is what go test -json prints for each change of a test: https://pkg.go.dev/cmd/test2json.
+// event is a line of `go test -json`: https://pkg.go.dev/cmd/test2json.
 type event struct {
 	Action, Package, Test, Output string
 	Elapsed                       float64
 }
 
-// parseEvents returns the tests that ended. Of a test with subtests that failed, only those are failures; of a package with tests that failed, only
-// those are. They are final when the package did not come to its end: other tests may not have run.
+// parseEvents returns the tests that ended. Of a failed test with subtests, only the failed subtests are returned; of a failed
+// package, only its failed tests. Failures are final if the package did not finish: other tests may not have run.
 func parseEvents(r io.Reader) ([]result, error) {
 	var out []result
 	blamed, ended := map[string]bool{}, map[string]bool{}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command values writes the table of values at the end of the chart's README. Keys, defaults and descriptions are those of values.yaml.
+// Command values writes the table of values at the end of the chart's README, with the keys, defaults and descriptions of
+// values.yaml.
 //
 //	go run ./hack/values VALUES README
 package main

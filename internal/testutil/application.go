@@ -16,7 +16,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// SparkVersion is what the usual application wants to run on.
+// SparkVersion is the version of the usual application.
 const SparkVersion = "4.1.4"
 
 // UID is that of the usual application.
@@ -80,7 +80,7 @@ func ApacheStates(s *apache.SparkApplicationStatus) []string {
 	return inOrder(histories, func(state apache.ApplicationState) string { return string(state.CurrentStateSummary) })
 }
 
-// ApacheClusterStates are those of a cluster.
+// ApacheClusterStates returns the states of a cluster.
 func ApacheClusterStates(s *apache.SparkClusterStatus) []string {
 	histories := []map[string]apache.ClusterState{s.StateTransitionHistory}
 	if p := s.PreviousAttemptSummary; p != nil {

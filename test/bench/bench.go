@@ -58,7 +58,7 @@ func (b *bench) run(ctx context.Context, steps []plan.Step) error {
 	return errors.Join(failed, faults(b.report.Sections), b.write())
 }
 
-// prepare builds everything.
+// prepare builds all programs.
 func (b *bench) prepare(ctx context.Context) (subject, error) {
 	for _, path := range []*string{&b.root, &b.out} {
 		absolute, err := filepath.Abs(*path)

@@ -36,7 +36,7 @@ const (
 	mib     = 1 << 20
 )
 
-// environment is what one scenario has to itself: a new ground, an operator, and what is measured of them.
+// environment is the ground, the operator and the measurements of one scenario.
 type environment struct {
 	scenario scenario
 	subject  subject
@@ -131,7 +131,7 @@ func (w *environment) wait(ctx context.Context, what string, names []string, is 
 
 const warmUpName = "warm-up"
 
-// warmUp runs one application to its end, so that no one pays for leader election and first connections.
+// warmUp runs one application to its end, so that leader election and first connections are not measured.
 func (w *environment) warmUp(ctx context.Context) error {
 	if err := w.create(ctx, warmUpName); err != nil {
 		return err
@@ -160,7 +160,7 @@ const (
 	cpuMachine  = "everything on the machine"
 )
 
-// everybody are those whose CPU is measured.
+// everybody lists the processes whose CPU time is measured.
 var everybody = []string{cpuOperator, "kube-apiserver", "etcd", "kwok", ground.StandIn, cpuLoad}
 
 func (w *environment) used() usage {
@@ -216,7 +216,7 @@ func (w *environment) addCallsByName(calls audit.Calls) {
 	}
 }
 
-// addEvents compares the events that were sent with those that the states call for.
+// addEvents compares the sent events with the events that the states require.
 func (w *environment) addEvents(calls audit.Calls, apps []cluster.Seen) {
 	sent, stored := calls.Events()
 	w.section.Add("events that the states shown call for", "", float64(cluster.Events(apps)))
@@ -237,7 +237,7 @@ func (w *environment) check(what string, number int) {
 	}
 }
 
-// faults are what went wrong in some sections.
+// faults joins the faults of some sections.
 func faults(sections []report.Section) error {
 	var errs []error
 	for _, s := range sections {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command bench measures an operator of SparkApplications on a real kube-apiserver and etcd, with simulated kubelets.
-// docs/performance.md says what its numbers mean.
+// docs/performance.md explains the numbers.
 package main
 
 import (
@@ -32,7 +32,7 @@ func main() {
 	}
 }
 
-// options are what a person can say.
+// options are the flags.
 type options struct {
 	run, operator, readyURL string
 	limit, short            bool
@@ -74,7 +74,7 @@ func root() *cobra.Command {
 	return c
 }
 
-// role is a process of its own that this program starts itself as. It ends with the one that started it.
+// role is a mode of this program that it starts as a process of its own. It ends with its parent.
 func role(name string, run func(ctx context.Context, cfg *rest.Config, ready string) error) *cobra.Command {
 	var kubeconfig, ready string
 	c := &cobra.Command{Use: name, Hidden: true, Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
@@ -85,7 +85,7 @@ func role(name string, run func(ctx context.Context, cfg *rest.Config, ready str
 		ctx, stop := context.WithCancel(cmd.Context())
 		defer stop()
 		go func() {
-			_, _ = os.Stdin.Read(make([]byte, 1)) // no one writes: it returns when the other end is closed
+			_, _ = os.Stdin.Read(make([]byte, 1)) // Read returns when the parent closes the pipe
 			stop()
 		}()
 		return run(ctx, cfg, ready)

@@ -24,10 +24,10 @@ const (
 	farewell = time.Minute
 )
 
-// subject is what is measured: an operator, or what stands for the best that there could be.
+// subject is the measured program: an operator, or the limit program.
 type subject struct {
 	name string
-	// command is how it is started in an environment, and where it says that it is ready.
+	// command returns the command line in an environment, and the address of the readiness check.
 	command func(ctx context.Context, w *environment) (words []string, readyURL string, err error)
 }
 
@@ -113,7 +113,7 @@ func (w *environment) startOperator(ctx context.Context) (time.Duration, error) 
 		}
 		answer, err := client.Do(request)
 		if err != nil {
-			return false, w.failed() // no one listens yet
+			return false, w.failed() // not listening yet
 		}
 		return answer.StatusCode == http.StatusOK, answer.Body.Close()
 	})
@@ -142,7 +142,7 @@ func (w *environment) endOperator(end func(*ground.Process)) {
 	w.meter.Leave(func() { end(p) })
 }
 
-// failed is the end of anything that should run.
+// failed returns the error of a process that ended early.
 func (w *environment) failed() error {
 	var errs []error
 	if w.operator != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/firesteel-dev/firesteel/test/bench/internal/ground"
 )
 
-// programs builds what is needed, or finds it in the cache.
+// programs builds the needed programs, or finds them in the cache.
 func (b *bench) programs(ctx context.Context) (ground.Programs, error) {
 	var errs []error
 	tool := func(name, program string) string {
@@ -31,7 +31,7 @@ func (b *bench) programs(ctx context.Context) (ground.Programs, error) {
 	return p, errors.Join(errs...)
 }
 
-// commit names what is measured; a tree without git has no name.
+// commit returns the measured commit; "" for a tree without git.
 func (b *bench) commit(ctx context.Context) string {
 	name, err := b.command(ctx, "git", "describe", "--always", "--dirty")
 	if err != nil {
@@ -40,7 +40,7 @@ func (b *bench) commit(ctx context.Context) string {
 	return name
 }
 
-// command runs a command in the folder of the project and returns what it prints. Its complaints are for the person who waits.
+// command runs a command in the project's folder and returns its output. Its errors go to the terminal.
 func (b *bench) command(ctx context.Context, words ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
 	cmd.Dir, cmd.Stderr = b.root, os.Stderr

@@ -15,7 +15,7 @@ import (
 	"github.com/firesteel-dev/firesteel/test/bench/internal/ground"
 )
 
-// aMinute is how many applications the scenario rate creates in a minute.
+// aMinute is the number of applications that the scenario rate creates in a minute.
 const aMinute = 1000
 
 // steady measures an operator to which applications come as fast as a large cluster has them.
@@ -29,7 +29,7 @@ func steady(ctx context.Context, w *environment) error {
 	})
 }
 
-// with is the application with so many executors, whose driver runs for so long.
+// with returns the application with a number of executors and a duration of its driver.
 func with(executors int, lasts time.Duration) []byte {
 	settings := fmt.Sprintf(`"labels": {%q: "%d"}, "annotations": {%q: %q}, "cores"`, ground.LabelExecutors, executors, ground.AnnotationLasts, lasts)
 	out := bytes.Replace(application, []byte(`"driver": {"cores"`), []byte(`"driver": {`+settings), 1)

@@ -9,7 +9,7 @@ import (
 	"github.com/firesteel-dev/firesteel/test/bench/internal/cluster"
 )
 
-// restart starts the operator again where there are many finished applications. These are copies of one that it has run.
+// restart restarts the operator with many finished applications, which are copies of one that it has run.
 func restart(ctx context.Context, w *environment) error { return restartWith(ctx, w, 0) }
 
 // executorsLeft is the number of executor pods left of each application of the scenario memory.
@@ -17,7 +17,7 @@ const executorsLeft = 10
 
 func memory(ctx context.Context, w *environment) error { return restartWith(ctx, w, executorsLeft) }
 
-// restartWith is restart with so many executor pods of each application.
+// restartWith is restart with the given number of executor pods of each application.
 func restartWith(ctx context.Context, w *environment, executors int) error {
 	if _, err := w.startOperator(ctx); err != nil {
 		return err

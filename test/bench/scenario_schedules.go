@@ -16,7 +16,7 @@ import (
 	"github.com/firesteel-dev/firesteel/test/bench/internal/ground"
 )
 
-// schedules measures what it costs that there are schedules of which none is due.
+// schedules measures the cost of schedules that are not due.
 func schedules(ctx context.Context, w *environment) error {
 	if _, err := w.startOperator(ctx); err != nil {
 		return err

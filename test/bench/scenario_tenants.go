@@ -55,7 +55,7 @@ func tenants(ctx context.Context, w *environment) error {
 	return nil
 }
 
-// bystander submits one application after the other, and returns within how many seconds 99 of 100 had their drivers.
+// bystander submits one application after the other, and returns the 99th percentile of the time to their drivers, in seconds.
 func (w *environment) bystander(ctx context.Context, prefix string) (float64, error) {
 	all := names(prefix, w.size)
 	for _, name := range all {

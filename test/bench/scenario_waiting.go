@@ -17,14 +17,14 @@ import (
 const (
 	// observed is how long the operator is watched while nothing changes for it.
 	observed = time.Minute
-	// roomFor is how many of those that wait get room, at most.
+	// roomFor is the maximum number of waiting applications that get room.
 	roomFor = 100
 
 	callsAtRest = "API calls a minute, without those for the lease"
 	listsAtRest = "lists a minute"
 )
 
-// waiting measures what it costs that applications wait, and how late they are when there is room.
+// waiting measures the cost of waiting applications, and their delay once there is room.
 func waiting(ctx context.Context, w *environment) error {
 	if err := w.scenario.way.furnish(ctx, w); err != nil {
 		return err

@@ -25,18 +25,18 @@ const shortRun = "latency:10,burst:100,apache:100,burst:300,rate:500,churn:20,bi
 type scenario struct {
 	// title has %s in place of the number of applications.
 	title string
-	// usual is that number if none is said.
+	// usual is the default of that number.
 	usual int
 	run   func(ctx context.Context, w *environment) error
 	// limitSize is the number with which the limit can be measured; nil if it cannot.
 	limitSize func(int) int
-	// rate is whether they come faster than they can be handled.
+	// rate is set if applications come faster than they can be handled.
 	rate bool
 	// memory is GOMEMLIMIT of the operator, which sets it to 70 % of its container's limit; none if it is empty.
 	memory string
-	// apache is whether they are of spark.apache.org.
+	// apache is set for applications of spark.apache.org.
 	apache bool
-	// way is what applications wait for; nil if they do not.
+	// way is the cause of the wait; nil for none.
 	way *way
 }
 

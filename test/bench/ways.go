@@ -24,28 +24,28 @@ type way struct {
 	plugin string
 	// quota is batchScheduler.quota of the operator's configuration.
 	quota map[string]any
-	// kinds are those of the scheduler; nil for none.
+	// kinds are the definitions of the scheduler; nil for none.
 	kinds *definitions
-	// pods is whether they wait as pods.
+	// pods is set if applications wait with pods.
 	pods bool
-	// limit makes what is full, before there are applications.
+	// limit creates the full quotas or queues before the applications.
 	limit func(ctx context.Context, w *environment) error
-	// answer writes what the scheduler says about those that wait; nil if it says nothing.
+	// answer writes the scheduler's reports about waiting applications; nil for none.
 	answer func(ctx context.Context, w *environment) error
 	// settles is how long the operator takes to believe it.
 	settles time.Duration
 	// repeat writes what the scheduler writes all the time, until the context ends; nil for nothing.
 	repeat func(ctx context.Context, w *environment)
-	// room lets so many start.
+	// room makes room for some applications.
 	room func(ctx context.Context, w *environment, some int) error
 }
 
 const (
 	quotaName    = "full"
 	waitingClass = "waiting"
-	// cpusOfAnApplication is what the driver and the executors of application.json request.
+	// cpusOfAnApplication is the request of the driver and the executors of application.json.
 	cpusOfAnApplication = 3
-	// full is how many cores each tenant may use, and does.
+	// full is the number of cores that each tenant may use, and uses.
 	full = 100
 )
 

@@ -19,7 +19,7 @@ import (
 
 var elasticQuotas = schema.GroupVersionResource{Group: "scheduling.x-k8s.io", Version: "v1alpha1", Resource: "elasticquotas"}
 
-// fillQuotas creates ResourceQuotas without room. No controller is there to fill in what is used.
+// fillQuotas creates ResourceQuotas without room. No controller runs that would compute their usage.
 func fillQuotas(ctx context.Context, w *environment) error {
 	hard := corev1.ResourceList{corev1.ResourceRequestsCPU: *resource.NewQuantity(full, resource.DecimalSI)}
 	return cluster.Each(ctx, w.tenants(), func(ctx context.Context, namespace string) error {
@@ -37,8 +37,7 @@ func fillQuotas(ctx context.Context, w *environment) error {
 	})
 }
 
-// raiseQuotas makes room in all of them. They do not count it as used, since no controller is there: others start after those that
-// started first.
+// raiseQuotas makes room in all of them. Without a controller, started applications do not count as used.
 func raiseQuotas(ctx context.Context, w *environment, some int) error {
 	tenants := w.tenants()
 	return cluster.Each(ctx, tenants, func(ctx context.Context, namespace string) error {

@@ -26,11 +26,11 @@ var (
 const (
 	// volcanoQueue is where all wait: Volcano's own, if an application names none.
 	volcanoQueue = "default"
-	// repeats is how often Volcano's library writes again what it has written about an object: events are limited by it.
+	// repeats is the period in which Volcano's library repeats an event of an object: it limits events.
 	repeats = 5 * time.Minute
 )
 
-// createQueues creates what Volcano does by itself when it starts, and a queue for each tenant.
+// createQueues creates the queues that Volcano creates at its start, and one for each tenant.
 func createQueues(ctx context.Context, w *environment) error {
 	for _, name := range append([]string{"root", volcanoQueue}, w.tenants()...) {
 		queue := &unstructured.Unstructured{Object: map[string]any{
@@ -49,7 +49,7 @@ func createQueues(ctx context.Context, w *environment) error {
 	return nil
 }
 
-// groups waits until everyone who waits has one.
+// groups waits until each waiting application has a group.
 func (w *environment) groups(ctx context.Context) ([]unstructured.Unstructured, error) {
 	for {
 		list, err := w.dynamic.Resource(volcanoGroups).List(ctx, metav1.ListOptions{})
@@ -88,7 +88,7 @@ func (w *environment) setPhase(ctx context.Context, groups []unstructured.Unstru
 	})
 }
 
-// leavePending is what Volcano does with groups for which there is no room: it says why in an event.
+// leavePending writes what Volcano writes for groups without room: an event with the reason.
 func leavePending(ctx context.Context, w *environment) error {
 	groups, err := w.groups(ctx)
 	if err != nil {
@@ -117,7 +117,7 @@ func (w *environment) say(ctx context.Context, about corev1.ObjectReference, who
 	return nil
 }
 
-// repeatEvents is what Volcano writes all the time: what a queue uses changes each second, and it says again why groups wait.
+// repeatEvents writes what Volcano writes continuously: the changing usage of queues each second, and repeated events.
 func repeatEvents(ctx context.Context, w *environment) {
 	groups, err := w.groups(ctx)
 	if err != nil {
@@ -155,7 +155,7 @@ func (w *environment) drivers(ctx context.Context) ([]corev1.Pod, error) {
 	return pods.Items, nil
 }
 
-// sayQueued is what YuniKorn does about pods of which none fits: it writes no condition, but an event.
+// sayQueued writes what YuniKorn writes for pods without room: an event, but no condition.
 func sayQueued(ctx context.Context, w *environment) error {
 	pods, err := w.drivers(ctx)
 	if err != nil {
@@ -169,7 +169,7 @@ func sayQueued(ctx context.Context, w *environment) error {
 
 func podKey(p *corev1.Pod) string { return p.Name }
 
-// sayUnschedulable is what kube-scheduler does about such pods.
+// sayUnschedulable writes what kube-scheduler writes for such pods.
 func sayUnschedulable(ctx context.Context, w *environment) error {
 	pods, err := w.drivers(ctx)
 	if err != nil {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package definitions finds the CustomResourceDefinitions of others for tests, in the releases that modules/go.mod names:
-// what we make has to be accepted by theirs.
+// Package definitions finds other projects' CustomResourceDefinitions for tests, in the releases that modules/go.mod names:
+// their schemas must accept the operator's objects.
 package definitions
 
 import (

@@ -25,8 +25,8 @@ const (
 	driverName = "pi-driver"
 )
 
-// Element is one point of the domain. Its admission is a separate dimension (Admissions), because it is asked for only
-// if lifecycle.NeedsAdmission says so.
+// Element is one point of the domain. Its admission is a separate dimension (Admissions), which matters only if
+// lifecycle.NeedsAdmission says so.
 type Element struct {
 	App         lifecycle.Application
 	Record      lifecycle.Record
@@ -52,8 +52,8 @@ func Admissions() []scheduler.Admission {
 	}
 }
 
-// Each visits all elements whose record is in the given state. The element is only valid during the call, and what it
-// refers to must not be changed.
+// Each visits all elements whose record is in the given state. An element is valid only during the call. The visitor must not
+// change the objects to which it refers.
 func Each(state lifecycle.State, visit func(*Element)) {
 	wishes, drivers, executors := desiredStates(), drivers(), executors()
 	for _, rec := range records(state) {

@@ -13,7 +13,7 @@ var (
 	overdue  = Now.Add(-time.Hour)
 )
 
-// records are those that a status can hold in a state.
+// records returns the records that a status can hold in a state.
 func records(state lifecycle.State) []named[lifecycle.Record] {
 	switch state {
 	case lifecycle.New:

@@ -41,7 +41,7 @@ func EachServer(state lifecycle.State, visit func(*Element)) {
 	}
 }
 
-// serverDrivers are the drivers of the domain, those that run once more as ready ones.
+// serverDrivers returns the drivers of the domain; running ones occur a second time as ready.
 func serverDrivers() []named[lifecycle.Driver] {
 	out := drivers()
 	for _, d := range out {

@@ -27,7 +27,7 @@ const (
 	LabelJob     = "jobs.example.org/job"
 )
 
-// Words for states. Some stand for several: the record tells them apart.
+// Names of states. Some names stand for several states, which the record distinguishes.
 const (
 	PhaseWaiting  = "waiting"
 	PhaseStarting = "starting"
@@ -43,7 +43,7 @@ var family = lifecycle.Family{
 	Labels: lifecycle.Labels{
 		App: LabelName, LaunchedBy: LabelJob, CreatedBy: "jobs.example.org/part", SpecHash: "jobs.example.org/made-from",
 		Submission: LabelAttempt, Applied: "jobs.example.org/applied",
-		Exposes: v1beta2.LabelExposes, // one watch sees what is beside the drivers of all families
+		Exposes: v1beta2.LabelExposes, // one watch covers the auxiliary objects of all families
 	},
 	Fields: spark.Fields{
 		"": "spec", "suspend": "spec.paused", "sparkConf": "spec", "driver.podName": "spec.pod", "driver.memory": "spec.memory",
@@ -70,7 +70,7 @@ func (Jobs) Family() lifecycle.Family { return family }
 // DriverName is the driver pod's name.
 func DriverName(j *Job) string { return cmp.Or(j.Spec.Pod, j.Name+"-driver") }
 
-// Load returns all that the object says.
+// Load returns the content of the object.
 func (k Jobs) Load(j *Job, record lifecycle.Record) lifecycle.Loaded {
 	return lifecycle.Loaded{App: normalize(j), Desired: k.Desired(j, record)}
 }
@@ -158,7 +158,7 @@ func (Jobs) Identity(o *Job, attempt int32, submitTime time.Time) spark.Identity
 	return spark.NewIdentity(o.UID, attempt, submitTime)
 }
 
-// FromStatus reads back what ToStatus stored. A record that nobody can read is none.
+// FromStatus reads what ToStatus stored. An unreadable record counts as none.
 func (Jobs) FromStatus(j *Job) lifecycle.Record {
 	var r lifecycle.Record
 	if err := json.Unmarshal([]byte(j.Status.Record), &r); err != nil {
@@ -173,7 +173,7 @@ func (Jobs) ToStatus(j *Job, o lifecycle.Outcome, now time.Time) (next *Job, cha
 	next = j.DeepCopy()
 	s, r := &next.Status, o.Record
 	if len(r.Executors) == 0 {
-		r.Executors = nil // what is empty is stored in one way
+		r.Executors = nil // empty values are stored in one form
 	}
 	if len(r.Retries.Used) == 0 {
 		r.Retries.Used = nil

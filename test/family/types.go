@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package family is a second API family, for tests only: one kind, Job of jobs.example.org/v1, as small as a family can be
-// and shaped otherwise than sparkoperator.k8s.io wherever it may be. What works for both is not made for either.
+// Package family is a second API family, for tests only: one kind, Job of jobs.example.org/v1, as small as possible and
+// different from sparkoperator.k8s.io wherever it can be. Code that works for both is not specific to either.
 //
 // +groupName=jobs.example.org
 // +versionName=v1
@@ -64,7 +64,7 @@ type JobSpec struct {
 	// Runner is the batch scheduler, Line its queue.
 	Runner string `json:"runner,omitempty"`
 	Line   string `json:"line,omitempty"`
-	// Retries is how many attempts may follow one that failed.
+	// Retries is the number of attempts that may follow a failed one.
 	Retries int32 `json:"retries,omitempty"`
 	// Settings become a ConfigMap.
 	Settings *Settings `json:"settings,omitempty"`

@@ -77,7 +77,7 @@ func (c Corpus) Object(t *testing.T, dir, version string, request Request) Objec
 	return object
 }
 
-// Ordered returns what was built in the order in which Spark sends it: the pod where the recording has it.
+// Ordered returns the built objects in the order in which Spark sends them, with the pod at its recorded place.
 func Ordered(resources []Object, driver Object, recorded []Object) []Object {
 	at := slices.IndexFunc(recorded, func(o Object) bool { return KindOf(o) == "Pod" })
 	if at < 0 {
@@ -264,7 +264,7 @@ func Text(value any) string {
 	return text
 }
 
-// Properties are what was recorded of spark.properties.
+// Properties are the recorded spark.properties.
 type Properties struct {
 	Comments []string          `json:"comments"`
 	Entries  map[string]string `json:"entries"`

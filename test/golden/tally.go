@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// Outcome is what became of one recorded run.
+// Outcome is the result of one recorded run.
 type Outcome string
 
-// Outcomes. A run with deliberate differences matches but for those that are listed with their reasons.
+// Outcomes. A run with listed deliberate differences matches except for them.
 const (
 	Matched       Outcome = "matched"
 	Deliberate    Outcome = "deliberate differences"

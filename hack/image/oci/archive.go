@@ -48,7 +48,7 @@ type archive struct {
 	seen map[v1.Hash]bool
 }
 
-// writeLayout begins with index.json, so that a reader who wants only names and digests finds them at once.
+// writeLayout writes index.json first, so that readers find names and digests at once.
 func (a *archive) writeLayout(name string, index v1.ImageIndex) error {
 	digest, err := index.Digest()
 	if err != nil {

@@ -33,7 +33,7 @@ type rule struct {
 
 type groups []struct{ Rules []rule }
 
-// histories are what Prometheus may have seen, and which alerts that must make.
+// histories are samples that Prometheus may have scraped, and the alerts that they must cause.
 type histories struct {
 	// Always are series of every history that does not say otherwise.
 	Always    []string
@@ -52,8 +52,8 @@ type history struct {
 	Fire, Silent []string
 }
 
-// try evaluates the rules of a file with the histories of another, and returns what is not as it should be. Each alert has
-// to fire in one of them, and to be what one is about in which it is silent.
+// try evaluates the rules of a file with the histories of another, and returns the differences from the expectations. Each
+// alert must fire in one history, and must be listed as silent in another.
 func try(rulesFile, historiesFile string) ([]string, error) {
 	var file struct {
 		Groups groups

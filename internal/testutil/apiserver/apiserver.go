@@ -128,7 +128,7 @@ func (s *Server) Close() {
 	s.Server.Close()
 }
 
-// set changes the server, and notifies those who wait for a change.
+// set changes the server, and notifies the waiting watches.
 func (s *Server) set(change func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -150,7 +150,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, gv schema.GroupV
 	}
 }
 
-// selected is whether an object is in the namespace and has the labels and fields that a request asks for.
+// selected reports whether an object is in the namespace and has the requested labels and fields.
 func (s *Server) selected(o *unstructured.Unstructured, query url.Values, namespace string) bool {
 	byLabel, err := labels.Parse(query.Get("labelSelector"))
 	if err != nil {

@@ -29,7 +29,7 @@ func NewInMemory(t *testing.T, kinds []schema.GroupVersionKind, objects ...clien
 	return s
 }
 
-// memoryListener accepts what is dialed in this process.
+// memoryListener accepts connections from this process.
 type memoryListener struct {
 	dialed chan net.Conn
 	closed chan struct{}

@@ -27,7 +27,7 @@ func (s *Server) Publish(path string, document any) {
 // AllowUsers answers reviews of these users with yes, and of all others with no.
 func (s *Server) AllowUsers(users ...string) { s.set(func() { s.allowed = users }) }
 
-// selfReview answers a question about the user's rights: what is not denied may be done.
+// selfReview answers a question about the user's rights: everything that is not denied is allowed.
 func (s *Server) selfReview(w http.ResponseWriter, asked Request) {
 	var review authorizationv1.SelfSubjectAccessReview
 	if _, _, err := clientgoscheme.Codecs.UniversalDeserializer().Decode([]byte(asked.Body), nil, &review); err != nil { // JSON or protobuf

@@ -23,7 +23,7 @@ type Bomb struct {
 	fill filler
 }
 
-// Budget is what a spec may have at most: bytes, values, and objects and lists among the values.
+// Budget is the maximum size of a spec: bytes, values, and objects and lists among the values.
 type Budget struct{ Bytes, Values, Nodes int }
 
 // filler writes the value of a field within a budget.
@@ -33,7 +33,7 @@ type filler func(Budget) string
 type step struct {
 	field       string
 	list, keyed bool
-	// named is whether the element has a name.
+	// named is set if the element has a name.
 	named bool
 }
 
@@ -57,7 +57,7 @@ type walker struct {
 // depth bounds how deep a field may be.
 const depth = 9
 
-// field adds the bombs of a field of a struct, and of what is below it.
+// field adds the bombs of a field of a struct, and of the fields below it.
 func (w *walker) field(f member, parent reflect.Type, path []step) {
 	id := parent.String() + "." + f.name
 	if w.seen[id] || len(path) > depth {
@@ -200,7 +200,7 @@ type member struct {
 	of   reflect.Type
 }
 
-// fieldsOf returns the fields of a struct, those of what is embedded included.
+// fieldsOf returns the fields of a struct, with the fields of embedded structs.
 func fieldsOf(t reflect.Type) []member {
 	var all []member
 	for f := range t.Fields() {
@@ -262,7 +262,7 @@ func smallest(t reflect.Type) string {
 	return "1"
 }
 
-// pointers is a value of a struct in which what is optional is there, and empty.
+// pointers returns the JSON of a struct with an empty object for each optional struct.
 func pointers(t reflect.Type) string {
 	var parts []string
 	for _, f := range fieldsOf(t) {

@@ -29,14 +29,14 @@ func Bound(tb testing.TB, input int) func() {
 	}
 }
 
-// Taken is how many bytes are allocated while a function runs, with those that are collected again.
+// Taken returns the bytes that a function allocates, with those that are collected again.
 func Taken(run func()) uint64 {
 	before := total()
 	run()
 	return total() - before
 }
 
-// total is what was allocated since the process began.
+// total returns the bytes that the process has allocated.
 func total() uint64 {
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)

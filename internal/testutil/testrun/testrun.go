@@ -36,7 +36,7 @@ func Pick[T any](check, landing, all T) T {
 	}
 }
 
-// freshSeeds begin above those that are the same in each run.
+// freshSeeds begin above the fixed seeds.
 const freshSeeds = 1 << 32
 
 // Seed is where the fresh seeds of this run begin: FIRESTEEL_SEED, or a random number above 1<<32.

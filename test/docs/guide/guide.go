@@ -21,7 +21,7 @@ import (
 	"github.com/firesteel-dev/firesteel/test/docs/markdown"
 )
 
-// Reader is who runs commands: where, how, and with what in place of what a page leaves open.
+// Reader runs the commands of a page: in a folder, in a mode, and with values for the page's placeholders.
 type Reader struct {
 	// Root is the repository; commands are run there.
 	Root string
@@ -44,8 +44,7 @@ type Step struct {
 
 func (s Step) String() string { return fmt.Sprintf("%s:%d: %s", s.Page, s.Number, s.Text) }
 
-// Steps are the command lines that stand in a section's blocks and are not marked as not run, or else the one that stands
-// in a sentence.
+// Steps returns the command lines of a section's blocks that are not marked as not run, or the one in a sentence.
 func (r Reader) Steps(page, where string) ([]Step, error) {
 	text, err := os.ReadFile(filepath.Join(r.Root, page))
 	if err != nil {
@@ -89,10 +88,10 @@ func (r Reader) Manifest(page, section string) (string, error) {
 // here are the commands that need no way into the cluster's network.
 var here = regexp.MustCompile(`^(make|hack/\S+) `)
 
-// grace is how long a program that was told to end may take.
+// grace is the time that a program may take to end.
 const grace = 10 * time.Second
 
-// Run runs a command line, and returns what it prints. It is an error if the page shows something else.
+// Run runs a command line, and returns its output. An output other than the page's is an error.
 func (r Reader) Run(ctx context.Context, s Step) (string, error) {
 	line := s.Text
 	if r.Fill != nil {
@@ -129,8 +128,8 @@ var (
 	spaces = regexp.MustCompile(` +`)
 )
 
-// compare says where an output is not what was shown: line by line, but for times and the widths of columns. What is shown
-// may end before the output does.
+// compare returns the difference between an output and the page's, by line, without times and column widths. The page may show
+// the beginning only.
 func compare(shown, printed string) string {
 	if shown == "" {
 		return ""

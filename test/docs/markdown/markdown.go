@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package markdown finds what can be checked in the pages of docs/: blocks, commands, links. It knows the part of Markdown
-// that these pages use. Only tests use it.
+// Package markdown finds the checkable parts of the pages of docs/: blocks, commands, links. It knows the part of Markdown that
+// these pages use. Only tests use it.
 package markdown
 
 import (
@@ -236,7 +236,7 @@ func Links(page string) []string {
 	return submatches(link, inline.ReplaceAllString(prose(page), ""))
 }
 
-// Anchors are what a link can name behind "#".
+// Anchors returns the anchors of a page's links, without "#".
 func Anchors(page string) []string {
 	out := submatches(heading, prose(page))
 	for i := range out {

@@ -2,7 +2,7 @@
 
 package conformance
 
-// cases are in the order in which they begin within their stage: those that take long first.
+// cases are sorted by their start within their stage: long ones first.
 var cases = []Case{
 	{Number: 3, Name: "API missing at start", stage: beforeAPI, run: apiMissing},
 	{Number: 4, Name: "API installed later", stage: beforeAPI, run: apiLater},

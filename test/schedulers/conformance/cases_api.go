@@ -15,7 +15,7 @@ func plainly(a *app) {
 	*a.Spec.BatchScheduler = scheduler.NoScheduler
 }
 
-// apiMissing : the application says which API is missing and how to get it, and others continue.
+// apiMissing : the application reports the missing API and how to install it; others continue.
 func apiMissing(w *Harness) {
 	w.start()
 	a := w.create("waits")
@@ -54,7 +54,7 @@ func (w *Harness) withPlace(o *app) *app {
 	return o
 }
 
-// schedulerNotRunning : the application waits, says so, and continues when the scheduler is back.
+// schedulerNotRunning : the application waits, reports the reason, and continues when the scheduler is back.
 func schedulerNotRunning(w *Harness) {
 	w.startWithRoomFor(1)
 	a := w.create("waits")
@@ -64,7 +64,7 @@ func schedulerNotRunning(w *Harness) {
 	w.completes(a)
 }
 
-// apiRemoved : whatever state applications are in when the API goes away, nothing hangs.
+// apiRemoved : applications in any state continue after the API is removed.
 func apiRemoved(w *Harness) {
 	w.startWithRoomFor(2)
 	running, dying := w.create("running"), w.create("dying")

@@ -52,8 +52,8 @@ func attempts(w *Harness) {
 	w.nothingOwned()
 }
 
-// user : the scheduler knows who has created an application, and still does when another one has edited it and it runs again. What its creator
-// writes on the pods about a user does not count.
+// user : the scheduler knows the creator of an application, also after another user has edited it and it runs again. A user
+// that the creator writes on the pods does not count.
 func user(w *Harness) {
 	w.startWithRoomFor(1)
 	const forged = `{"user":"root","groups":["admins"]}`
@@ -150,7 +150,7 @@ func (w *Harness) nothingOwned() {
 	})
 }
 
-// respecified : an application that is changed while it waits keeps waiting, with what it asks for now.
+// respecified : an application that is edited while it waits continues to wait, with its new size.
 func respecified(w *Harness) {
 	first := w.create("occupies")
 	w.runs(first, 1)

@@ -57,7 +57,7 @@ func allOrNothing(w *Harness) {
 	w.completes(elastic)
 }
 
-// saysWaiting is whether the driver or the executors wait for the reason.
+// saysWaiting returns an error unless the driver or the executors wait for the reason.
 func (w *Harness) saysWaiting(a *app, reason scheduler.Reason) error {
 	current, err := w.get(a)
 	if err != nil {

@@ -185,7 +185,7 @@ func (w *Harness) deleteAndSee(a *app, name string) error {
 	return fmt.Errorf("there is no %s", name)
 }
 
-// sizes : what the operator reckons with is what the pods ask for.
+// sizes : the operator counts with the sizes that the pods request.
 func sizes(w *Harness) {
 	w.startWithRoomFor(4)
 	a := w.create("odd", func(a *app) {

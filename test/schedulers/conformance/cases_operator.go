@@ -47,7 +47,7 @@ func newDefault(w *Harness) {
 	w.hasGroups(a, false)
 }
 
-// disabled : what runs continues when its plugin is disabled, what has not started waits for it.
+// disabled : running applications continue after their plugin is disabled; others wait for it.
 func disabled(w *Harness) {
 	w.startWithRoomFor(1)
 	running := w.create("running")
@@ -134,7 +134,7 @@ func (w *Harness) scales(a *app, executors int) {
 	w.runs(a, executors)
 }
 
-// wants tells the driver how many executors it is to have.
+// wants sets the driver's number of executors.
 func (w *Harness) wants(a *app, executors int) {
 	w.Helper()
 	w.eventually("tell the driver", func() error {
@@ -144,7 +144,7 @@ func (w *Harness) wants(a *app, executors int) {
 	})
 }
 
-// order : where places are given in line, a small application passes a large one that came first only if it is configured.
+// order : with lines, a small application overtakes an earlier large one only if that is configured.
 func order(w *Harness) {
 	w.startWithRoomFor(2)
 	first := w.create("first")
@@ -220,7 +220,7 @@ func (w *Harness) reviewed() {
 	})
 }
 
-// rights : the operator's own rights and those that the plugins declare suffice for a whole lifecycle.
+// rights : the operator's own rights and the rights that the plugins declare suffice for a whole lifecycle.
 func rights(w *Harness) {
 	w.makePlace(1)
 	w.as("enough", slices.Concat(w.Role, w.rules()))
@@ -242,7 +242,8 @@ func rights(w *Harness) {
 	w.completes(third)
 }
 
-// forbidden : an application says which right is missing, for each that the plugin declares, and continues with it.
+// forbidden : for each right that the plugin declares, an application without it reports the missing right, and continues with
+// it.
 func forbidden(w *Harness) {
 	w.makePlace(1)
 	for i, rule := range w.plugin(w).Describe().Rules {

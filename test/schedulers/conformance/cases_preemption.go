@@ -68,7 +68,8 @@ func (w *Harness) preemption(p Preemptor) {
 	w.completes(a)
 }
 
-// priority : of two that wait the one whose driver is more important starts first, also if it came later and says nothing of the application as a whole.
+// priority : of two waiting applications, the one with the higher priority of the driver starts first, also if it came later
+// and has no priority of its own.
 func priority(w *Harness) {
 	w.startWithRoomFor(1)
 	first := w.create("first")

@@ -93,7 +93,7 @@ func queueClosed(w *Harness) {
 	w.completes(a)
 }
 
-// tooBig : the application fails at once, says how much it asked for and how much there is, and uses up no retry.
+// tooBig : the application fails at once with its request and the capacity, and uses no retry.
 func tooBig(w *Harness) {
 	w.startWithRoomFor(2)
 	a := w.create("big", func(a *app) {
@@ -162,8 +162,7 @@ func race(w *Harness) {
 	w.completes(loser)
 }
 
-// stable : while an application waits its status is written no more often than there is something new to say. How much is
-// free now is told once a minute, however often others come and go.
+// stable : the status of a waiting application is written only for news. The free amount is updated at most once a minute.
 func stable(w *Harness) {
 	w.startWithRoomFor(3)
 	holder, visitors := w.create("first"), []*app{w.create("visitor-1"), w.create("visitor-2")}

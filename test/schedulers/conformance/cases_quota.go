@@ -55,7 +55,7 @@ func queueAndQuota(w *Harness) {
 		a.Spec.DynamicAllocation = &v1beta2.DynamicAllocation{Enabled: true, InitialExecutors: ptr.To[int32](1),
 			MinExecutors: ptr.To[int32](1), MaxExecutors: ptr.To[int32](2)}
 	})
-	w.eventually("the queue has no room for it", func() error { // until its scheduler has said so nothing is kept
+	w.eventually("the queue has no room for it", func() error { // the scheduler must report it before anything is kept
 		reason, text, err := w.waiting(second)
 		if err == nil && (!slices.Contains(w.Full, reason) || !strings.Contains(text, "queue "+w.place.Queue)) {
 			err = fmt.Errorf("it waits for %q (%s)", reason, text)

@@ -17,8 +17,8 @@ import (
 
 type scheduled = v1beta2.ScheduledSparkApplication
 
-// schedules : a run that waits for its scheduler is one that has not finished. Replace takes it out of the line with all that was made for
-// it, Forbid starts no other beside it, and it runs when there is room.
+// schedules : a run that waits for its scheduler is unfinished. Replace deletes it with its objects, Forbid starts no other
+// run, and it runs when there is room.
 func schedules(w *Harness) {
 	w.startWithRoomFor(1)
 	first := w.create("first")

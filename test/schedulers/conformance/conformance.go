@@ -39,7 +39,7 @@ const (
 	Real Tier = 2
 )
 
-// Place is where applications are put. It has a certain room, and what is outside of it does not matter to them.
+// Place is a queue or namespace for applications. It has a fixed room; nothing outside of it affects them.
 type Place struct {
 	// Queue is for spec.batchSchedulerOptions.queue; "" for none.
 	Queue string
@@ -48,7 +48,7 @@ type Place struct {
 	Tolerations  []corev1.Toleration
 }
 
-// Environment is what the author of a plugin provides: the scheduler and what an administrator would do with it.
+// Environment is provided by the author of a plugin: the scheduler and an administrator's actions.
 type Environment interface {
 	// Install makes the APIs of the scheduler exist, and Uninstall takes them away.
 	Install(ctx context.Context) error
@@ -74,7 +74,7 @@ type Subject struct {
 	// Title heads the column in the table.
 	Title string
 	Tier  Tier
-	// Scheduler is what applications write in spec.batchScheduler.
+	// Scheduler is the value of spec.batchScheduler.
 	Scheduler string
 	// Settings are the operator's, and Registry makes its plugins of them.
 	Settings config.BatchScheduler
@@ -87,7 +87,7 @@ type Subject struct {
 	QueueMark scheduler.PodKey
 	// Other is the name of another plugin in the registry.
 	Other string
-	// Role are the rights that the operator has whatever its plugins.
+	// Role are the operator's rights that do not depend on plugins.
 	Role []rbacv1.PolicyRule
 	// API is the group of an API that the plugin cannot do without; "" if it needs none.
 	API string
@@ -95,7 +95,7 @@ type Subject struct {
 	Silent scheduler.Reason
 	// Full are the reasons, one of which an application has that finds its place full.
 	Full []scheduler.Reason
-	// Says is what its message has then of the scheduler's own words; "" if the scheduler has none.
+	// Says is the part of the message that comes from the scheduler; "" for none.
 	Says string
 	// TooBig is the reason of an application that is larger than its place.
 	TooBig scheduler.Reason
@@ -110,18 +110,18 @@ type Subject struct {
 	Reckons func(ctx context.Context, c client.Client, driver *corev1.Pod, objects []unstructured.Unstructured) (corev1.ResourceList, error)
 	// User reads what the scheduler knows of the user of a driver; nil if it asks for none.
 	User func(ctx context.Context, driver *corev1.Pod) (string, error)
-	// Lowers says that this is the driver's size once the initial executors of dynamic allocation run.
+	// Lowers is set if this is the driver's size once the initial executors of dynamic allocation run.
 	Lowers bool
-	// QueuesFirst says that an application waits in its queue before it has pods.
+	// QueuesFirst is set if an application waits in its queue before it has pods.
 	QueuesFirst bool
-	// Placeholders says that the scheduler makes a pod of its own for each pod of a gang, beside it until it is replaced.
+	// Placeholders is set if the scheduler creates a placeholder pod for each pod of a gang.
 	Placeholders bool
-	// DriverStays says that the scheduler takes executors down for something more important, but not a driver.
+	// DriverStays is set if the scheduler preempts executors, but no driver.
 	DriverStays bool
-	// AllOrNothing are the parameters of an application whose executors start together or not at all, GivesUp those of
-	// one that its scheduler takes back after a few seconds without room; "" if the plugin has no such option.
+	// AllOrNothing are the parameters of an application whose executors start together or not at all. GivesUp are those of one
+	// that its scheduler takes back after a few seconds without room. "" if the plugin has no such option.
 	AllOrNothing, GivesUp string
-	// TakesBack are the parameters of an application for which its scheduler takes back what others have borrowed; "" if it needs none.
+	// TakesBack are the parameters of an application for which its scheduler reclaims borrowed resources; "" if it needs none.
 	TakesBack string
 	// Spares are parameters that protect executors from preemption; Yields are parameters that let the scheduler preempt the
 	// driver only; "" if the plugin has no such options.
@@ -130,7 +130,7 @@ type Subject struct {
 	Renews string
 	// Alone are the cases that must have the cluster to themselves, because all applications in it share one room.
 	Alone []int
-	// DoesNotApply says why a case does not concern the plugin, by its number.
+	// DoesNotApply gives the reason why a case does not concern the plugin, by its number.
 	DoesNotApply map[int]string
 
 	Environment Environment
@@ -158,7 +158,7 @@ const (
 	beforeAPI stage = iota
 	// beforeScheduler : the scheduler does not run yet; the last of these cases starts it.
 	beforeScheduler
-	// normal : all is well, and the cases run side by side, but for those that want to be alone.
+	// normal : the cluster works, and the cases run concurrently, except for those that must run alone.
 	normal
 	// last : the case leaves the cluster without the API.
 	last
@@ -170,11 +170,11 @@ type Case struct {
 	Name   string
 	stage  stage
 	run    func(*Harness)
-	// absent says why it applies to no one at present.
+	// absent is the reason why the case applies to no plugin at present.
 	absent string
 }
 
-// doesNotApply says why the case is not run; "" if it is.
+// doesNotApply returns the reason why the case is not run; "" if it is run.
 func (s Subject) doesNotApply(k Case) string {
 	switch {
 	case k.absent != "":
@@ -251,7 +251,7 @@ func Run(t *testing.T, s Subject, report *Report) {
 	must(t, "uninstall the scheduler's API", s.Environment.Uninstall(ctx))
 }
 
-// selection reads the numbers of the only cases to run, for anyone who works on them.
+// selection reads the numbers of the cases to run; others are left out.
 func selection() map[int]bool {
 	only := map[int]bool{}
 	for _, text := range strings.FieldsFunc(os.Getenv("CONFORMANCE_CASES"), func(r rune) bool { return r == ',' }) {

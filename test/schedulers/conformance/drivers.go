@@ -30,14 +30,14 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// annotationExecutors says how many executors an imitated driver wants, as dynamic allocation would.
+// annotationExecutors is the number of executors that an imitated driver wants, as with dynamic allocation.
 const annotationExecutors = "conformance.firesteel.dev/executors"
 
-// annotationRefused says that the API server has refused an executor of an imitated driver.
+// annotationRefused is set after the API server has refused an executor of an imitated driver.
 const annotationRefused = "conformance.firesteel.dev/refused"
 
-// RunDrivers imitates the Spark drivers of the whole cluster until the context ends: as long as a driver pod runs it has
-// as many executors as its configuration says, and replaces those that end.
+// RunDrivers imitates the Spark drivers of the whole cluster until the context ends: a running driver pod has the number of
+// executors of its configuration, and replaces ended ones.
 func RunDrivers(ctx context.Context, cfg *rest.Config) error {
 	roles, err := labels.Parse(spark.LabelRole + " in (" + spark.RoleDriver + "," + spark.RoleServer + "," + spark.RoleExecutor + ")")
 	if err != nil {
@@ -220,7 +220,7 @@ func initialExecutors(conf map[string]string) int {
 	return of("spark.executor.instances", 2)
 }
 
-// executor builds an executor's pod as Spark does: the template, and over it what the configuration says.
+// executor builds an executor's pod as Spark does: the template, overridden by the configuration.
 func executor(driver *corev1.Pod, conf map[string]string, template *corev1.Pod, id int) (*corev1.Pod, error) {
 	pod := &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: *template.Spec.DeepCopy()}
 	prefix := conf["spark.kubernetes.executor.podNamePrefix"]

@@ -26,7 +26,7 @@ import (
 
 const poll = 100 * time.Millisecond
 
-// patience is how long anything may take that must come about. Anyone who works on a case may have less.
+// patience is the timeout of each wait. A developer of a case may shorten it.
 var patience = func() time.Duration {
 	if d, err := time.ParseDuration(os.Getenv("CONFORMANCE_PATIENCE")); err == nil {
 		return d
@@ -34,7 +34,7 @@ var patience = func() time.Duration {
 	return 2 * time.Minute
 }()
 
-// Harness is what one case has to itself: a namespace, an operator that looks after it, and a place.
+// Harness holds the namespace, the operator and the place of one case.
 type Harness struct {
 	*testing.T
 	Subject
@@ -96,7 +96,7 @@ func (w *Harness) watched() []string {
 	return w.namespaces
 }
 
-// describe says what the namespace looked like when the case failed.
+// describe logs the state of the namespace after a failed case.
 func (w *Harness) describe(ctx context.Context, namespace string) string {
 	var b strings.Builder
 	var apps v1beta2.SparkApplicationList
@@ -195,7 +195,7 @@ func (w *Harness) change(a *app, edit func(*app)) {
 	})
 }
 
-// touch triggers the operator without changing anything.
+// touch triggers the operator without another change.
 func (w *Harness) touch(a *app, mark string) {
 	w.Helper()
 	w.change(a, func(o *app) { metav1.SetMetaDataAnnotation(&o.ObjectMeta, "touched", mark) })
@@ -207,7 +207,7 @@ func (w *Harness) get(a *app) (*app, error) {
 	return &current, err
 }
 
-// eventually waits for something to come about. The error says what is still missing.
+// eventually waits for a condition. The error names what is missing.
 func (w *Harness) eventually(what string, check func() error) {
 	w.Helper()
 	if err := eventually(w.Context(), check); err != nil {
@@ -242,7 +242,7 @@ func (w *Harness) during(what string, d time.Duration, check func() error) {
 	}
 }
 
-// nextSecond lets the clock move on: statuses have times in whole seconds, and who came first goes by them.
+// nextSecond waits for the next second: statuses have times in whole seconds, which decide the order.
 func (w *Harness) nextSecond() {
 	w.Helper()
 	now := time.Now().Unix()

@@ -44,7 +44,7 @@ func (w *Harness) runs(a *app, executors int) {
 	})
 }
 
-// hasRunning is whether as many executors of the application run.
+// hasRunning returns an error unless that many executors of the application run.
 func (w *Harness) hasRunning(a *app, executors int) error {
 	w.Helper()
 	running := 0
@@ -59,8 +59,8 @@ func (w *Harness) hasRunning(a *app, executors int) error {
 	return nil
 }
 
-// waits waits until the application says that it waits for one of the reasons, and returns the sentence. Applications of
-// some schedulers wait with a driver pod, which then has no node.
+// waits waits until the application reports one of the reasons, and returns the message. Applications of some schedulers wait
+// with a driver pod without a node.
 func (w *Harness) waits(a *app, reasons ...scheduler.Reason) string {
 	w.Helper()
 	var message string
@@ -75,7 +75,7 @@ func (w *Harness) waits(a *app, reasons ...scheduler.Reason) string {
 	return message
 }
 
-// waiting returns what the application says about its wait. It is an error if it does not wait.
+// waiting returns the reason and the message of the application's wait, and an error if it does not wait.
 func (w *Harness) waiting(a *app) (scheduler.Reason, string, error) {
 	current, err := w.get(a)
 	if err != nil {
@@ -180,19 +180,19 @@ func (w *Harness) owned(ctx context.Context, namespace string) []unstructured.Un
 	return all
 }
 
-// ownedBy returns those that were made for an application.
+// ownedBy returns the plugin's objects of an application.
 func (w *Harness) ownedBy(a *app) []unstructured.Unstructured {
 	return slices.DeleteFunc(w.owned(w.Context(), a.Namespace), func(o unstructured.Unstructured) bool {
 		return o.GetLabels()[v1beta2.LabelAppName] != a.Name || o.GetDeletionTimestamp() != nil
 	})
 }
 
-// nestedNumber reads how many members a group must have.
+// nestedNumber reads the required number of members of a group.
 func nestedNumber(o *unstructured.Unstructured) (int64, bool, error) {
 	return unstructured.NestedInt64(o.Object, "spec", "minMember")
 }
 
-// groups returns the names of what the plugin has made for an application.
+// groups returns the names of the plugin's objects of an application.
 func (w *Harness) groups(a *app) []string {
 	var names []string
 	for _, o := range w.ownedBy(a) {

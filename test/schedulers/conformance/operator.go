@@ -34,7 +34,7 @@ func newOperator(w *Harness, cfg *rest.Config) *operator {
 	return &operator{harness: w, rest: cfg, settings: w.Settings, writes: &writes{}, reconciles: &reconciles{done: map[client.ObjectKey]int{}}}
 }
 
-// manager lets several operators live in one process, which controller-runtime refuses otherwise.
+// manager lets several operators run in one process, which controller-runtime refuses otherwise.
 type manager struct{ ctrl.Manager }
 
 // countedManager is one whose reconciles are counted.
@@ -90,7 +90,7 @@ func (o *operator) stop() {
 	}
 }
 
-// restart forgets everything that the operator had in memory.
+// restart drops the operator's memory.
 func (o *operator) restart() {
 	o.stop()
 	o.start()

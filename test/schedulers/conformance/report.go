@@ -22,7 +22,7 @@ const (
 
 // Report collects what came of every case.
 type Report struct {
-	// Titles are those of the subjects, in the order of the columns.
+	// Titles are the titles of the subjects, in the order of the columns.
 	Titles []string
 
 	mu      sync.Mutex
@@ -37,7 +37,7 @@ type column struct {
 	tier  Tier
 }
 
-// LeaveOut says that other runs put a subject to the test, in one tier.
+// LeaveOut records that other runs test a subject, in one tier.
 func (r *Report) LeaveOut(title string, tier Tier) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -126,7 +126,7 @@ func (r *Report) both(title string, number int) string {
 	return strings.Join(slices.Compact(words), "/")
 }
 
-// explain says why cases do not apply, each reason once.
+// explain lists the reasons why cases do not apply, each once.
 func (r *Report) explain(text *strings.Builder) {
 	for _, c := range inOrder() {
 		var reasons []string

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// enoughLooks is how often the operator looks at an application before it is said to be at rest.
+// enoughLooks is the number of reconciles without a write after which an application is at rest.
 const enoughLooks = 3
 
 // reconciles counts how often an operator has looked at each object.
@@ -37,7 +37,7 @@ type listener struct {
 	about client.ObjectKey
 }
 
-// Enabled implements logr.LogSink: what it listens to is said in a low voice.
+// Enabled implements logr.LogSink for all levels: the listener needs verbose lines.
 func (l listener) Enabled(int) bool { return true }
 
 // Info implements logr.LogSink.
@@ -128,7 +128,7 @@ func (w *Harness) quiet(when string, a *app, d time.Duration) {
 
 var amounts = regexp.MustCompile(`\d+`)
 
-// retold is how many writes of the status say again, with other amounts, what was said before. The first of them are known.
+// retold counts the writes of the status that repeat an earlier message with other amounts. The first writes are known.
 func retold(statuses []write, known int) int {
 	said, n := map[string]bool{}, 0
 	for i, one := range statuses {

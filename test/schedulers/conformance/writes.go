@@ -23,7 +23,7 @@ type writes struct {
 	asked int // about its rights
 }
 
-// write is one request, and what it said of its object.
+// write is one request, with its content.
 type write struct{ request, said string }
 
 // counted is a transport that notes them. Events and questions about rights change nothing that anyone waits for, and neither does what
@@ -79,7 +79,7 @@ func sentIn(r *http.Request) ([]byte, error) {
 // changing matches the parts that differ between two equivalent writes.
 var changing = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]*Z|"resourceVersion":"\d+"`)
 
-// said is what a write says: the status as it is then, and of anything else what was sent.
+// said returns the content of a write: the resulting status, or the sent object.
 func said(path string, sent, got []byte) string {
 	var object struct {
 		Status map[string]any `json:"status"`
@@ -92,7 +92,7 @@ func said(path string, sent, got []byte) string {
 	return changing.ReplaceAllString(string(sent), "")
 }
 
-// reviews is how many questions about its rights the operator has asked.
+// reviews returns how often the operator has checked its rights.
 func (w *writes) reviews() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -18,8 +18,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// Cluster is as much of a cluster and of the operator's engine as a story about a plugin needs: it keeps objects, shows
-// a plugin what it asks for, applies and deletes, and keeps the ledger. It refuses what the plugin has not declared.
+// Cluster simulates the parts of a cluster and of the operator's engine that a story about a plugin needs: it keeps objects,
+// gives a plugin its reads, applies and deletes, and keeps the ledger. It refuses undeclared reads and writes.
 type Cluster struct {
 	tb      testing.TB
 	plugin  scheduler.Plugin
@@ -27,7 +27,7 @@ type Cluster struct {
 	order   scheduler.Order
 	ledger  *scheduler.Ledger
 	now     time.Time
-	// Writes counts objects that were applied with a change, and those that were deleted.
+	// Writes counts applied changes and deleted objects.
 	Writes int
 }
 
@@ -42,7 +42,7 @@ func NewCluster(tb testing.TB, p scheduler.Plugin, objects ...*unstructured.Unst
 	return c
 }
 
-// SetOrder says in which order attempts wait, before the first of them does.
+// SetOrder sets the order of waiting attempts, before the first one waits.
 func (c *Cluster) SetOrder(o scheduler.Order) { c.order, c.ledger = o, scheduler.NewLedger(o) }
 
 // Pass lets time pass.
@@ -70,7 +70,7 @@ func (c *Cluster) Status(r scheduler.Ref, value any, fields ...string) {
 	}
 }
 
-// Admit does what the engine does for an attempt without a driver.
+// Admit does the engine's work for an attempt without a driver.
 func (c *Cluster) Admit(a scheduler.Attempt) scheduler.Admission {
 	c.tb.Helper()
 	var err error
@@ -102,7 +102,7 @@ func (c *Cluster) Admit(a scheduler.Attempt) scheduler.Admission {
 	return plan
 }
 
-// Observe does what the engine does for an attempt with a driver.
+// Observe does the engine's work for an attempt with a driver.
 func (c *Cluster) Observe(a scheduler.Attempt, f scheduler.PodStatuses) scheduler.Observation {
 	c.tb.Helper()
 	c.ledger.Settle(a.ID, scheduler.ProgressOf(f), c.now)
@@ -128,7 +128,7 @@ func (c *Cluster) Decorate(a scheduler.Attempt) (driver, executor spark.PodOverl
 	return app.Driver.Overlay, app.Executor.Overlay
 }
 
-// Release does what the engine does when an attempt is over.
+// Release does the engine's work after the end of an attempt.
 func (c *Cluster) Release(a scheduler.Attempt) {
 	c.tb.Helper()
 	c.ledger.Release(a.ID, c.now)
@@ -139,7 +139,7 @@ func (c *Cluster) Release(a scheduler.Attempt) {
 	c.apply(nil, refs)
 }
 
-// Restart forgets what only the operator's memory held, enters the attempts that have a driver again, and announces those that wait.
+// Restart drops the memory, enters the attempts with a driver again, and announces the waiting ones.
 func (c *Cluster) Restart(running map[*scheduler.Attempt]scheduler.PodStatuses, waiting ...scheduler.Attempt) {
 	c.ledger = scheduler.NewLedger(c.order)
 	for a, f := range running {
@@ -235,7 +235,7 @@ func refOf(o *unstructured.Unstructured) scheduler.Ref {
 	return scheduler.Ref{GroupVersionKind: o.GroupVersionKind(), Namespace: o.GetNamespace(), Name: o.GetName()}
 }
 
-// sameJSON is whether two objects are the same to an API server, which does not tell an int from an int64.
+// sameJSON reports whether two objects are equal to an API server, which does not distinguish int from int64.
 func sameJSON(a, b map[string]any) bool {
 	return cmp.Equal(Numbers(a), Numbers(b))
 }

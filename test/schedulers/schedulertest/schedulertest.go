@@ -134,8 +134,7 @@ func encode(tb testing.TB, a scheduler.Attempt, s scheduler.Snapshot, f schedule
 	return string(text)
 }
 
-// Fuzz feeds a plugin attempts that no one wrote by hand. The snapshot answers every read with what found returns; nil is
-// an empty cluster.
+// Fuzz feeds a plugin generated attempts. The snapshot answers every read with the result of found; nil is an empty cluster.
 func Fuzz(f *testing.F, p scheduler.Plugin, found func(scheduler.Read) *unstructured.Unstructured) {
 	f.Add("", "", "", int32(0), "1", int64(0), "Running", "n1")
 	f.Add("default", "high", `{"gangSchedulingStyle":"Hard"}`, int32(3), "2500m", int64(7), "Pending", "")
@@ -163,7 +162,7 @@ func Fuzz(f *testing.F, p scheduler.Plugin, found func(scheduler.Read) *unstruct
 	})
 }
 
-// Answer is a snapshot of everything that the plugin asks for.
+// Answer returns a snapshot with everything that the plugin reads.
 func Answer(tb testing.TB, p scheduler.Plugin, a scheduler.Attempt, f scheduler.PodStatuses,
 	found func(scheduler.Read) *unstructured.Unstructured) scheduler.Snapshot {
 	tb.Helper()

@@ -32,13 +32,13 @@ func (c Call) String() string { return c.Verb + " " + c.Resource }
 
 // Calls are numbers of calls.
 type Calls struct {
-	// Sent are all calls, whatever the answer.
+	// Sent are all calls, with any response.
 	Sent map[Call]int
-	// Done are those that were answered with success.
+	// Done are the successful calls.
 	Done map[Call]int
 }
 
-// entry is what is read of a line of the log.
+// entry is the decoded part of a line of the audit log.
 type entry struct {
 	Stage     string `json:"stage"`
 	Verb      string `json:"verb"`
@@ -51,7 +51,7 @@ type entry struct {
 	} `json:"responseStatus"`
 }
 
-// Parse counts the calls of a log. A last line that is not complete yet is left for later: size is what was read.
+// Parse counts the calls of a log. It leaves an incomplete last line for later; size is the number of read bytes.
 func Parse(log []byte) (calls Calls, size int, err error) {
 	calls = Calls{Sent: map[Call]int{}, Done: map[Call]int{}}
 	for {
@@ -68,7 +68,7 @@ func Parse(log []byte) (calls Calls, size int, err error) {
 	}
 }
 
-// count counts watches when they begin and everything else when it is answered.
+// count counts a watch when it begins, and any other call when it is answered.
 func (c Calls) count(e entry) {
 	if begins := e.Stage == "ResponseStarted"; begins != (e.Verb == "watch") {
 		return
@@ -96,7 +96,7 @@ func (c Calls) Add(other Calls) {
 	}
 }
 
-// Kind is what calls cost the API server by: an object, all objects, a stream of changes, a write.
+// Kind is the type of a call by its cost for the API server: one object, all objects, a stream of changes, a write.
 type Kind string
 
 // The kinds of calls.
@@ -134,7 +134,7 @@ func (c Calls) Of(kind Kind) int {
 // All counts all calls but those for the lease.
 func (c Calls) All() int { return c.Of(Get) + c.Of(List) + c.Of(Watch) + c.Of(Write) }
 
-// Events counts the events that were sent and those that were stored.
+// Events counts sent and stored events.
 func (c Calls) Events() (sent, stored int) {
 	create := Call{Verb: "create", Resource: "events"}
 	return c.Sent[create], c.Done[create]

@@ -17,7 +17,7 @@ import (
 // Resource is how the API calls SparkApplications.
 const Resource = "sparkapplications"
 
-// Application is what is read of a SparkApplication. Anyone who measures should not spend time on the rest of it.
+// Application is the decoded part of a SparkApplication; decoding the rest would take time during the measurement.
 type Application struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -39,7 +39,7 @@ type Application struct {
 var words = map[string]string{"DriverRequested": "SUBMITTED", "RunningHealthy": "RUNNING", "Succeeded": "COMPLETED",
 	"Failed": "FAILED", "SchedulingFailure": "FAILED"}
 
-// state is what the application shows; "" for a state between those that are measured.
+// state returns the shown state; "" for a state that is not measured.
 func (a *Application) state() string {
 	return cmp.Or(a.Status.AppState.State, words[a.Status.Current.State])
 }

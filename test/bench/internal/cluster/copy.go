@@ -22,10 +22,11 @@ import (
 	"github.com/firesteel-dev/firesteel/test/bench/internal/ground"
 )
 
-// elsewhere is a node that no one plays: what is there stays as it is.
+// elsewhere is a node without a kubelet: its pods do not change.
 const elsewhere = "elsewhere"
 
-// writers is how many objects are stored at the same time. A transaction of many would be faster, and give all of them one version.
+// writers is the number of objects that are stored concurrently. One transaction would be faster, but give all of them one
+// version.
 const writers = 16
 
 // Store is the etcd of an API server. What is put there is there for it, without the four writes that each application and driver need else.

@@ -16,7 +16,7 @@ import (
 	"github.com/firesteel-dev/firesteel/test/bench/internal/ground"
 )
 
-// hands is how many requests the load generator has on their way at the same time.
+// hands is the number of concurrent requests of the load generator.
 const hands = 4
 
 // Load creates applications.

@@ -16,7 +16,7 @@ type Shown struct {
 	At    time.Time
 }
 
-// Seen is what was seen of one application. Times are those of this process's clock.
+// Seen is the observed history of one application. Times are those of this process's clock.
 type Seen struct {
 	// Created is just before the request was sent.
 	Created time.Time
@@ -32,7 +32,7 @@ type Seen struct {
 	submissions, executions int
 }
 
-// State is what the application shows.
+// State returns the shown state.
 func (s *Seen) State() string {
 	if len(s.States) == 0 {
 		return ""
@@ -40,10 +40,10 @@ func (s *Seen) State() string {
 	return s.States[len(s.States)-1].State
 }
 
-// Over is whether the application has ended.
+// Over reports whether the application has ended.
 func (s *Seen) Over() bool { return s.State() == "COMPLETED" || s.State() == "FAILED" }
 
-// HasDriver is whether there is or was a driver.
+// HasDriver reports whether there is or was a driver.
 func (s *Seen) HasDriver() bool { return len(s.Drivers) > 0 }
 
 // Driver is when the first driver was seen.

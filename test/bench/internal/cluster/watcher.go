@@ -38,7 +38,7 @@ type Watcher struct {
 	news chan struct{}
 }
 
-// Watch begins to follow what is in a namespace, or in all of them for "", until the context ends.
+// Watch watches a namespace, or all namespaces for "", until the context ends.
 func Watch(ctx context.Context, cfg *rest.Config, apps rest.Interface, namespace string) (*Watcher, error) {
 	w := &Watcher{apps: map[string]*Seen{}, news: make(chan struct{})}
 	pods, err := kubernetes.NewForConfig(ground.Protobuf(cfg))
@@ -125,7 +125,7 @@ func (w *Watcher) expect(name string) {
 	w.of(name).Created = time.Now()
 }
 
-// Of is what was seen of some applications.
+// Of returns the histories of some applications.
 func (w *Watcher) Of(names []string) []Seen {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -138,7 +138,7 @@ func (w *Watcher) Of(names []string) []Seen {
 	return out
 }
 
-// Fingerprints are those of some applications.
+// Fingerprints returns the fingerprints of some applications.
 func (w *Watcher) Fingerprints(names []string) map[string]string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -149,7 +149,7 @@ func (w *Watcher) Fingerprints(names []string) map[string]string {
 	return out
 }
 
-// Wait waits until something is true of so many of the applications. It gives up when someone failed.
+// Wait waits until a condition holds for the given number of applications. It returns early after a failure of a process.
 func (w *Watcher) Wait(ctx context.Context, what string, names []string, want int, is func(*Seen) bool, failed func() error) error {
 	ticker := time.NewTicker(heartbeat)
 	defer ticker.Stop()

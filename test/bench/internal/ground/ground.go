@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ground is what an operator stands on: etcd, a kube-apiserver, KWOK for kubelets, and a stand-in for the scheduler
-// and for the drivers that create their executors. Each is a process of its own and listens on the loopback address.
+// Package ground runs an operator's environment: etcd, a kube-apiserver, KWOK for kubelets, and a stand-in for the scheduler
+// and for the drivers that create executors. Each is a process of its own that listens on the loopback address.
 package ground
 
 import (
@@ -34,7 +34,7 @@ const (
 	admin    = "admin"
 	// Namespace is where the applications are.
 	Namespace = "bench"
-	// node is the one that KWOK plays.
+	// node is the node that KWOK simulates.
 	node = "kwok-0"
 	// StandIn is the role of the process that binds pods and creates executors.
 	StandIn = "stand-in"
@@ -46,7 +46,7 @@ const (
 //go:embed stages.yaml
 var stages []byte
 
-// Programs are what a ground is made of.
+// Programs are the executables of a ground.
 type Programs struct {
 	Etcd, APIServer, KWOK string
 	// Self is this program, which plays several roles.
@@ -57,7 +57,7 @@ type Programs struct {
 
 // Ground runs.
 type Ground struct {
-	// Admin is for those who are not measured.
+	// Admin is the configuration of clients that are not measured.
 	Admin *rest.Config
 	// Kubeconfig is the operator's; AdminKubeconfig is for the other processes.
 	Kubeconfig, AdminKubeconfig string
@@ -111,7 +111,7 @@ func Up(ctx context.Context, programs Programs, dir, logs string) (_ *Ground, er
 	return g, g.start(StandIn, programs.Self, StandIn, "--kubeconfig="+g.AdminKubeconfig)
 }
 
-// Down ends everything, the youngest first. No one needs the ground's data afterwards, so that no one gets time to say farewell.
+// Down kills all processes, the youngest first. Nobody needs the ground's data afterwards, so there is no grace period.
 func (g *Ground) Down() {
 	for i := len(g.Processes) - 1; i >= 0; i-- {
 		g.Processes[i].Kill()
@@ -224,7 +224,7 @@ func (g *Ground) furnish(ctx context.Context) error {
 	return furnish(ctx, client)
 }
 
-// FreeAddresses are addresses on which no one listens now.
+// FreeAddresses returns addresses without a listener.
 func FreeAddresses(ctx context.Context, n int) ([]string, error) {
 	var addresses []string
 	for range n {

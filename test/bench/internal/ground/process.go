@@ -76,7 +76,7 @@ func (p *Process) lastWords() string {
 	return strings.Join(lines[max(0, len(lines)-10):], "\n")
 }
 
-// Stop asks the program to end, kills it if it has not within the time, and then kills what is left of its group.
+// Stop asks the program to end, kills it after the grace period, and then kills the rest of its group.
 func (p *Process) Stop(grace time.Duration) {
 	_ = p.stdin.Close()
 	_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may have ended
@@ -89,6 +89,6 @@ func (p *Process) Stop(grace time.Duration) {
 
 // Kill kills the program and its children.
 func (p *Process) Kill() {
-	_ = syscall.Kill(-p.PID(), syscall.SIGKILL) // no one may be left
+	_ = syscall.Kill(-p.PID(), syscall.SIGKILL) // kill the rest of the group
 	<-p.ended
 }

@@ -20,17 +20,17 @@ import (
 )
 
 const (
-	// LabelRole tells drivers from executors, as Spark has it.
+	// LabelRole distinguishes drivers from executors, as in Spark.
 	LabelRole = "spark-role"
 	driver    = "driver"
 	executor  = "executor"
-	// LabelExecutors is how many executors a driver creates if it has that label. It deletes them when they have ended, as Spark does;
-	// one without it has two, which stay.
+	// LabelExecutors is the number of executors that a driver with that label creates, and deletes after they have ended, as
+	// Spark does. A driver without the label creates two, which stay.
 	LabelExecutors = "bench.firesteel.dev/executors"
 	usualExecutors = 2
 	// AnnotationLasts is how long a driver runs, as Go writes durations; it is in stages.yaml, too.
 	AnnotationLasts = "bench.firesteel.dev/lasts"
-	// hands is how many calls the stand-in makes at the same time.
+	// hands is the number of concurrent calls of the stand-in.
 	hands = 8
 )
 
@@ -131,7 +131,7 @@ func (s *standIn) see(o any) {
 	}
 }
 
-// executorsOf is how many executors a driver creates.
+// executorsOf returns the number of executors that a driver creates.
 func executorsOf(driver *corev1.Pod) int {
 	if n, err := strconv.Atoi(driver.Labels[LabelExecutors]); err == nil {
 		return n

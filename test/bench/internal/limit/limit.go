@@ -32,9 +32,9 @@ import (
 const Role = "limit"
 
 const (
-	// writers is how many applications are written about at the same time.
+	// writers is the number of concurrently handled applications.
 	writers = 16
-	// backlog is how many tasks may wait for one of them.
+	// backlog is the maximum number of waiting tasks of a writer.
 	backlog = 10_000
 )
 
@@ -45,12 +45,12 @@ type limit struct {
 	apps rest.Interface
 	// queues are one for each writer. An application has one writer, so that its states follow each other.
 	queues [writers]chan task
-	// known and phases are what was seen; each is touched by the goroutine of one informer.
+	// known and phases are the observed pods; each is used by one informer's goroutine.
 	known  map[types.UID]bool
 	phases map[types.UID]corev1.PodPhase
 }
 
-// Run runs it until the context ends. It says at an address when it is ready.
+// Run runs the stand-in until the context ends. It serves its readiness at an address.
 func Run(ctx context.Context, cfg *rest.Config, ready string) error {
 	core, err := kubernetes.NewForConfig(ground.Protobuf(cfg))
 	if err != nil {

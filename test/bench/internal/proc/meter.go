@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// every is how often a Meter looks at descendants: the last look is all that is known of those that are killed.
+// every is the period in which a Meter reads descendants: the last reading is all that is known of killed ones.
 const every = 500 * time.Millisecond
 
 // Meter follows a program with its children over restarts.
@@ -35,7 +35,7 @@ func (m *Meter) Follow(ctx context.Context) {
 	}
 }
 
-// Switch tells the meter that the program runs as another process now, or does not run (0).
+// Switch sets the process ID of the program; 0 if it does not run.
 func (m *Meter) Switch(pid int) {
 	m.look()
 	m.mu.Lock()
@@ -72,7 +72,7 @@ func (m *Meter) look() {
 	}
 }
 
-// CPU is what the program has used so far, in seconds.
+// CPU returns the program's CPU time so far, in seconds.
 func (m *Meter) CPU() float64 {
 	m.look()
 	m.mu.Lock()
@@ -80,8 +80,8 @@ func (m *Meter) CPU() float64 {
 	return m.before + m.last
 }
 
-// Memory is what the program and its children hold, and the most that was seen, in bytes. The most is exact for the program
-// itself, whose peak the kernel keeps.
+// Memory returns the current memory of the program and its children and the highest observed value, in bytes. The peak of the
+// program itself is exact: the kernel records it.
 func (m *Meter) Memory() Memory {
 	m.look()
 	m.mu.Lock()

@@ -50,7 +50,7 @@ func ParseStat(line []byte) (Stat, error) {
 	return Stat{PID: numbers[1], Parent: numbers[4], CPU: float64(ticks) / ticksPerSecond}, nil
 }
 
-// Memory is what /proc/PID/status says, in bytes.
+// Memory holds the values of /proc/PID/status, in bytes.
 type Memory struct{ Now, Peak int64 }
 
 // ParseStatus reads /proc/PID/status. A process that has just ended has no memory.
@@ -97,7 +97,7 @@ func ParseBusy(text []byte) (float64, error) {
 	return float64(busy) / ticksPerSecond, nil
 }
 
-// Descendants are root and all that descend from it, the parents before their children; no one if root is not there.
+// Descendants returns root and its descendants, parents before their children; nil if root does not exist.
 func Descendants(all []Stat, root int) []Stat {
 	children := map[int][]Stat{}
 	var out []Stat
@@ -126,7 +126,7 @@ func Busy() float64 {
 	return busy
 }
 
-// CPU is what a process and the children that it has waited for have used, in seconds; 0 if it is gone.
+// CPU returns the CPU time of a process and of the children that it has waited for, in seconds; 0 if it is gone.
 func CPU(pid int) float64 {
 	s, _ := stat(strconv.Itoa(pid))
 	return s.CPU

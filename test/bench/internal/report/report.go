@@ -20,11 +20,11 @@ type Row struct {
 	Limit *float64 `json:"limit,omitempty"`
 	// Goal is the required value; nil if there is none, or if it depends on a limit that was not measured.
 	Goal *Goal `json:"goal,omitempty"`
-	// Chart is whether the number is drawn.
+	// Chart is set if the number is drawn.
 	Chart bool `json:"-"`
 }
 
-// Ratio is how many times the limit the value is.
+// Ratio returns the value as a multiple of the limit.
 func (r Row) Ratio() (float64, bool) {
 	if r.Limit == nil || *r.Limit == 0 {
 		return 0, false
@@ -32,17 +32,17 @@ func (r Row) Ratio() (float64, bool) {
 	return r.Value / *r.Limit, true
 }
 
-// Section is what was measured in one scenario.
+// Section is the result of one scenario.
 type Section struct {
-	// Name is that of the scenario with its size, Title what it does.
+	// Name is the scenario with its size; Title describes it.
 	Name  string `json:"name"`
 	Title string `json:"title"`
-	// Seconds is how long it took, everything that had to be started for it included.
+	// Seconds is the duration, with the start of all processes.
 	Seconds float64 `json:"seconds"`
 	Rows    []Row   `json:"rows"`
 	// Calls are the operator's API calls by verb and resource.
 	Calls []Row `json:"calls,omitempty"`
-	// Faults are what must not happen.
+	// Faults lists errors of the operator or of the measurement.
 	Faults []string `json:"faults,omitempty"`
 }
 
@@ -103,13 +103,13 @@ type Report struct {
 	Date     string `json:"date"`
 	Commit   string `json:"commit"`
 	Operator string `json:"operator"`
-	// CPUs is how many the machine has.
+	// CPUs is the number of the machine's CPUs.
 	CPUs     int       `json:"cpus"`
 	Seconds  float64   `json:"seconds"`
 	Sections []Section `json:"sections"`
 }
 
-// Limited is whether there is a limit beside some number.
+// Limited reports whether some number has a limit.
 func (r Report) Limited() bool {
 	for _, s := range r.Sections {
 		for _, row := range s.Rows {
@@ -121,7 +121,7 @@ func (r Report) Limited() bool {
 	return false
 }
 
-// Judged is whether there is a goal for some number.
+// Judged reports whether some number has a goal.
 func (r Report) Judged() bool {
 	return slices.ContainsFunc(r.Sections, Section.judged)
 }
@@ -130,7 +130,7 @@ func (s Section) judged() bool {
 	return slices.ContainsFunc(s.Rows, func(r Row) bool { return r.Goal != nil })
 }
 
-// Head says in a line what was measured.
+// Head describes the measured program in one line.
 func (r Report) Head() string {
 	return fmt.Sprintf("%s, commit %s, %d CPUs, %s, %s s", r.Operator, cmp.Or(r.Commit, "unknown"), r.CPUs, r.Date, Number(r.Seconds))
 }
@@ -144,7 +144,7 @@ func (r Report) JSON() ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-// Goal is what a number is to be.
+// Goal is the required value of a number.
 type Goal struct {
 	// What is the number's name.
 	What string `json:"-"`
@@ -152,11 +152,11 @@ type Goal struct {
 	Value   float64 `json:"value"`
 	AtLeast bool    `json:"atLeast,omitempty"`
 	OfLimit bool    `json:"ofLimit,omitempty"`
-	// Met is whether the number is as it should be.
+	// Met is set if the number meets the goal.
 	Met bool `json:"met"`
 }
 
-// judge says whether the goal is met, if that can be told of the number.
+// judge decides whether the number meets the goal, if both are known.
 func (g *Goal) judge(r Row) bool {
 	value := r.Value
 	if g.OfLimit {

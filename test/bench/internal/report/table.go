@@ -34,7 +34,7 @@ func Number(v float64) string {
 	return whole
 }
 
-// columns says which columns there are beside those that every table has.
+// columns selects the optional columns of tables.
 type columns struct{ limited, judged bool }
 
 // cells are the columns of a row behind its name.
@@ -83,7 +83,7 @@ func (s Section) Text(limited bool) string {
 	for _, row := range s.Calls {
 		line("API calls: "+row.What, row.cells(c))
 	}
-	_ = table.Flush() // a strings.Builder takes everything
+	_ = table.Flush() // a strings.Builder never fails
 	for _, fault := range s.Faults {
 		fmt.Fprintf(&b, "  WRONG: %s\n", fault)
 	}
