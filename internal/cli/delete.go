@@ -26,7 +26,7 @@ func newDelete(streams genericiooptions.IOStreams) *cobra.Command {
 			"With an application or a server its driver, its executors and everything else that the operator created for it are deleted; with a\n" +
 			"cluster its master and workers; with a schedule its runs, also those that have not finished, unless --keep-runs.\n\n" + withoutType,
 		Example: "  kubectl spark delete spark-pi\n\n" +
-			"  # what would go\n" +
+			"  # show what would be deleted\n" +
 			"  kubectl spark delete scheduledsparkapp/nightly --dry-run=client\n\n" +
 			"  # the schedule alone\n" +
 			"  kubectl spark delete scheduledsparkapp/nightly --keep-runs",

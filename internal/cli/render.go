@@ -38,7 +38,7 @@ func newRender(streams genericiooptions.IOStreams) *cobra.Command {
 			"it is " + string(kinds.DefaultUID) + ". What would not run is refused with the operator's message and exit code 1.\n\n" +
 			"The objects also depend on the operator's configuration: its policies, its default scheduler and the URLs of\n" +
 			"Spark's UI. --config applies it.",
-		Example: "  # everything that spark-pi.yaml leads to\n" +
+		Example: "  # all objects that spark-pi.yaml creates\n" +
 			"  kubectl spark render -f spark-pi.yaml\n\n" +
 			"  # the size of the driver of an application in the cluster\n" +
 			"  kubectl get sparkapplications.sparkoperator.k8s.io pi -o yaml |\n" +

@@ -198,8 +198,8 @@ func (l LeaderElection) validate() error {
 	if longest := l.RenewPeriod() / 2; retry < minRetry || retry > longest {
 		return fmt.Errorf("leaderElection.retryPeriod: %s: must be between %s and %s, an eighth of leaseDuration", retry, minRetry, longest)
 	}
-	// The last renewal may be one renewal period old when the leader begins to retry. It retries until the deadline and notices
-	// it one retry period later. It must stop before others take over.
+	// When the leader begins to retry, its last renewal may be one renewal period old. It retries for renewDeadline, and notices
+	// the end of that time up to one retry period later. It must stop before the lease expires.
 	if longest := lease - l.RenewPeriod() - retry; deadline <= 2*retry || deadline > longest {
 		return fmt.Errorf("leaderElection.renewDeadline: %s: must be more than twice retryPeriod (%s) and at most %s: "+
 			"three quarters of leaseDuration, less retryPeriod", deadline, retry, longest)

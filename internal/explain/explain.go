@@ -65,7 +65,7 @@ type Report struct {
 	// Server is set if the driver serves clients.
 	Server *Server `json:"server,omitempty"`
 	Quotas []Quota `json:"quotas,omitempty"`
-	// Lines are its lines of quotas, if the operator enforces quotas.
+	// Lines are the application's lines of quotas, if the operator enforces quotas.
 	Lines []Line `json:"lines,omitempty"`
 	// RestartPolicy is Never, OnFailure or Always; Retries are its budgets.
 	RestartPolicy string     `json:"restartPolicy"`

@@ -250,7 +250,7 @@ func (v scheduleView) last(runs []Run) *Run {
 
 // whySkipped maps the reasons to sentences.
 var whySkipped = map[schedule.SkipReason]string{
-	schedule.SkipMissed:   "a later run was due when one could be started (spec.missedRunPolicy)",
+	schedule.SkipMissed:   "a later run was due before this one could start (spec.missedRunPolicy)",
 	schedule.SkipActive:   "the previous run was still active when this one was due (spec.concurrencyPolicy is Forbid)",
 	schedule.SkipDeadline: "it could not be started in time (spec.startingDeadlineSeconds)",
 	schedule.SkipTooMany:  fmt.Sprintf("more runs were missed than the limit of %d", schedule.MaxOutstanding),

@@ -51,8 +51,8 @@ func Executors(n int32) func(*v1beta2.SparkApplication) {
 	return func(app *v1beta2.SparkApplication) { app.Spec.Executor.Instances = &n }
 }
 
-// Model returns what a conversion makes of the usual application, after some changes. The tests of internal/spark have
-// one of their own, because they cannot import what imports internal/spark.
+// Model returns the model of the usual application, after some changes. The tests of internal/spark have their own Model: an
+// import of this package would be a cycle.
 func Model(changes ...func(*spark.Application)) spark.Application {
 	app := spark.Application{
 		Namespace: "jobs", Name: "pi", UID: UID, SparkVersion: SparkVersion,

@@ -66,7 +66,7 @@ func elasticQuotas(a scheduler.Attempt, s scheduler.Snapshot) ([]finding, string
 	sum := compare(a, sumOfMins, asked, minsOf(all, asked.initial, a.Quota.Others))
 	least := ownMin(a, own[0], asked.initial)
 	if guaranteed(least.asks, a.Quota) {
-		return append(found, finding{growth: sum.growth}), "", nil // no line either: attempts in it want to borrow
+		return append(found, finding{growth: sum.growth}), "", nil // no line: only attempts that borrow wait in it
 	}
 	return append(found, sum, least), "", nil
 }
