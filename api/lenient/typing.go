@@ -201,7 +201,7 @@ func article(word string) string {
 	return "a"
 }
 
-// FieldsOf are the fields of a type by their names in JSON, with those of what is inlined.
+// FieldsOf returns the types of fields by their JSON names, including inlined fields.
 func FieldsOf(t reflect.Type) map[string]reflect.Type {
 	fields := map[string]reflect.Type{}
 	for i := range t.NumField() {

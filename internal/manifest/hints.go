@@ -46,7 +46,9 @@ func (h hinter) hint(path string) string {
 		return hints.Write(places) + unit(h.t, name, places[0])
 	}
 	parent, _ := hints.Parted(path)
-	if names := lenient.NamesAt(h.t, path); len(block) > 0 && !slices.ContainsFunc(slices.Collect(maps.Keys(block)), func(key string) bool { return !slices.Contains(names, key) }) {
+	names := lenient.NamesAt(h.t, path)
+	unknown := func(key string) bool { return !slices.Contains(names, key) }
+	if len(block) > 0 && !slices.ContainsFunc(slices.Collect(maps.Keys(block)), unknown) {
 		return "write its fields below " + strings.TrimSuffix(parent, ".")
 	}
 	hint := hints.Field(h.t, path, value)

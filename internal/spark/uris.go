@@ -75,7 +75,10 @@ func (a *Application) about(e *ConfError, key string, i int) *ConfError {
 }
 
 // submitterFiles are the properties that name one file of whoever submits, and what to write instead.
-var submitterFiles = []string{confKeytab, confKrb5Path, ConfDriverTemplateFile, confDriverCredentials + "caCertFile", confDriverCredentials + "clientCertFile", confDriverCredentials + "clientKeyFile"}
+var submitterFiles = []string{
+	confKeytab, confKrb5Path, ConfDriverTemplateFile,
+	confDriverCredentials + "caCertFile", confDriverCredentials + "clientCertFile", confDriverCredentials + "clientKeyFile",
+}
 
 var insteadOfFile = map[string]string{
 	confKrb5Path: "create a ConfigMap with a key krb5.conf, and write its name to " + confKrb5Map,

@@ -244,7 +244,10 @@ func clusterBuilt(o *v1.SparkCluster, defaults map[string]string) spark.Standalo
 			{Field: spark.Field(r.name + "Spec.statefulSetSpec"), At: "spec", Value: r.wanted.StatefulSetSpec},
 			{Field: spark.Field(r.name + "Spec.statefulSetMetadata"), At: "metadata", Value: r.wanted.StatefulSetMetadata},
 		}
-		built.Roles = append(built.Roles, spark.StandaloneRole{Name: r.name, Pod: pod, Written: written, Initial: r.replicas, Least: least, Most: most, Set: set, Service: c.service(r), Claims: set.Spec.VolumeClaimTemplates})
+		built.Roles = append(built.Roles, spark.StandaloneRole{
+			Name: r.name, Pod: pod, Written: written, Initial: r.replicas, Least: least, Most: most,
+			Set: set, Service: c.service(r), Claims: set.Spec.VolumeClaimTemplates,
+		})
 	}
 	return built
 }

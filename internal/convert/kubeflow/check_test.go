@@ -124,7 +124,7 @@ func TestWarnings(t *testing.T) {
 			s.RestartPolicy = v1beta2.RestartPolicy{Type: "OnFailure", Infrastructure: &v1beta2.RetryRule{}}
 		}},
 		"Always":  {reason: "case 015: it runs again for ever", set: func(s *spec) { s.RestartPolicy.Type = "Always" }},
-		"Untyped": {reason: "the default is Never", set: func(s *spec) { s.RestartPolicy.OnFailureRetries = new(int32(3)) }, want: []string{`spec.restartPolicy.onFailureRetries: "3": has no effect: nothing runs again with the type Never, which is the default; write type: OnFailure`}},
+		"Untyped": {reason: "the default is Never", set: func(s *spec) { s.RestartPolicy.OnFailureRetries = new(int32(3)) }, want: []string{`spec.restartPolicy.onFailureRetries: "3": has no effect with the type Never, the default: nothing runs again; write type: OnFailure`}},
 		"NeverRetried": {reason: "nothing is retried", set: func(s *spec) {
 			s.RestartPolicy = v1beta2.RestartPolicy{Type: "Never", OnFailureRetries: new(int32(0)), OnSubmissionFailureRetries: new(int32(2))}
 		}, want: []string{`spec.restartPolicy.onSubmissionFailureRetries: "2": has no effect with the type Never, the default: nothing runs again; write type: OnFailure`}},
