@@ -55,7 +55,7 @@ operator() {
   oci -out "$archive" -name "$operator_image" -user 65532:65532 -entrypoint /spark-operator -gzip "${labels[@]}" "${layers[@]}"
   rm -rf "$work"
   mib=$((($(stat -c %s "$archive") + 1048575) >> 20))
-  [ "$mib" -lt "$operator_max_mib" ] || die "the operator's image is $mib MiB for its platforms, the limit is $operator_max_mib"
+  [ "$mib" -le "$operator_max_mib" ] || die "the operator's image is $mib MiB for its platforms, the limit is $operator_max_mib"
   say "built $operator_image, version $version, ${archs[*]/#/linux/}, $mib MiB together"
   echo "$archive"
 }
