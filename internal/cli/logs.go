@@ -171,7 +171,11 @@ func (l *logging) gone(o inspect.Application, pod string) error {
 	if a := r.Current(); a != nil {
 		return l.kept(o, *a, "driver pod "+pod+" is gone; ")
 	}
-	text := fmt.Sprintf("driver pod %s of attempt %d does not exist yet: %s is %s", pod, max(1, r.Attempt), o.Key(), inspect.StateName(o.State))
+	yet := " yet"
+	if r.State.Final() {
+		yet = ""
+	}
+	text := fmt.Sprintf("driver pod %s of attempt %d does not exist%s: %s is %s", pod, max(1, r.Attempt), yet, o.Key(), inspect.StateName(o.State))
 	if r.Cause.Message != "" {
 		text += " (" + firstLine(r.Cause.Message) + ")"
 	}

@@ -56,6 +56,7 @@ func TestLogs(t *testing.T) {
 		"gone, followed": {"nothing to wait for", []client.Object{ended}, []string{"-f"}, 0, "one\ntwo\nboom\n", "is gone"},
 		"nothing kept":   {"a success keeps no log", []client.Object{inState("pi", v1beta2.ApplicationStateCompleted)}, nil, 1, "", "has no kept log"},
 		"not yet":        {"with the reason", []client.Object{inState("pi", v1beta2.ApplicationStateSubmitted, queued)}, nil, 1, "", "does not exist yet: jobs/pi is SUBMITTED (exceeded quota: team)"},
+		"never":          {"it has ended before its driver was there", []client.Object{inState("pi", v1beta2.ApplicationStateFailed, queued)}, nil, 1, "", "does not exist: jobs/pi is FAILED (exceeded quota: team)"},
 		"not begun":      {"who says why", []client.Object{run, podOf(run, 0, waiting())}, nil, 1, "", "kubectl spark explain pi says why"},
 		"stranger":       {"someone else's pod is not ours", []client.Object{inState("pi", v1beta2.ApplicationStateSubmitted, queued), stranger}, nil, 1, "", "does not exist yet"},
 		"follow timeout": {"a bounded wait", []client.Object{inState("pi", v1beta2.ApplicationStateSubmitted, queued)}, []string{"-f", "--pod-running-timeout", "50ms"}, 1, "", "did not run within 50ms"},

@@ -126,8 +126,13 @@ func unknownFlag(command *cobra.Command, e *pflag.NotExistError) error {
 		}
 	})
 	hint := harmless.DidYouMean("--"+name, names)
+	begun := slices.DeleteFunc(names, func(full string) bool { return !strings.HasPrefix(full, "--"+name+"-") })
 	switch {
 	case hint != "":
+	case name == "version" && !command.HasParent():
+		hint = "write " + command.CommandPath() + " version"
+	case len(begun) == 1:
+		hint = "did you mean " + begun[0] + "?"
 	case command.Name() == "convert":
 		hint = "write flags of spark-submit after --, as in kubectl spark convert -- spark-submit ARGUMENTS"
 	case !slices.ContainsFunc(names, func(name string) bool { return name != "--help" }):

@@ -87,10 +87,6 @@ var queueing = map[scheduler.Reason]string{
 	scheduler.ReasonCapturedByOther:    "find the client that changes the scheduler's name on pods of this namespace: kubectl get pod POD -n NAMESPACE -o yaml",
 }
 
-// missingAccount begins the API server's message about a pod with a missing service account. Kubernetes: admission plugin
-// ServiceAccount.
-const missingAccount = "error looking up service account"
-
 // whenBehind is the advice about a status older than the spec.
 func whenBehind(namespace string) string {
 	return "if the status does not follow within seconds, check that the operator is running and watches this namespace: kubectl spark check -n " + namespace
@@ -111,9 +107,8 @@ func (v view) advice() []string {
 		all = append(all, whenBehind(v.Object.GetNamespace()))
 	}
 	reason := v.mainReason()
-	if reason == lifecycle.ReasonAdmissionRefused && strings.Contains(v.cause().Message, missingAccount) {
-		all = append(all, "create the service account with the rights of a driver (docs/troubleshooting.md), "+
-			"or name another one in {driver}: kubectl get serviceaccounts -n NAMESPACE")
+	if text := remedyFor(reason, v.cause().Message); text != "" {
+		all = append(all, text)
 	} else if text, ok := advice[reason]; ok {
 		all = append(all, text)
 	} else if text, ok := queueing[reason]; ok {

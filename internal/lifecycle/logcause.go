@@ -282,6 +282,8 @@ func deepest(chain []string) string {
 }
 
 var (
+	// answered is what Spark's client of Kubernetes says around the API server's own words.
+	answered   = regexp.MustCompile(`Failure executing: \w+ at: \S+\. Message: (.+?)\.? Received status: .*`)
 	userInfo   = regexp.MustCompile(`://[^\s/@]+@`)
 	credential = regexp.MustCompile(`(?i)([\w.-]*(?:password|passwd|secret|token|access\.?key|credential)[\w.-]*["']?\s*=\s*)[^\s,;&]+`)
 )
@@ -298,6 +300,7 @@ func printable(line string) string {
 		}
 		return r
 	}, beginning(line, longest))
+	line = answered.ReplaceAllString(line, "$1")
 	line = userInfo.ReplaceAllString(line, "://(redacted)@")
 	line = credential.ReplaceAllString(line, "${1}(redacted)")
 	return head(strings.TrimSpace(line), maxLine)

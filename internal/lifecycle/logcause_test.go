@@ -115,13 +115,15 @@ func TestLogCause(t *testing.T) {
 		"JSONStack": {reason: "a record is no part of its message", log: `{"level":"ERROR","msg":"failed","exception":{"class":"a.B","msg":"b"}}` + "\n" + stack, want: "a.B: b"},
 		"JSONLines": {reason: "with a traceback in the message", log: `{"level":"ERROR","msg":"x","exception":{"class":"org.apache.spark.api.python.PythonException","msg":"Traceback (most recent call last):\n  File \"/a.py\", line 1\nValueError: x\n"}}`, want: "ValueError: x"},
 		"Class":     {reason: "spark-submit prints no exception", log: "Error: Failed to load class org.example.Missing.\n" + info, want: "Failed to load class org.example.Missing."},
-		"Exec":      {reason: "an image for another architecture", log: "exec /opt/entrypoint.sh: exec format error", want: "exec /opt/entrypoint.sh: exec format error"},
-		"First":     {reason: "what follows from it is printed after it", log: "Unrecognized option: -Xmagic\nFatal Python error: y\n", want: "Unrecognized option: -Xmagic"},
-		"Quit":      {reason: "Java ends itself", log: info + "Terminating due to java.lang.OutOfMemoryError: Java heap space\n", want: "Terminating due to java.lang.OutOfMemoryError: Java heap space"},
-		"Crash":     {reason: "a library crashed Java", log: "#\n# A fatal error has been detected by the Java Runtime Environment:\n#\n#  SIGSEGV (0xb) at pc=0x00007f, pid=7, tid=8\n", want: "SIGSEGV (0xb)"},
-		"Password":  {reason: "everyone in the namespace reads it", log: inMain + "a.B: jdbc:postgresql://db/x?user=me&password=hunter2&ssl=on refused\n" + stack, want: "a.B: jdbc:postgresql://db/x?user=me&password=(redacted)&ssl=on refused"},
-		"UserInfo":  {reason: "a URL may have a password, too", log: inMain + "a.B: cannot read https://me:hunter2@repo/x.jar\n" + stack, want: "a.B: cannot read https://(redacted)@repo/x.jar"},
-		"Controls":  {reason: "it is printed on terminals", log: inMain + "a.B: red\x00\tblue\x9b\n" + stack, want: "a.B: red blue"},
+		"Forbidden": {reason: "the API server's words are the cause, and not the client's around them", log: inMain + "org.apache.spark.SparkException: External scheduler cannot be instantiated\n" + stack + `Caused by: io.fabric8.kubernetes.client.KubernetesClientException: Failure executing: GET at: https://kubernetes.default.svc/api/v1/namespaces/jobs/pods/pi-driver. Message: pods "pi-driver" is forbidden: User "system:serviceaccount:jobs:default" cannot get resource "pods" in API group "" in the namespace "jobs". Received status: Status(apiVersion=v1, code=403).` + "\n" + stack,
+			want: `io.fabric8.kubernetes.client.KubernetesClientException: pods "pi-driver" is forbidden: User "system:serviceaccount:jobs:default" cannot get resource "pods" in API group "" in the namespace "jobs"`},
+		"Exec":     {reason: "an image for another architecture", log: "exec /opt/entrypoint.sh: exec format error", want: "exec /opt/entrypoint.sh: exec format error"},
+		"First":    {reason: "what follows from it is printed after it", log: "Unrecognized option: -Xmagic\nFatal Python error: y\n", want: "Unrecognized option: -Xmagic"},
+		"Quit":     {reason: "Java ends itself", log: info + "Terminating due to java.lang.OutOfMemoryError: Java heap space\n", want: "Terminating due to java.lang.OutOfMemoryError: Java heap space"},
+		"Crash":    {reason: "a library crashed Java", log: "#\n# A fatal error has been detected by the Java Runtime Environment:\n#\n#  SIGSEGV (0xb) at pc=0x00007f, pid=7, tid=8\n", want: "SIGSEGV (0xb)"},
+		"Password": {reason: "everyone in the namespace reads it", log: inMain + "a.B: jdbc:postgresql://db/x?user=me&password=hunter2&ssl=on refused\n" + stack, want: "a.B: jdbc:postgresql://db/x?user=me&password=(redacted)&ssl=on refused"},
+		"UserInfo": {reason: "a URL may have a password, too", log: inMain + "a.B: cannot read https://me:hunter2@repo/x.jar\n" + stack, want: "a.B: cannot read https://(redacted)@repo/x.jar"},
+		"Controls": {reason: "it is printed on terminals", log: inMain + "a.B: red\x00\tblue\x9b\n" + stack, want: "a.B: red blue"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
