@@ -119,6 +119,9 @@ func (v view) attempts() []Attempt {
 		if ended != nil && ended.Number == a.Number {
 			a.LogTail = ended.LogTail
 		}
+		if a.Number == v.before.Attempt && a.StartedAt.IsZero() && a.EndedAt.IsZero() && v.Observed.Driver.Phase == lifecycle.DriverRunning {
+			a.StartedAt = v.Observed.Driver.StartedAt // which the status does not have yet
+		}
 		out = append(out, Attempt{
 			Number: a.Number, Started: timeOrNil(a.StartedAt), Ended: timeOrNil(a.EndedAt), ExitCode: a.ExitCode,
 			Class: string(a.Class), Reason: string(a.Cause.Reason), Message: a.Cause.Message, LogTail: a.LogTail,

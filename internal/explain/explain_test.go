@@ -237,6 +237,14 @@ func situations() map[string]func(*harness) Report {
 			obs.Executors = []lifecycle.Executor{executor("pi-exec-1", lifecycle.ExecutorRunning), executor("pi-exec-2", lifecycle.ExecutorRunning)}
 			return w.explain(obs)
 		},
+		"taken-over-completed": func(w *harness) Report {
+			w.o.Status = v1beta2.SparkApplicationStatus{
+				AppState: v1beta2.ApplicationState{State: v1beta2.ApplicationStateCompleted}, SubmissionID: "6e1e0b5e-old", ExecutionAttempts: 1,
+				LastSubmissionAttemptTime: metav1.NewTime(start), TerminationTime: metav1.NewTime(start.Add(time.Minute)), DriverInfo: v1beta2.DriverInfo{PodName: "pi-driver"},
+			}
+			w.pass(10 * time.Minute)
+			return w.explain(absent())
+		},
 		"not-exposed": func(w *harness) Report {
 			obs := w.running()
 			meta.SetStatusCondition(&w.o.Status.Conditions, metav1.Condition{

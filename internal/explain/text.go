@@ -157,6 +157,8 @@ func (a Attempt) text(p *printer) string {
 	switch {
 	case a.Started == nil && a.Ended == nil:
 		parts = append(parts, "has not started")
+	case a.Started == nil && a.Class == "": // a success, or another operator has not recorded its start
+		parts = append(parts, "ended "+p.since(a.Ended.Time)+" ago")
 	case a.Started == nil:
 		parts = append(parts, "ended "+p.since(a.Ended.Time)+" ago without having started")
 	case a.Ended == nil:

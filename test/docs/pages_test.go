@@ -31,6 +31,7 @@ func migrate(w *harness) {
 	w.Helper()
 	w.example()
 	w.says(w.run("docs/migrate-from-kubeflow.md", "1. Check the manifests"), "errors: 0")
+	w.says(w.run("docs/migrate-from-kubeflow.md", "3. Stop the previous operator, and keep its service account"), "POLICY")
 }
 
 // migrateFromApache has an application that Apache's operator has left.
@@ -72,6 +73,7 @@ func firstApplication(w *harness) {
 	w.become("default", "spark-pi", v1beta2.ApplicationStateCompleted, condition(lifecycle.ConditionSucceeded, metav1.ConditionTrue, "Succeeded", "the driver has completed"),
 		func(o *v1beta2.SparkApplication) { o.Status.TerminationTime = before(0) })
 	w.run("README.md", "A first application")
+	w.do("kubectl apply -k config/rbac/spark-driver")
 	w.says(w.run("docs/index.md", "Run a first job"), "completed")
 	w.says(w.do("kubectl get spark"), "sparkapplication.sparkoperator.k8s.io/spark-pi")
 	w.says(w.do("kubectl auth can-i create pods --as system:serviceaccount:default:spark-operator-spark"), "yes")
@@ -113,7 +115,7 @@ func install(w *harness) {
 	w.says(w.do("helm get manifest spark-operator -n spark-operator"), "kind: CustomResourceDefinition")
 	w.run("README.md", "Install", func(line string) {
 		w.uninstall()
-		if strings.HasPrefix(line, "kubectl") {
+		if strings.HasSuffix(line, "config/default") {
 			w.says(w.do("! "+line), `conflicts with "helm"`)
 			w.do("kubectl apply --server-side --force-conflicts -k config/default")
 			w.run("docs/install.md", "kubectl delete crd sparkapplications.sparkoperator.k8s.io scheduledsparkapplications.sparkoperator.k8s.io sparkconnects.sparkoperator.k8s.io")
