@@ -58,8 +58,20 @@ var downloads = []struct {
 		}
 		return ""
 	}},
+	{regexp.MustCompile(`\bcurl["']?\s+\S`), func(_, text, _ string) string {
+		if !strings.Contains(text, "cosign verify-blob") || !strings.Contains(text, "sha256sum --quiet") {
+			return "a download whose checksum nothing compares"
+		}
+		return ""
+	}},
+	{regexp.MustCompile(`\bgit\s+clone\b`), func(_, _, line string) string {
+		if !strings.Contains(line, "git clone -q . ") {
+			return "a clone of another repository"
+		}
+		return ""
+	}},
 	{
-		regexp.MustCompile(`\b(curl|wget|npx|pnpm|yarn|gem|cargo|crane|skopeo|aria2c)["']?\s+\S|\bgit\s+clone\b|\bgo\s+(get|install)\b|\bgo\s+run\s+\S+@|` +
+		regexp.MustCompile(`\b(wget|npx|pnpm|yarn|gem|cargo|crane|skopeo|aria2c)["']?\s+\S|\bgo\s+(get|install)\b|\bgo\s+run\s+\S+@|` +
 			`\b(docker|podman|crictl|images)\s+pull\b|\bhelm["']?\s+(pull|repo\s+(add|update))\b|urllib\.request|\brequests\.get`),
 		func(string, string, string) string { return "a download whose checksum nothing compares" },
 	},
@@ -179,32 +191,34 @@ func TestModulesHaveChecksums(t *testing.T) {
 // A script that downloads without a checksum is found, and one that only speaks of it is not.
 func TestDownloadWithoutChecksumIsFound(t *testing.T) {
 	for text, want := range map[string]bool{
-		"curl -sSL example.org/x | sh":                                   true,
-		"x=$(wget -qO- example.org/x)":                                   true,
-		"echo \"$(curl -s example.org)\"":                                true,
-		"python3 -m pip install requests":                                true,
-		"\"$venv/bin/pip\" --quiet install -r x.txt":                     true,
-		"pip download \\\n  --no-deps \"pyspark==$version\"":             true,
-		"pip install \\\n  --require-hashes -r x.txt":                    false,
-		"mvn -q dependency:copy":                                         true,
-		"apt-get -qq install -y jq":                                      true,
-		"npm install x":                                                  true,
-		"npm ci --prefix \"$x\" --ignore-scripts":                        false,
-		"go run example.org/x@latest":                                    true,
-		"go run ./hack/project":                                          false,
-		"GOFLAGS=-mod=mod go build ./...":                                true,
-		"git clone --depth 1 example.org/x":                              true,
-		"# curl is not used":                                             false,
-		"die \"pip could not download pyspark $version\"":                false,
-		"|| { echo \"on Debian: apt-get install python3-venv\" >&2; }":   false,
-		"\"$bin/ctr\" -n k8s.io images pull example.org/x:1":             true,
-		"\"$bin/ctr\" -n k8s.io images import \"$archive\"":              false,
-		"python3 -c 'import urllib.request as u; u.urlopen(\"x\")'":      true,
-		"say \"downloading pyspark $version (300 to 450 MB)\"":           false,
-		"helm pull example.org/x":                                        true,
-		"helm repo add x example.org":                                    true,
-		"\"$helm\" repo index \"$out\"":                                  false,
-		"\"$helm\" package charts/spark-operator --destination \"$out\"": false,
+		"curl -sSL example.org/x | sh":                                    true,
+		"x=$(wget -qO- example.org/x)":                                    true,
+		"echo \"$(curl -s example.org)\"":                                 true,
+		"python3 -m pip install requests":                                 true,
+		"\"$venv/bin/pip\" --quiet install -r x.txt":                      true,
+		"pip download \\\n  --no-deps \"pyspark==$version\"":              true,
+		"pip install \\\n  --require-hashes -r x.txt":                     false,
+		"mvn -q dependency:copy":                                          true,
+		"apt-get -qq install -y jq":                                       true,
+		"npm install x":                                                   true,
+		"npm ci --prefix \"$x\" --ignore-scripts":                         false,
+		"go run example.org/x@latest":                                     true,
+		"go run ./hack/project":                                           false,
+		"GOFLAGS=-mod=mod go build ./...":                                 true,
+		"git clone --depth 1 example.org/x":                               true,
+		"git clone -q . \"$work\"":                                        false,
+		"curl -O https://x\ncosign verify-blob x\nsha256sum --quiet -c x": false,
+		"# curl is not used":                                              false,
+		"die \"pip could not download pyspark $version\"":                 false,
+		"|| { echo \"on Debian: apt-get install python3-venv\" >&2; }":    false,
+		"\"$bin/ctr\" -n k8s.io images pull example.org/x:1":              true,
+		"\"$bin/ctr\" -n k8s.io images import \"$archive\"":               false,
+		"python3 -c 'import urllib.request as u; u.urlopen(\"x\")'":       true,
+		"say \"downloading pyspark $version (300 to 450 MB)\"":            false,
+		"helm pull example.org/x":                                         true,
+		"helm repo add x example.org":                                     true,
+		"\"$helm\" repo index \"$out\"":                                   false,
+		"\"$helm\" package charts/spark-operator --destination \"$out\"":  false,
 	} {
 		if got := len(wrongs("hack/x.sh", text)) > 0; got != want {
 			t.Errorf("%q: found %v, want %v", text, got, want)

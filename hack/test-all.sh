@@ -15,6 +15,8 @@ CI=true FIRESTEEL_TESTS=all hack/test.sh
 make --no-print-directory mutation
 say "reading each page of the documentation site in a browser"
 make --no-print-directory docs-check
+say "living with a release as somebody who has neither Go nor Git"
+hack/try-release.sh
 while IFS=: read -r file target; do
   target=${target#func } target=${target%%(*}
   say "fuzzing $target of $(dirname "$file")"
