@@ -99,8 +99,11 @@ func finalizers(o metav1.Object) string {
 
 // advice lists the user's possible actions, the most urgent first.
 func (v view) advice() []string {
-	if by := v.Scope.Desired.ManagedBy; by != "" {
-		return []string{"ask who runs " + by}
+	switch d := v.Scope.Desired; {
+	case d.Probe:
+		return []string{"leave it alone"}
+	case d.ManagedBy != "":
+		return []string{"ask who runs " + d.ManagedBy}
 	}
 	var all []string
 	if v.behind() != "" && v.before.DrainSince.IsZero() && !v.Scope.Desired.Deleting {

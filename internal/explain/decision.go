@@ -99,6 +99,8 @@ var refusals = map[lifecycle.Reason]bool{
 func (v view) waiting() string {
 	r, d := v.plan.Record, v.plan.Driver
 	switch {
+	case v.Scope.Desired.Probe:
+		return "nothing: the operator's health check edits the object, and sees that its edits arrive"
 	case v.Scope.Desired.ManagedBy != "":
 		return "nothing: " + v.field("managedBy") + " names another controller, " + v.Scope.Desired.ManagedBy + ", and the status is that controller's"
 	case v.Scope.Desired.Deleting:
@@ -218,8 +220,11 @@ var kept = map[lifecycle.ActionKind]string{
 // summary describes the application after its name.
 func (v view) summary() string {
 	r, c := v.before, v.cause()
-	if v.Scope.Desired.Deleting {
+	switch d := v.Scope.Desired; {
+	case d.Deleting:
 		return "is being deleted"
+	case d.Probe:
+		return "is a health probe, and no application"
 	}
 	switch r.State {
 	case lifecycle.New:

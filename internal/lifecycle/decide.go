@@ -41,6 +41,8 @@ type Application struct {
 	Adopts string
 	// ManagedBy is another controller that runs the application; "" if this operator does.
 	ManagedBy string
+	// Probe says that the object is no application: the operator's health check edits it.
+	Probe bool
 	// SparkAppID is Spark's id of the current attempt, known before its driver exists.
 	SparkAppID string
 	// SubmissionID marks the pods of the current attempt.
@@ -280,13 +282,16 @@ func swept(p Plan, strays []Driver) Plan {
 	return p
 }
 
-// LeftAlone reports whether another controller runs the application. Once it is deleted, only this operator removes its family's finalizer.
-func (a Application) LeftAlone() bool { return a.ManagedBy != "" && (!a.Deleting || !a.Finalizer) }
+// LeftAlone reports whether nothing is done for the object. Once it is deleted, only this operator removes its family's finalizer.
+func (a Application) LeftAlone() bool { return a.Foreign() && (!a.Deleting || !a.Finalizer) }
 
-// leaveAlone is the plan for an application that another controller runs. It keeps the status of that controller.
+// Foreign reports whether this operator does not run the application: another controller does, or it is none.
+func (a Application) Foreign() bool { return a.ManagedBy != "" || a.Probe }
+
+// leaveAlone is the plan for what another controller runs, and for a health probe. Their status stays.
 func leaveAlone(app Application, rec Record) Plan {
 	p := Plan{App: app, Before: rec, Record: clone(rec)}
-	if rec.State == New {
+	if rec.State == New && !app.Probe {
 		p.Record.Cause = Cause{ReasonManagedByAnother, app.Fields.Text("{managedBy} is " + strconv.Quote(app.ManagedBy) +
 			": that controller runs the application, and this operator leaves it alone")}
 	}
@@ -296,7 +301,7 @@ func leaveAlone(app Application, rec Record) Plan {
 // NeedsAdmission reports whether Decide reads the admission; otherwise the scheduler is not asked.
 func NeedsAdmission(app Application, rec Record, driver Driver, env Env) bool {
 	r := applySpecChanges(app, rec, env)
-	if app.ManagedBy != "" || app.Deleting || app.Suspend || !r.Idle.StoppedAt.IsZero() || driver.ours() || driver.Presence == Unknown || awaitsAdoption(app, r) {
+	if app.Foreign() || app.Deleting || app.Suspend || !r.Idle.StoppedAt.IsZero() || driver.ours() || driver.Presence == Unknown || awaitsAdoption(app, r) {
 		return false
 	}
 	if r.State != rec.State && r.State != New || !r.State.Starting() {

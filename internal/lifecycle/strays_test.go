@@ -65,7 +65,7 @@ func TestLeftAloneIsDeletableWithTheFinalizer(t *testing.T) {
 		"Trouble":   {reason: "fault 5: it is tried again", finalizer: true, result: ClassTransient, actions: []Action{{Kind: RemoveFinalizer}}, fails: true},
 		"None":      {reason: "the garbage collector takes it"},
 	} {
-		app := with(func(a *Application) { a.ManagedBy, a.Deleting, a.Finalizer = "true", true, tc.finalizer })
+		app := with(func(a *Application) { a.Probe, a.Deleting, a.Finalizer = true, true, tc.finalizer })
 		p := Decide(app, Record{}, Observation{Driver: absent}, scheduler.Admission{}, Env{Now: later})
 		if diff := cmp.Diff(tc.actions, p.Actions); diff != "" {
 			t.Errorf("%s: %s (-want +got):\n%s", name, tc.reason, diff)

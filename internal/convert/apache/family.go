@@ -97,7 +97,7 @@ func (SparkApplications) RaiseMemory(app spark.Application, _ *v1.SparkApplicati
 // suspension, so there is no hash of its spec.
 func (SparkApplications) Desired(o *v1.SparkApplication, _ lifecycle.Record) lifecycle.Application {
 	return lifecycle.Application{
-		UID: string(o.UID), Generation: o.Generation, Suspend: o.Spec.Suspend, ManagedBy: probe(o),
+		UID: string(o.UID), Generation: o.Generation, Suspend: o.Spec.Suspend, Probe: Sentinel(o),
 		Policies: policies(&o.Spec), Tracking: tracking(&o.Spec), Deleting: !o.DeletionTimestamp.IsZero(), Fields: fields,
 		ForceAfter: positive(ptr.Deref(tolerations(&o.Spec).ApplicationTimeoutConfig, v1.ApplicationTimeoutConfig{}).ForceTerminationGracePeriodMillis),
 		Finalizer:  slices.Contains(o.Finalizers, v1.Finalizer),
@@ -115,14 +115,6 @@ func Sentinel(o metav1.Object) bool {
 		known = o.Status.CurrentState != nil
 	}
 	return !known && strings.EqualFold(o.GetLabels()[v1.LabelSentinel], "true")
-}
-
-// probe returns the name of the health probe, if the application is one.
-func probe(o *v1.SparkApplication) string {
-	if Sentinel(o) {
-		return o.Labels[v1.LabelSentinel]
-	}
-	return ""
 }
 
 // ToStatus returns a copy of the object with the status for the outcome; changed is false if it is the same. A sentinel has no

@@ -36,7 +36,6 @@ var fields = fieldsOf(spark.Fields{
 	"executor.coreLimit":         confField(spark.ConfExecutorLimitCores),
 	"batchScheduler.parameters":  parametersField,
 	"configMaps":                 "spec.configMapSpecs",
-	"managedBy":                  "label " + v1.LabelSentinel,
 	"retention":                  "spec.applicationTolerations.resourceRetainDurationMillis",
 	"timeToLiveSeconds":          "spec.applicationTolerations.ttlAfterStopMillis",
 	"deadlines":                  "defaults.deadlines of the operator's policies",

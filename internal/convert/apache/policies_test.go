@@ -112,7 +112,7 @@ func TestPoliciesOfApplications(t *testing.T) {
 			},
 		},
 		"Others": {reason: "a finalizer of others is theirs", edit: func(o *v1.SparkApplication) { o.Finalizers = []string{"a"} }, want: usually()},
-		"Probe":  {reason: "it is the health probe's", edit: func(o *v1.SparkApplication) { o.Labels = map[string]string{v1.LabelSentinel: "True"} }, want: usually(func(a *lifecycle.Application) { a.ManagedBy = "True" })},
+		"Probe":  {reason: "it is the health probe's", edit: func(o *v1.SparkApplication) { o.Labels = map[string]string{v1.LabelSentinel: "True"} }, want: usually(func(a *lifecycle.Application) { a.Probe = true })},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
