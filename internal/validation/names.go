@@ -24,9 +24,11 @@ func checkVersion(app spark.Application) []*spark.ConfError {
 	if app.SparkVersion == "" {
 		problem = "missing; write the version of Spark in the image, such as 4.1.4; supported: "
 	}
-	return []*spark.ConfError{{
-		Field: spark.FieldSparkVersion, Value: app.SparkVersion, Type: versionError(app), Problem: problem + strings.Join(spark.SupportedVersions(), ", "),
-	}}
+	problem += strings.Join(spark.SupportedVersions(), ", ")
+	if app.SparkVersion != "" {
+		problem += "; write the version of Spark in the image; an image of an older Spark stays with the operator that it has"
+	}
+	return []*spark.ConfError{{Field: spark.FieldSparkVersion, Value: app.SparkVersion, Type: versionError(app), Problem: problem}}
 }
 
 // versionError is the class of a version that is not supported. Pod templates need Spark 3, whoever submits.

@@ -65,7 +65,7 @@ func TestNamesOfFieldsOfApplications(t *testing.T) {
 		"batchScheduler.parameters": "the parameters in the operator's configuration",
 		"driver.coreLimit":          conf("spark.kubernetes.driver.limit.cores"), "executor.coreLimit": conf("spark.kubernetes.executor.limit.cores"),
 		"driver.memory": conf("spark.driver.memory"), "executor.memory": conf("spark.executor.memory"), "driver.cores": conf("spark.driver.cores"), "executor.cores": conf("spark.executor.cores"),
-		"configMaps": "spec.configMapSpecs", "managedBy": "label spark.operator/sentinel", "retention": "spec.applicationTolerations.resourceRetainDurationMillis",
+		"configMaps": "spec.configMapSpecs", "managedBy": "spec.managedBy", "retention": "spec.applicationTolerations.resourceRetainDurationMillis",
 		"timeToLiveSeconds": "spec.applicationTolerations.ttlAfterStopMillis", "deadlines": "defaults.deadlines of the operator's policies",
 		"deadlines.driverStart": timeouts + "driverStartTimeoutMillis", "deadlines.driverPodReady": timeouts + "driverReadyTimeoutMillis",
 		"deadlines.initialExecutors": timeouts + "executorStartTimeoutMillis", "deadlines.firstExecutors": timeouts + "executorStartTimeoutMillis",
