@@ -48,7 +48,11 @@ func TestSchedulersAsConfigured(t *testing.T) {
 				t.Fatal(err)
 			}
 			got, admission := r.Resolve(scheduler.SelectionRequest{Namespace: "team-a", NamespaceAnnotations: map[string]string{scheduler.AnnotationScheduler: d.Name}})
-			if got.Plugin == nil || got.Scheduler != d.Name || got.Queue != "batch" {
+			queue := ""
+			if d.Supports.Queues {
+				queue = "batch"
+			}
+			if got.Plugin == nil || got.Scheduler != d.Name || got.Queue != queue {
 				t.Fatalf("%+v, %+v", got.Choice, admission)
 			}
 			configurable := !strings.Contains("kube yunikorn", d.Name) // these two have no name to configure

@@ -45,6 +45,9 @@ func DryRun(a resolve.Application, registry *scheduler.Registry) DryRunResult {
 	if c.sized {
 		f.schedule(registry, c.request(nil), c.attempt())
 	}
+	if e := validation.NeedsIvy(c.App); e != nil {
+		f.assume(c.App.PathOf(e), "%s", e.Problem)
+	}
 	if c.App.Suspend {
 		f.assume(c.App.Fields.Path("suspend"), "nothing is created while it is true")
 	}
@@ -79,6 +82,7 @@ func (f *DryRunResult) schedule(registry *scheduler.Registry, request scheduler.
 		}
 	}
 	if schedulerKnown {
+		f.Warnings = append(f.Warnings, scheduler.Ignored(f.candidate.plugin.Describe(), asked, f.checked.App.Fields)...)
 		f.marks(registry)
 		f.findings(queueKnown)
 	}

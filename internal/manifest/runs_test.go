@@ -47,6 +47,11 @@ func TestWhatRunsIsNoError(t *testing.T) {
 			"case 003: and nothing below", head + strings.NewReplacer("DRIVER", `coreRequest: "-1"`, "EXECUTOR", "").Replace(plainSpec),
 			[]Finding{{4, Error, `spec.driver.coreRequest: "-1": not a number of cores; write a Kubernetes quantity that is not negative, such as "500m" or "2"`}},
 		},
+		"Packages": {
+			"case 022: images without a home", head + strings.NewReplacer("DRIVER", "", "EXECUTOR", "", "spec: {", "spec: {deps: {packages: ['o:a:1']}, ").Replace(plainSpec),
+			[]Finding{{4, Note, "spec.deps.packages: the driver resolves them when it starts, into the home of the image's user; the official images have none: write spark.jars.ivy: /tmp/ivy to spec.sparkConf"}},
+		},
+		"Ivy":   {"case 022: the place is written", head + strings.NewReplacer("DRIVER", "", "EXECUTOR", "", "spec: {", "spec: {deps: {packages: ['o:a:1']}, sparkConf: {spark.jars.ivy: /tmp/ivy}, ").Replace(plainSpec), nil},
 		"Twice": {"case 002: the last counts", head + spec + "metadata: {name: second}\n", []Finding{{5, Warning, "metadata: written twice, in lines 3 and 5; the last one counts"}}},
 		"Unserved": {
 			"case 014: an early version of Apache's", "apiVersion: spark.apache.org/v1alpha1\nkind: SparkApplication\nmetadata: {name: early}\n",

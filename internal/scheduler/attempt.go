@@ -134,6 +134,7 @@ const (
 	FieldQueue         spark.Field = "batchScheduler.queue"
 	FieldPriorityClass spark.Field = "batchScheduler.priorityClass"
 	FieldParameters    spark.Field = "batchScheduler.parameters"
+	FieldResources     spark.Field = "batchScheduler.resources"
 )
 
 // PlaceholderUser is a plugin whose scheduler creates pods that reserve room for the pods of an attempt, until those replace

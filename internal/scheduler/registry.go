@@ -294,7 +294,9 @@ func (r *Registry) Resolve(w SelectionRequest) (Resolution, Admission) {
 		return r.refuse(w, choice, ReasonSchedulerDisabled, "is not enabled (batchScheduler.enabled in the operator's configuration)")
 	}
 	choice.Scheduler = name
-	choice.Queue = r.queue(w, choice, d)
+	if choice.Queue = r.queue(w, choice, d); !d.Supports.Queues && w.Recorded == nil {
+		choice.Queue = "" // Ignored says so
+	}
 	var beyond field.ErrorList
 	if w.Recorded == nil {
 		rules := r.rules(d, choice.Queue)

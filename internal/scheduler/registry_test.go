@@ -103,7 +103,7 @@ func TestAliasErrors(t *testing.T) {
 
 // What is enabled and set for a plugin is so for its further names.
 func TestAliasFollowsItsPlugin(t *testing.T) {
-	alias := stub{name: "b", descriptor: Descriptor{AliasOf: "a", DefaultQueue: "own"}}
+	alias := stub{name: "b", descriptor: Descriptor{AliasOf: "a", DefaultQueue: "own", Supports: Support{Queues: true}}}
 	r, err := NewRegistryFor(Policy{Default: "b", Enabled: []string{"a"}, DefaultQueues: map[string]string{"a": "batch"}}, stub{name: "a"}, alias)
 	if err != nil {
 		t.Fatal(err)

@@ -104,6 +104,8 @@ type API struct {
 type Support struct {
 	// Queues is set if spec.batchSchedulerOptions.queue has a meaning. Otherwise it is ignored.
 	Queues bool
+	// Resources says that spec.batchSchedulerOptions.resources has a meaning. Otherwise it is ignored.
+	Resources bool
 	// WaitsBeforePods is set if an attempt without room waits before its driver pod exists.
 	WaitsBeforePods bool
 	// Reserves is set if only one of two attempts for the same room starts.

@@ -116,3 +116,20 @@ func keysUnder(app spark.Application, prefix string) []string {
 	slices.Sort(keys)
 	return keys
 }
+
+// NeedsIvy is what an image must have for packages that the driver resolves; nil if there are none, or the place for them is written.
+func NeedsIvy(app spark.Application) *spark.ConfError {
+	if app.Conf[confIvyDirectory] != "" || len(app.Deps.Packages) == 0 && app.Conf[spark.ConfPackages] == "" {
+		return nil
+	}
+	e := &spark.ConfError{
+		Key: spark.ConfPackages, Problem: "the driver resolves them when it starts, into the home of the image's user; the official images have none: write " +
+			confIvyDirectory + ": /tmp/ivy to " + app.Fields.Path(spark.FieldSparkConf),
+	}
+	if len(app.Deps.Packages) > 0 {
+		e.Key, e.Field = "", "deps.packages"
+	}
+	return e
+}
+
+const confIvyDirectory = "spark.jars.ivy"

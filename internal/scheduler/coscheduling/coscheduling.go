@@ -85,6 +85,7 @@ func (p Plugin) Describe() scheduler.Descriptor {
 			{APIGroups: []string{scheduler.PriorityClassKind.Group}, Resources: []string{"priorityclasses"}, Verbs: []string{"get"}},
 		},
 		ManagedKeys: []scheduler.PodKey{groupLabel, {Part: scheduler.PodPriorityClass}},
+		Supports:    scheduler.Support{Resources: true},
 	}
 	if p.alias {
 		d.AliasOf = Name

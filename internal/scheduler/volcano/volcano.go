@@ -114,7 +114,7 @@ func (p Plugin) Describe() scheduler.Descriptor {
 			{Part: scheduler.PodAnnotation, Key: v1beta1.PodPreemptable},
 			{Part: scheduler.PodPriorityClass},
 		},
-		Supports: scheduler.Support{Queues: true, WaitsBeforePods: true, Reserves: true},
+		Supports: scheduler.Support{Queues: true, Resources: true, WaitsBeforePods: true, Reserves: true},
 	}
 }
 

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scheduler
+
+import (
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/firesteel-dev/firesteel/internal/spark"
+)
+
+// Ignored are the options of an application that mean nothing to the scheduler that was chosen for it. They stop nothing.
+func Ignored(d Descriptor, asked spark.Scheduling, fields spark.Fields) field.ErrorList {
+	var all field.ErrorList
+	add := func(name spark.Field, why string) {
+		all = append(all, &field.Error{
+			Type: field.ErrorTypeInvalid, Field: fields.Path(name), BadValue: field.OmitValueType{}, Detail: "has no effect: the scheduler " + strconv.Quote(d.Name) + " " + why,
+		})
+	}
+	if asked.Queue != "" && asked.QueueFrom == "" && !d.Supports.Queues {
+		add(FieldQueue, "has no queues")
+	}
+	if len(asked.Resources) > 0 && !d.Supports.Resources {
+		add(FieldResources, "takes what the pods ask for")
+	}
+	return all
+}
