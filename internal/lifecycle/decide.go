@@ -285,15 +285,12 @@ func swept(p Plan, strays []Driver) Plan {
 // LeftAlone reports whether nothing is done for the object. Once it is deleted, only this operator removes its family's finalizer.
 func (a Application) LeftAlone() bool { return a.Foreign() && (!a.Deleting || !a.Finalizer) }
 
-// Foreign reports whether this operator does not run the application: another controller does, or it is none.
-func (a Application) Foreign() bool { return a.ManagedBy != "" || a.Probe }
-
 // leaveAlone is the plan for what another controller runs, and for a health probe. Their status stays.
 func leaveAlone(app Application, rec Record) Plan {
 	p := Plan{App: app, Before: rec, Record: clone(rec)}
 	if rec.State == New && !app.Probe {
-		p.Record.Cause = Cause{ReasonManagedByAnother, app.Fields.Text("{managedBy} is " + strconv.Quote(app.ManagedBy) +
-			": that controller runs the application, and this operator leaves it alone")}
+		why := app.Fields.Text("{managedBy} is " + strconv.Quote(app.ManagedBy) + ": that controller runs the application, and this operator leaves it alone")
+		p.Record.Cause = Cause{ReasonManagedByAnother, why}
 	}
 	return p
 }

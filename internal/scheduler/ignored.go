@@ -15,7 +15,8 @@ func Ignored(d Descriptor, asked spark.Scheduling, fields spark.Fields) field.Er
 	var all field.ErrorList
 	add := func(name spark.Field, why string) {
 		all = append(all, &field.Error{
-			Type: field.ErrorTypeInvalid, Field: fields.Path(name), BadValue: field.OmitValueType{}, Detail: "has no effect: the scheduler " + strconv.Quote(d.Name) + " " + why,
+			Type: field.ErrorTypeInvalid, Field: fields.Path(name), BadValue: field.OmitValueType{},
+			Detail: "has no effect: the scheduler " + strconv.Quote(d.Name) + " " + why,
 		})
 	}
 	if asked.Queue != "" && asked.QueueFrom == "" && !d.Supports.Queues {

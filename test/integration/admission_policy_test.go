@@ -14,6 +14,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -312,3 +313,27 @@ var _ = Describe("The admission policy for executors", Ordered, smoke, func() {
 		Expect(as(ctx, it.ns, "powerful", nil).Delete(ctx, other, client.GracePeriodSeconds(0))).To(Succeed())
 	})
 })
+
+// forbidPods refuses the pods of a namespace that an expression is true of, from now to the end of the spec.
+func forbidPods(ctx context.Context, namespace, expression, message string) {
+	GinkgoHelper()
+	name := metav1.ObjectMeta{Name: "forbidden-in-" + namespace}
+	policy := &admissionv1.ValidatingAdmissionPolicy{ObjectMeta: name, Spec: admissionv1.ValidatingAdmissionPolicySpec{
+		MatchConstraints: &admissionv1.MatchResources{ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: admissionv1.RuleWithOperations{
+			Operations: []admissionv1.OperationType{admissionv1.Create},
+			Rule:       admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
+		}}}},
+		Validations: []admissionv1.Validation{{Expression: "!(" + expression + ")", Message: message}},
+	}}
+	binding := &admissionv1.ValidatingAdmissionPolicyBinding{ObjectMeta: name, Spec: admissionv1.ValidatingAdmissionPolicyBindingSpec{
+		PolicyName: name.Name, ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny},
+		MatchResources: &admissionv1.MatchResources{NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: namespace}}},
+	}}
+	for _, o := range []client.Object{policy, binding} {
+		Expect(admin.Create(ctx, o)).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) { Expect(admin.Delete(ctx, o)).To(Succeed()) })
+	}
+	Eventually(func() error {
+		return admin.Create(ctx, simplePod(namespace, "any", "", nil), client.DryRunAll)
+	}, wait, poll).Should(MatchError(ContainSubstring(message)))
+}

@@ -239,14 +239,14 @@ var _ = Describe("An application", func() {
 	})
 
 	It("fails with the API server's words when its driver is refused, and runs once it is fixed", func() {
+		forbidPods(ctx, ns, `!("team" in object.metadata.?labels.orValue({}))`, "each pod needs the label team") // what a cluster refuses is not known before
 		a := sparkPi(ns, "pi")
-		a.Spec.Driver.HostAliases = []corev1.HostAlias{{IP: "nowhere", Hostnames: []string{"db"}}}
 		Expect(admin.Create(ctx, a)).To(Succeed())
 		eventuallyState(ctx, ns, "pi", v1beta2.ApplicationStateFailed)
-		Expect(app(ctx, ns, "pi").Status.AppState.ErrorMessage).To(And(HavePrefix("failed to submit spark application: failed to run spark-submit: "), ContainSubstring(`"nowhere"`)))
+		Expect(app(ctx, ns, "pi").Status.AppState.ErrorMessage).To(And(HavePrefix("failed to submit spark application: failed to run spark-submit: "), ContainSubstring("each pod needs the label team")))
 		Expect(objectsOf(ctx, ns)).To(BeEmpty(), "nothing is half-created")
 
-		edit(ctx, ns, "pi", func(s *v1beta2.SparkApplicationSpec) { s.Driver.HostAliases = nil })
+		edit(ctx, ns, "pi", func(s *v1beta2.SparkApplicationSpec) { s.Driver.Labels = map[string]string{"team": "night"} })
 		driverPod(ctx, ns, "pi-driver")
 		eventuallyState(ctx, ns, "pi", v1beta2.ApplicationStateSubmitted)
 		Expect(app(ctx, ns, "pi").Status.AppState.ErrorMessage).To(BeEmpty())
