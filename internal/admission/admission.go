@@ -284,10 +284,7 @@ func (c *Candidate) signed(a scheduler.Admission) scheduler.Admission {
 	a.Message, a.Warning = c.said(a.Message), c.said(a.Warning)
 	if a.Verdict != scheduler.Admit {
 		a.Message += " (" + c.attempt.Scheduler + ")"
-		return a
 	}
-	ignored := scheduler.Ignored(c.plugin.Describe(), c.checked.App.Scheduling, c.checked.App.Fields)
-	a.Warning = scheduler.Warnings(a.Warning, strings.Join(validation.Sentences(ignored), "; "))
 	return a
 }
 

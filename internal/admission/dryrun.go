@@ -82,7 +82,7 @@ func (f *DryRunResult) schedule(registry *scheduler.Registry, request scheduler.
 		}
 	}
 	if schedulerKnown {
-		f.Warnings = append(f.Warnings, scheduler.Ignored(f.candidate.plugin.Describe(), asked, f.checked.App.Fields)...)
+		f.Warnings = append(f.Warnings, registry.Ignored(f.candidate.attempt.Scheduler, asked, f.checked.App.Fields)...)
 		f.marks(registry)
 		f.findings(queueKnown)
 	}

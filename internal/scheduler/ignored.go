@@ -10,8 +10,15 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// Ignored are the options of an application that mean nothing to the scheduler that was chosen for it. They stop nothing.
-func Ignored(d Descriptor, asked spark.Scheduling, fields spark.Fields) field.ErrorList {
+// Ignored are the options of an application that mean nothing to the scheduler of that name. They stop nothing.
+func (r *Registry) Ignored(scheduler string, asked spark.Scheduling, fields spark.Fields) field.ErrorList {
+	if r == nil || r.plugins[scheduler].plugin == nil {
+		return nil
+	}
+	return ignored(r.plugins[scheduler].own, asked, fields)
+}
+
+func ignored(d Descriptor, asked spark.Scheduling, fields spark.Fields) field.ErrorList {
 	var all field.ErrorList
 	add := func(name spark.Field, why string) {
 		all = append(all, &field.Error{

@@ -28,7 +28,7 @@ func TestIgnored(t *testing.T) {
 		"Nothing": {"nothing is written", Support{}, spark.Scheduling{}, nil},
 	} {
 		var got []string
-		for _, e := range Ignored(Descriptor{Name: "s", Supports: tc.supports}, tc.asked, nil) {
+		for _, e := range ignored(Descriptor{Name: "s", Supports: tc.supports}, tc.asked, nil) {
 			got = append(got, e.Field+": "+e.Detail)
 		}
 		if diff := cmp.Diff(tc.want, got); diff != "" {
