@@ -105,7 +105,7 @@ func (v view) deadlines() []Deadline {
 // unbounded returns the field that would bound the present wait.
 func (v view) unbounded() string {
 	reason := lifecycle.WaitsUnbounded(v.Scope.Desired, v.plan.Record, v.Observed.Driver)
-	if reason == "" || v.Scope.Desired.Foreign() {
+	if reason == "" || v.Scope.Desired.NotRun() {
 		return ""
 	}
 	return v.field(fields[reason])

@@ -236,7 +236,7 @@ func (v view) cause() lifecycle.Cause {
 
 func (v view) behind() string {
 	switch g := v.Object.GetGeneration(); {
-	case v.Scope.Desired.Foreign():
+	case v.Scope.Desired.NotRun():
 		return ""
 	case v.before.State == lifecycle.New:
 		return "the operator has not reconciled the application yet"

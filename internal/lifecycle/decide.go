@@ -283,7 +283,7 @@ func swept(p Plan, strays []Driver) Plan {
 }
 
 // LeftAlone reports whether nothing is done for the object. Once it is deleted, only this operator removes its family's finalizer.
-func (a Application) LeftAlone() bool { return a.Foreign() && (!a.Deleting || !a.Finalizer) }
+func (a Application) LeftAlone() bool { return a.NotRun() && (!a.Deleting || !a.Finalizer) }
 
 // leaveAlone is the plan for what another controller runs, and for a health probe. Their status stays.
 func leaveAlone(app Application, rec Record) Plan {
@@ -298,7 +298,7 @@ func leaveAlone(app Application, rec Record) Plan {
 // NeedsAdmission reports whether Decide reads the admission; otherwise the scheduler is not asked.
 func NeedsAdmission(app Application, rec Record, driver Driver, env Env) bool {
 	r := applySpecChanges(app, rec, env)
-	if app.Foreign() || app.Deleting || app.Suspend || !r.Idle.StoppedAt.IsZero() || driver.ours() || driver.Presence == Unknown || awaitsAdoption(app, r) {
+	if app.NotRun() || app.Deleting || app.Suspend || !r.Idle.StoppedAt.IsZero() || driver.ours() || driver.Presence == Unknown || awaitsAdoption(app, r) {
 		return false
 	}
 	if r.State != rec.State && r.State != New || !r.State.Starting() {

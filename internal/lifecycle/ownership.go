@@ -212,5 +212,5 @@ func (l Labels) SameApplied(found, wanted metav1.Object) bool {
 	return true
 }
 
-// Foreign reports whether this operator does not run the application: another controller does, or it is none.
-func (a Application) Foreign() bool { return a.ManagedBy != "" || a.Probe }
+// NotRun reports whether this operator does not run the application: another controller does, or it is none.
+func (a Application) NotRun() bool { return a.ManagedBy != "" || a.Probe }
