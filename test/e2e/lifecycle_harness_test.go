@@ -174,7 +174,7 @@ func reachesNewExecutors(ctx context.Context, app *v1beta2.SparkApplication, exe
 		s.Executor.Tolerations = append(s.Executor.Tolerations, corev1.Toleration{Key: "edited", Operator: corev1.TolerationOpExists})
 		s.Executor.Template.Labels = map[string]string{"edited": "yes"}
 	})
-	Eventually(func() string { return kubectl("get", "events", "-n", app.Namespace) }, jobWait, poll).Should(ContainSubstring("holds for new executors"))
+	Eventually(func() string { return kubectl("get", "events", "-n", app.Namespace) }, jobWait, poll).Should(ContainSubstring("takes effect for new executors"))
 	// A kubelet looks once a minute after what it has mounted, and at once when the pod changes.
 	kubectl("annotate", "pod", driver.Name, "-n", app.Namespace, "hurry=yes")
 	Eventually(func() string {
