@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -350,4 +351,15 @@ func reasons(t *testing.T, path string) []string {
 		t.Fatalf("%d reasons found in %s", len(all), path)
 	}
 	return all
+}
+
+// What the operator's health check edits is named as that, and not as an application of another controller.
+func TestProbeIsNoApplication(t *testing.T) {
+	var v view
+	v.Scope.Desired.Probe, v.Object = true, &metav1.ObjectMeta{}
+	got := append([]string{v.summary(), v.waiting(), v.behind()}, v.advice()...)
+	want := []string{"is a health probe, and no application", "nothing: the operator's health check edits the object, and sees that its edits arrive", "", "leave it alone"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package podrules judges pods by the API server's own code, k8s.io/kubernetes, so that what is found offline is what a
-// cluster finds. The rules are those of the newest supported Kubernetes with its default feature gates.
+// cluster finds. The rules are those of the newest supported Kubernetes, and features are allowed, whatever their gates are.
 package podrules
 
 import (

@@ -240,7 +240,7 @@ func (l *Ledger) Record(a Attempt, answer Admission, now time.Time) []Key {
 		l.join(waiterOf(a, answer.Lines))
 		l.note(answer.Usage)
 	case answer.HasQuota && answer.waitsForRoom() && (l.order.Strict || !a.QueuedAt.After(l.limit(now))):
-		l.drop(a.ID) // entered anew, with the present time
+		l.drop(a.ID) // entered again, with the present time
 		l.Reserve(a)
 	default:
 		l.drop(a.ID)

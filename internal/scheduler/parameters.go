@@ -11,10 +11,13 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	kjson "sigs.k8s.io/json"
+
+	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
 // DecodeParameters decodes the plugin options into a struct that holds the defaults. Each error names its parameter: unknown,
@@ -118,4 +121,29 @@ func kindOf(t reflect.Type) string {
 	default:
 		return "a " + t.Kind().String()
 	}
+}
+
+// Ignored are the options of an application that mean nothing to the scheduler of that name. They stop nothing.
+func (r *Registry) Ignored(scheduler string, asked spark.Scheduling, fields spark.Fields) field.ErrorList {
+	if r == nil || r.plugins[scheduler].plugin == nil {
+		return nil
+	}
+	return ignored(r.plugins[scheduler].own, asked, fields)
+}
+
+func ignored(d Descriptor, asked spark.Scheduling, fields spark.Fields) field.ErrorList {
+	var all field.ErrorList
+	add := func(name spark.Field, why string) {
+		all = append(all, &field.Error{
+			Type: field.ErrorTypeInvalid, Field: fields.Path(name), BadValue: field.OmitValueType{},
+			Detail: "has no effect: the scheduler " + strconv.Quote(d.Name) + " " + why,
+		})
+	}
+	if asked.Queue != "" && asked.QueueFrom == "" && !d.Supports.Queues {
+		add(FieldQueue, "has no queues")
+	}
+	if len(asked.Resources) > 0 && !d.Supports.Resources {
+		add(FieldResources, "takes what the pods ask for")
+	}
+	return all
 }

@@ -111,10 +111,3 @@ func (e *UnsupportedVersionError) Error() string {
 	return fmt.Sprintf("spark version %q is not supported; write one of %s, with or without a patch number",
 		e.Version, strings.Join(e.Supported, ", "))
 }
-
-// Repeats reports whether another error has said it: about the same value, or about a field that this one is part of.
-func (e *ConfError) Repeats(other *ConfError) bool {
-	part := strings.Contains(string(other.Field), ".") &&
-		(strings.HasPrefix(string(e.Field), string(other.Field)+".") || strings.HasPrefix(string(e.Field), string(other.Field)+"["))
-	return e.Value != "" && e.Value == other.Value || part
-}

@@ -48,11 +48,6 @@ func (r Role) Parts(role Field) []Written {
 	return parts
 }
 
-// TemplateContainer returns the index of the container that becomes Spark's in a template whose containers these are; -1 without one.
-func TemplateContainer(containers []corev1.Container, name string) int {
-	return sparkContainer(containers, name)
-}
-
 // SourceKeys are the properties that an entry of a list or a map in a role's pod may come from, by the path of the list and the entry's name.
 // Spark's running-on-kubernetes page lists them.
 func SourceKeys(role, list, name string) []string {

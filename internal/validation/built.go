@@ -148,8 +148,20 @@ func (p *podCheck) kubernetes(said []*spark.ConfError, refused func() []*spark.C
 		return
 	}
 	for _, e := range refused() {
-		if !slices.ContainsFunc(said, e.Repeats) {
+		if !slices.ContainsFunc(said, repeatedBy(e)) {
 			p.found = append(p.found, e)
 		}
+	}
+}
+
+// repeatedBy tells errors that have said the same: about a field that the other's is part of, or about the same value where one of them knows
+// no more of the place than the role.
+func repeatedBy(e *spark.ConfError) func(other *spark.ConfError) bool {
+	placed := func(e *spark.ConfError) bool { return e.Key == "" && strings.Contains(string(e.Field), ".") }
+	return func(other *spark.ConfError) bool {
+		if placed(other) && (strings.HasPrefix(string(e.Field), string(other.Field)+".") || strings.HasPrefix(string(e.Field), string(other.Field)+"[")) {
+			return true
+		}
+		return e.Value != "" && e.Value == other.Value && (!placed(e) || !placed(other))
 	}
 }

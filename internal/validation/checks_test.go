@@ -363,3 +363,22 @@ func TestWarnings(t *testing.T) {
 		t.Errorf("a condition has room for %d sentences: %q", maxNotes, got)
 	}
 }
+
+// A value that is wrong at two places is said twice, and once where a check of ours knows the role alone.
+func TestSameValueAtTwoPlaces(t *testing.T) {
+	app := testutil.Model()
+	driver(func(o *spark.PodOverlay) {
+		sidecar(corev1.Container{Name: "Bad_One", Image: "i"})(o)
+		mounted("Bad_One", "/a")(o)
+	})(&app)
+	driver(func(o *spark.PodOverlay) { o.Limits = corev1.ResourceList{"gpu": resource.MustParse("1")} })(&app)
+	var got []string
+	for _, sentence := range said(app) {
+		at, _, _ := strings.Cut(sentence, ": ")
+		got = append(got, at)
+	}
+	want := []string{"spec.driver", "spec.driver.volumes[0].name", "spec.driver.sidecars[0].name"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

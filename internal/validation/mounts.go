@@ -45,12 +45,7 @@ func (p *podCheck) samePath(path string, first, second mounter) {
 // written finds the fields of the pod's parts.
 func (p *podCheck) written() source {
 	if p.sources == nil {
-		own, _ := spark.RoleContainer(p.app, p.role)
-		role := p.app.Driver
-		if p.role == spark.RoleExecutor {
-			role = p.app.Executor
-		}
-		s := newSource(p.pod, p.sparkIndex(), own, role.Parts(p.field))
+		s := sourceOf(p.app, p.role, p.pod, p.sparkIndex())
 		p.sources = &s
 	}
 	return *p.sources

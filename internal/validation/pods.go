@@ -23,8 +23,7 @@ func driverErrors(app spark.Application, pod *corev1.Pod, container int) []*spar
 	if len(pod.Name) == 0 || checkDriverName(app) != nil {
 		pod.Name = placeholderName // checkDriverName has said it
 	}
-	own, _ := spark.RoleContainer(app, spark.RoleDriver)
-	return podErrors(app, spark.RoleDriver, pod, container, own, app.Driver)
+	return podErrors(app, spark.RoleDriver, pod, container)
 }
 
 // executorErrors are what the API server refuses of the pods that the driver makes.
@@ -48,8 +47,7 @@ func executorErrors(app spark.Application, s spark.Submission) []*spark.ConfErro
 	if s.ExecutorContainer < len(pod.Spec.Containers) && pod.Spec.Containers[s.ExecutorContainer].Image == "" {
 		pod.Spec.Containers[s.ExecutorContainer].Image = placeholderName // checkServerImages has said it
 	}
-	own, _ := spark.RoleContainer(app, spark.RoleExecutor)
-	return podErrors(app, spark.RoleExecutor, pod, s.ExecutorContainer, own, app.Executor)
+	return podErrors(app, spark.RoleExecutor, pod, s.ExecutorContainer)
 }
 
 const (
@@ -62,9 +60,9 @@ const (
 )
 
 // podErrors are what the API server refuses of a role's pod, by the fields and properties that users wrote.
-func podErrors(app spark.Application, role string, pod *corev1.Pod, container, own int, wanted spark.Role) []*spark.ConfError {
+func podErrors(app spark.Application, role string, pod *corev1.Pod, container int) []*spark.ConfError {
 	pod.Namespace = placeholderName // the object's own exists
-	return newSource(pod, container, own, wanted.Parts(spark.Field(role))).errors(app, role, slices.DeleteFunc(podrules.Errors(pod), judgedBefore))
+	return sourceOf(app, role, pod, container).errors(app, role, slices.DeleteFunc(podrules.Errors(pod), judgedBefore))
 }
 
 // memberErrors are what the API server refuses of the StatefulSet of a role of a standalone cluster, and of its pods.
@@ -206,6 +204,7 @@ func kubernetesWords(e *field.Error) string {
 	if cut && strings.Contains(detail, "(e.g.") {
 		detail += ")"
 	}
+	detail = strings.NewReplacer(", (e.g.", " (e.g.", ",  or", " or").Replace(detail)
 	words, known := wordsOf[e.Type]
 	if !known {
 		words = "Kubernetes refuses it"

@@ -22,7 +22,7 @@ func CheckCluster(built spark.Standalone) []*spark.ConfError {
 			found = append(found, checkMetadata((role+".claims").Index(i)+".metadata", "claim", &r.Claims[i].ObjectMeta)...)
 		}
 		for _, e := range memberErrors(r) {
-			if !slices.ContainsFunc(found, e.Repeats) {
+			if !slices.ContainsFunc(found, repeatedBy(e)) {
 				found = append(found, e)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/firesteel-dev/firesteel/internal/spark"
@@ -34,6 +35,16 @@ func newSource(made any, container, own int, parts []spark.Written) source {
 		s.parts = append(s.parts, writtenPart{p, segments(p.At)})
 	}
 	return s
+}
+
+// sourceOf finds the fields of a role's pod, in which Spark's container has an index.
+func sourceOf(app spark.Application, role string, pod *corev1.Pod, container int) source {
+	own, _ := spark.RoleContainer(app, role)
+	wanted := app.Driver
+	if role == spark.RoleExecutor {
+		wanted = app.Executor
+	}
+	return newSource(pod, container, own, wanted.Parts(spark.Field(role)))
 }
 
 // segment is one step of a path: a name, or what is in brackets.
@@ -179,7 +190,7 @@ func (s source) rest(path []segment, built, own reflect.Value, template bool) (s
 		listed := own.Kind() == reflect.Slice
 		built = child(built, step)
 		switch {
-		case listed && template && i == 2 && s.inSpark(append(slices.Clone(path[:3]), segment{})):
+		case listed && template && i == 2 && s.inSpark(path[:3]):
 			own = child(own, segment{name: strconv.Itoa(s.own)})
 			at = at.Index(s.own)
 		case listed:
