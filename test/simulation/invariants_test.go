@@ -286,12 +286,19 @@ func (l *invariants) deleted(o *operator, target client.Object) {
 		return
 	}
 	owner := metav1.GetControllerOfNoCopy(target)
-	if owner == nil || owner.UID != app.UID {
+	if owner == nil || owner.UID != app.UID && !l.leftBehind(target, owner.UID) {
 		l.h.fail("%s, which is not the application's, was deleted", idOf(target))
 	}
 	if pod, ok := target.(*corev1.Pod); ok && l.h.store.objects[idOf(target)] == nil {
 		l.gone(pod)
 	}
+}
+
+// leftBehind reports whether an object is the driver of a deleted application, for which the garbage collector is late.
+func (l *invariants) leftBehind(target client.Object, owner types.UID) bool {
+	_, known := l.apps[owner]
+	now := l.h.store.app()
+	return known && idOf(target).kind == kindPod && (now == nil || now.UID != owner)
 }
 
 // expired judges the deletion of an application by the operator.
