@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
@@ -51,6 +52,13 @@ func (w Writer) submitDriver(ctx context.Context, owner lifecycle.Owner, s spark
 		return r
 	}
 	return lifecycle.Result{Kind: lifecycle.Submit, Class: lifecycle.ClassDone, DriverUID: string(driver.GetUID())}
+}
+
+// TryExecutor asks the API server in a dry run for an executor pod of a running driver. Nothing is created.
+func (w Writer) TryExecutor(ctx context.Context, owner lifecycle.Owner, driver lifecycle.Driver, pod *corev1.Pod) lifecycle.Result {
+	its := owner.Driver(&metav1.ObjectMeta{Name: driver.Name, UID: types.UID(driver.UID)})
+	its.Reference.Controller = new(true) // as Spark sets it
+	return resultOf(lifecycle.TryExecutor, w.Client.Create(ctx, owned(pod, its), client.DryRunAll))
 }
 
 // attach creates the missing resources of a driver.

@@ -222,7 +222,11 @@ func (v view) field(name string) string { return v.Scope.Family.Field(name) }
 
 // cause explains the application's state: why its driver does not run, else the decision's cause.
 func (v view) cause() lifecycle.Cause {
-	if v.plan.Record.State != lifecycle.Submitted {
+	switch v.plan.Record.State {
+	case lifecycle.Submitted:
+	case lifecycle.Running:
+		return cmp.Or(v.serving(), v.plan.Record.Cause, v.plan.Record.Missing.Cause())
+	default:
 		return cmp.Or(v.serving(), v.plan.Record.Cause)
 	}
 	if w := v.plan.Scheduler; w.Waits() && v.plan.Driver.ScheduledAt.IsZero() {

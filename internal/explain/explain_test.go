@@ -97,6 +97,14 @@ func situations() map[string]func(*harness) Report {
 			w.pass(5 * time.Minute)
 			return w.explain(obs)
 		},
+		"executors-refused": func(w *harness) Report {
+			obs := w.running()
+			obs.Driver.SpecHash = w.scope().Desired.SpecHash
+			w.sees(obs)
+			w.pass(5 * time.Minute)
+			w.sees(obs, lifecycle.Result{Class: lifecycle.ClassPolicy, Message: `pods "pi-exec-1" is forbidden: violates PodSecurity "restricted:latest"`})
+			return w.explain(obs)
+		},
 		"ended-unseen": func(w *harness) Report { return w.explain(exits(w.running(), boom, logText)) },
 		"failing-with-back-off": func(w *harness) Report {
 			retrying(&w.o.Spec)

@@ -76,7 +76,7 @@ func (w *harness) sees(obs lifecycle.Observation, answer ...lifecycle.Result) {
 	var results []lifecycle.Result
 	for _, a := range plan.Actions {
 		r := lifecycle.Result{Kind: a.Kind, Class: lifecycle.ClassDone}
-		if a.Kind == lifecycle.Submit && len(answer) > 0 {
+		if (a.Kind == lifecycle.Submit || a.Kind == lifecycle.TryExecutor) && len(answer) > 0 {
 			r.Class, r.Message = answer[0].Class, answer[0].Message
 		}
 		results = append(results, r)

@@ -69,7 +69,7 @@ func (m *model) look(class lifecycle.Class) lifecycle.Record {
 		case lifecycle.DeleteDriver:
 			m.driver = absent
 		case lifecycle.DeleteResources, lifecycle.DeleteApplication, lifecycle.Schedule, lifecycle.Release, lifecycle.UpdateTemplate, lifecycle.RemoveFinalizer,
-			lifecycle.Restore, lifecycle.Adjust:
+			lifecycle.Restore, lifecycle.Adjust, lifecycle.TryExecutor:
 		}
 		results = append(results, r)
 	}

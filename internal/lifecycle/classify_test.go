@@ -74,6 +74,9 @@ func TestClassify(t *testing.T) {
 		"ApplicationGone":   {reason: "an application that is gone needs no deletion", kind: DeleteApplication, err: apierrors.NewNotFound(pods, "pi"), want: ClassDone},
 		"ResourcesGone":     {reason: "nor do the objects of an attempt", kind: DeleteResources, err: apierrors.NewNotFound(configMaps, "pi"), want: ClassDone},
 		"WebhookForbids":    {reason: "a policy engine denies with 403", kind: Submit, err: forbidden(`admission webhook "policy.example" denied the request: no latest tag`), want: ClassPolicy},
+		"TryWebhookDown":    {reason: "the driver gets this answer, too", kind: TryExecutor, err: apierrors.NewInternalError(errors.New(`failed calling webhook "policy.example"`)), want: ClassPolicy},
+		"TryNoDryRun":       {reason: "it says nothing about the driver's request", kind: TryExecutor, err: apierrors.NewBadRequest(`admission webhook "policy.example" does not support dry run`), want: ClassDone},
+		"TryDenied":         {reason: "a webhook denies with 400", kind: TryExecutor, err: apierrors.NewBadRequest(`admission webhook "policy.example" denied the request: it does not support dry run`), want: ClassRefused},
 		"Wrapped":           {reason: "errors are looked through", kind: Submit, err: fmt.Errorf("create pod: %w", forbidden("exceeded quota: team")), want: ClassQuota},
 		"WrappedGone":       {reason: "errors are looked through", kind: DeleteDriver, err: fmt.Errorf("delete pod: %w", apierrors.NewNotFound(pods, "pi-driver")), want: ClassDone},
 	}

@@ -179,6 +179,9 @@ func executorsReady(r Record, p Plan) Condition {
 		c.Status, c.Message = True, "the application starts without executors"
 	case running >= wanted:
 		c.Status, c.Reason, c.Message = True, ReasonExecutorsRunning, "all initial executors are running"
+	case r.Missing.Refusal != "":
+		refused := r.Missing.Cause()
+		c.Reason, c.Message = refused.Reason, refused.Message
 	case r.Counts.Total >= wanted && r.Counts.Pending == 0:
 		// Dynamic allocation or failures removed executors; the driver requests new ones when it needs them.
 		c.Reason, c.Message = ReasonExecutorsPending, "fewer executors are running than the application started with"

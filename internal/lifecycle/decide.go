@@ -51,7 +51,9 @@ type Application struct {
 	DriverName string
 	// Executors is the initial number of executors.
 	Executors int32
-	Policies  Policies
+	// LeastExecutors is the number that the driver wants all the time: with dynamic allocation it is smaller.
+	LeastExecutors int32
+	Policies       Policies
 	// LogTails restricts the stored output of a driver.
 	LogTails LogTails
 	// Submitter is the user who created the application.
@@ -139,6 +141,8 @@ const (
 	Restore ActionKind = "Restore"
 	// Adjust updates the scheduler's objects of a running attempt, e.g. after a user deleted one.
 	Adjust ActionKind = "Adjust"
+	// TryExecutor asks the API server in a dry run for an executor pod.
+	TryExecutor ActionKind = "TryExecutor"
 	// DeleteApplication deletes the application, unless it has changed since it was read.
 	DeleteApplication ActionKind = "DeleteApplication"
 	// RemoveFinalizer removes the finalizer of a deleted application once its driver is gone.
@@ -146,7 +150,7 @@ const (
 )
 
 // Optional reports whether the plan continues without the action. A failed one is repeated at the next reconcile.
-func (k ActionKind) Optional() bool { return k == Restore || k == Adjust }
+func (k ActionKind) Optional() bool { return k == Restore || k == Adjust || k == TryExecutor }
 
 // GoesOn reports whether the actions after this one are tried. If a policy keeps leftover objects, the driver is still deleted
 // and the next one created.
@@ -184,7 +188,7 @@ func (p Plan) NeedsFresh(changes func(ActionKind) bool) bool {
 			return true
 		case Schedule, Adjust:
 			return changes(a.Kind)
-		case DeleteResources, DeleteApplication, RemoveFinalizer:
+		case DeleteResources, DeleteApplication, RemoveFinalizer, TryExecutor:
 		}
 		return false
 	})
@@ -222,7 +226,7 @@ func Decide(app Application, rec Record, obs Observation, admission scheduler.Ad
 		p.Requeue = unknownRetry // stored before the first action
 		return p
 	}
-	return swept(forced(maintained(decideState(p, obs, env)), env.Now), obs.Strays)
+	return swept(forced(withMissing(maintained(decideState(p, obs, env)), env), env.Now), obs.Strays)
 }
 
 // decideState dispatches on the state.
@@ -365,15 +369,6 @@ func decideDeletion(p Plan, obs Observation) Plan {
 		}
 	case !d.Deleting:
 		p.Actions = []Action{{Kind: DeleteDriver, UID: d.UID}}
-	}
-	return p
-}
-
-// release deletes the scheduler's objects of an attempt, if there are any.
-func release(p Plan) Plan {
-	if held := p.Record.Scheduling.HeldAttempt; held != 0 {
-		p.Actions = append(p.Actions, Action{Kind: Release, Attempt: held})
-		p.Record.Scheduling.HeldAttempt, p.Record.Scheduling.HeldBy = 0, ""
 	}
 	return p
 }

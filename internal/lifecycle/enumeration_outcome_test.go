@@ -37,7 +37,7 @@ func (c *checker) results(p *lifecycle.Plan) {
 		switch a.Kind {
 		case lifecycle.Submit:
 			classes = submitClasses
-		case lifecycle.Schedule, lifecycle.UpdateTemplate, lifecycle.Restore, lifecycle.Adjust:
+		case lifecycle.Schedule, lifecycle.UpdateTemplate, lifecycle.Restore, lifecycle.Adjust, lifecycle.TryExecutor:
 			classes = scheduleClasses
 		case lifecycle.DeleteDriver, lifecycle.DeleteResources, lifecycle.Release, lifecycle.DeleteApplication, lifecycle.RemoveFinalizer:
 		}

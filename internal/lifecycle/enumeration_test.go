@@ -165,7 +165,7 @@ func sameRecord(a, b *lifecycle.Record) bool {
 		maps.Equal(a.Executors, b.Executors) && a.Counts == b.Counts && slices.Equal(a.Failures, b.Failures) &&
 		maps.Equal(a.Retries.Used, b.Retries.Used) && a.Retries.MemoryRaises == b.Retries.MemoryRaises && a.Retries.Counters == b.Retries.Counters && a.Progress == b.Progress &&
 		slices.EqualFunc(a.Attempts, b.Attempts, sameAttempt) && a.Released == b.Released && sameScheduling(a.Scheduling, b.Scheduling) &&
-		sameExposure(&a.Exposure, &b.Exposure) && a.Rerun.At.Equal(b.Rerun.At) && a.Rerun.Ignored == b.Rerun.Ignored && a.Placement == b.Placement && sameSubmitter(a.Submitter, b.Submitter) &&
+		sameExposure(&a.Exposure, &b.Exposure) && a.Rerun.At.Equal(b.Rerun.At) && a.Rerun.Ignored == b.Rerun.Ignored && a.Placement == b.Placement && a.Missing == b.Missing && sameSubmitter(a.Submitter, b.Submitter) &&
 		a.DrainSince.Equal(b.DrainSince) && a.Idle.Since.Equal(b.Idle.Since) && a.Idle.StoppedAt.Equal(b.Idle.StoppedAt) && a.Idle.Problem == b.Idle.Problem
 }
 
@@ -191,7 +191,7 @@ func sameAttempt(a, b lifecycle.Attempt) bool {
 
 // TestSameRecordSeesEveryField keeps sameRecord complete when records grow.
 func TestSameRecordSeesEveryField(t *testing.T) {
-	if got, want := reflect.TypeFor[lifecycle.Record]().NumField(), 27; got != want {
+	if got, want := reflect.TypeFor[lifecycle.Record]().NumField(), 28; got != want {
 		t.Errorf("Record has %d fields and sameRecord compares %d", got, want)
 	}
 	if got, want := reflect.TypeFor[lifecycle.Attempt]().NumField(), 9; got != want {

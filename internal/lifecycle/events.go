@@ -43,6 +43,12 @@ func Events(kind, name string, from, to Record) []Event {
 			Message: fmt.Sprintf("%s restarts with the new spec after the sessions of driver %s have ended", app, to.DriverName),
 		})
 	}
+	if why := to.Missing.Cause().Message; why != "" && from.Missing.Refusal == "" {
+		all = append(all, Event{
+			Warning: true, Reason: "SparkExecutorsRefused", Action: "Observe",
+			Message: fmt.Sprintf("Driver %s of %s runs without executors: %s", to.DriverName, app, why),
+		})
+	}
 	if holds := from.Placement.until(to.Placement); holds != "" && to.State.HasDriver() && from.Attempt == to.Attempt {
 		all = append(all, Event{
 			Reason: kind + "WebhookFieldsUpdated", Action: "Observe", // the name that the Kubeflow operator uses

@@ -2,7 +2,11 @@
 
 package lifecycle
 
-import "github.com/firesteel-dev/firesteel/internal/text"
+import (
+	"time"
+
+	"github.com/firesteel-dev/firesteel/internal/text"
+)
 
 // placed returns the placement after the user's edits. The operator tries each edit once for each version of the spec.
 func placed(app Application, r Record) Placement {
@@ -46,6 +50,7 @@ func withTemplate(p Plan, d Driver) Plan {
 func settleTemplate(r Record, p Plan, result Result) Record {
 	if result.Class == ClassDone {
 		r.Placement.Made, r.Placement.Outdated = p.App.Placement.Made, false
+		r.Missing.AskedAt, r.Missing.Refusal = time.Time{}, "" // the next executors differ
 		return r
 	}
 	r.Placement.Problem = Truncate(text.Lines(result.Message), maxCondition)

@@ -136,6 +136,8 @@ const (
 	ReasonExecutorsRunning Reason = "ExecutorsRunning"
 	// ReasonExecutorsPending : fewer executors run than the application starts with.
 	ReasonExecutorsPending Reason = "ExecutorsPending"
+	// ReasonExecutorsRefused : the driver runs without executors, and the API server refuses their pods.
+	ReasonExecutorsRefused Reason = "ExecutorsRefused"
 	// ReasonNoExecutors : the application has no executors now, or needs none.
 	ReasonNoExecutors Reason = "NoExecutors"
 )
@@ -202,6 +204,8 @@ func Classify(kind ActionKind, err error) Class {
 		return ClassDone
 	case apierrors.IsAlreadyExists(err):
 		return ClassNameTaken
+	case kind == TryExecutor && aboutWebhook(err) != "":
+		return aboutWebhook(err)
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return ClassTerminating
 	case apierrors.IsForbidden(err):
@@ -210,6 +214,17 @@ func Classify(kind ActionKind, err error) Class {
 		return ClassRefused
 	}
 	return ClassTransient
+}
+
+// aboutWebhook classifies the answers to a dry run that are about an admission webhook itself; "" for all others.
+func aboutWebhook(err error) Class {
+	switch text := err.Error(); {
+	case apierrors.IsInternalError(err) && strings.Contains(text, failedWebhook):
+		return ClassPolicy // a driver gets this answer, too
+	case noDryRun.MatchString(text):
+		return ClassDone // its answer to a driver is unknown
+	}
+	return ""
 }
 
 // BySpec reports whether the API server refuses an object for its content, so that the same object would be refused again: it
@@ -221,6 +236,12 @@ func BySpec(err error) bool {
 // tooLarge matches the message of etcd or its client about an object that is too large for etcd alone. The API server returns
 // it as an internal error (k8s.io/apiserver, endpoints/handlers: isTooLargeError).
 var tooLarge = regexp.MustCompile(`request is too large|trying to send message larger than max`)
+
+// failedWebhook is in the API server's message about an admission webhook that does not answer, noDryRun about one that takes no
+// dry run (k8s.io/apiserver, pkg/admission/plugin/webhook).
+const failedWebhook = "failed calling webhook"
+
+var noDryRun = regexp.MustCompile(`^admission webhook "[^"]*" does not support dry run`)
 
 // authorizer matches the API server's own refusals of a verb and of an owner reference. An admission webhook may say "cannot" too.
 var authorizer = regexp.MustCompile(` is forbidden: (User "[^"]*" cannot [a-z]+ resource "|cannot set blockOwnerDeletion )`)

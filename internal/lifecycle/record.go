@@ -54,6 +54,7 @@ type Record struct {
 	Scheduling Scheduling
 	Rerun      Rerun
 	Placement  Placement
+	Missing    Missing
 	// Submitter is the user that admission recorded before the first reconcile. The record keeps it, because an annotation can
 	// be trusted only while something protects it.
 	Submitter Submitter

@@ -76,3 +76,12 @@ func (r Retention) of(s State) TTLs {
 	}
 	return r.OnFailure
 }
+
+// release deletes the scheduler's objects of an attempt, if there are any.
+func release(p Plan) Plan {
+	if held := p.Record.Scheduling.HeldAttempt; held != 0 {
+		p.Actions = append(p.Actions, Action{Kind: Release, Attempt: held})
+		p.Record.Scheduling.HeldAttempt, p.Record.Scheduling.HeldBy = 0, ""
+	}
+	return p
+}

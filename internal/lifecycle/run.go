@@ -47,11 +47,7 @@ func decideRun(p Plan, obs Observation, env Env) Plan {
 	}
 	late, left := overdue(stages(p.App, p.Record, d), env.Now, heartbeat)
 	if late != nil {
-		c := late.cause(p.App.Fields)
-		if why := d.Waiting.Detailed().Message; why != "" {
-			c.Message += ": " + why
-		}
-		return failing(p, late.class, c, d, env)
+		return failing(p, late.class, lateCause(p, *late), d, env)
 	}
 	p.Record, p.Requeue = started(p.Record, d), left
 	if again := obs.Scheduler.RetryAfter; again > 0 {
@@ -69,6 +65,18 @@ func decideRun(p Plan, obs Observation, env Env) Plan {
 		return serving(p, obs, env)
 	}
 	return withTemplate(p, d)
+}
+
+// lateCause explains a deadline that has passed, with what the driver or its executors waited for.
+func lateCause(p Plan, late stage) Cause {
+	c, why := late.cause(p.App.Fields), p.Driver.Waiting.Detailed().Message
+	if late.reason == ReasonExecutorsTimeout {
+		why = p.Record.Missing.Cause().Message
+	}
+	if why != "" {
+		c.Message += ": " + why
+	}
+	return c
 }
 
 // recheck returns the delay until the next check of a pending driver pod. A pod whose condition says that it has no node has no

@@ -78,6 +78,7 @@ func Settle(p Plan, results []Result, env Env) Outcome {
 		case r.Kind == UpdateTemplate && r.Class != ClassTransient:
 			o.Record = settleTemplate(o.Record, p, r)
 		case r.Kind.Optional():
+			o = settleMissing(o, r, env)
 		case r.kept():
 			o.Err = &ActionError{Action: r.Kind, Message: r.Message}
 			o.Record.Released.Resources = false

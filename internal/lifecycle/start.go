@@ -257,7 +257,7 @@ func adopted(r Record, app Application, d Driver, chosen scheduler.Choice) Recor
 
 func created(r Record, at time.Time) Record {
 	r.Scheduling.AdmittedAt = at
-	r.State, r.Cause = Submitted, Cause{}
+	r.State, r.Cause, r.Missing = Submitted, Cause{}, Missing{}
 	r.SubmittedAt, r.TerminatedAt = at, time.Time{}
 	r.Executions++
 	r.Attempts = appendAttempt(r.Attempts, Attempt{Number: r.Attempt, SubmissionID: r.SubmissionID})

@@ -125,7 +125,8 @@ func Load[T metav1.Object](k Kind[T], o T, record lifecycle.Record, operator Ope
 	a.Desired.Policies.Restart.PerHour = a.Policies.RetriesPerHour()
 	a.Desired.SparkAppID, a.Desired.SubmissionID = a.Identity.AppID, a.Identity.SubmissionID
 	a.Desired.DriverName = spark.DriverName(a.App, a.Identity)
-	a.Desired.Executors, a.Desired.Notes = spark.InitialExecutors(a.App), validation.Notes(a.App)
+	a.Desired.Executors, a.Desired.LeastExecutors = spark.InitialExecutors(a.App)
+	a.Desired.Notes = validation.Notes(a.App)
 	if ignored := operator.Registry.Ignored(record.Scheduling.Scheduler, a.App.Scheduling, a.App.Fields); len(ignored) > 0 {
 		a.Desired.Notes = scheduler.Warnings(append([]string{a.Desired.Notes}, validation.Sentences(ignored)...)...)
 	}

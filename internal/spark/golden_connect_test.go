@@ -46,7 +46,8 @@ func TestGoldenConnect(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got := int(submission.PodSets.Initial); got != c.Executors || int(InitialExecutors(app)) != got {
+				initial, _ := InitialExecutors(app)
+				if got := int(submission.PodSets.Initial); got != c.Executors || int(initial) != got {
 					t.Errorf("Build expects %d executors, the server has created %d", got, c.Executors)
 				}
 				for n := 1; n <= c.Executors; n++ {
@@ -122,6 +123,9 @@ func compareExecutor(
 	}
 	if diff := cmp.Diff(resourcesOf(&c.recorded.Spec), s.PodSets.Executor); diff != "" {
 		t.Errorf("what schedulers count (-recorded +expected):\n%s", diff)
+	}
+	if n == 1 {
+		c.admission()
 	}
 	attributes := s.PodSets.ExecutorAttributes
 	c.expected = s.Executor.DeepCopy()
@@ -233,6 +237,39 @@ var executorRules = []struct {
 			}
 		}
 	}},
+}
+
+// admission compares what admission plugins and quotas read of ExecutorPod.
+func (c *executorComparison) admission() {
+	type read struct {
+		Labels, Annotations, NodeSelector, Images map[string]string
+		Account, Scheduler                        string
+		Restart                                   corev1.RestartPolicy
+		Secrets                                   []corev1.LocalObjectReference
+		Volumes                                   []string
+		Resources                                 PodResources
+	}
+	readOf := func(p *corev1.Pod) read {
+		r := read{
+			maps.Clone(p.Labels), p.Annotations, p.Spec.NodeSelector, map[string]string{}, p.Spec.ServiceAccountName, p.Spec.SchedulerName,
+			p.Spec.RestartPolicy, p.Spec.ImagePullSecrets, nil, resourcesOf(&p.Spec),
+		}
+		delete(r.Labels, LabelAppName) // the server's name instead of the script's
+		for i := range p.Spec.Containers {
+			r.Images[p.Spec.Containers[i].Name] = p.Spec.Containers[i].Image
+		}
+		for i := range p.Spec.Volumes {
+			if name := p.Spec.Volumes[i].Name; name != "spark-conf-volume-exec" && name != "spark-local-dir-1" {
+				r.Volumes = append(r.Volumes, name)
+			}
+		}
+		slices.Sort(r.Volumes)
+		return r
+	}
+	made := NewReader(c.app, c.submission).ExecutorPod(c.submission)
+	if diff := cmp.Diff(readOf(c.recorded), readOf(made), cmpopts.EquateEmpty()); diff != "" {
+		c.t.Errorf("what admission reads of an executor (-recorded +expected):\n%s", diff)
+	}
 }
 
 // withoutVolumes takes volumes and their mounts out of the recording, which must have them.

@@ -62,15 +62,15 @@ func (b *builder) resourceType() Language {
 	return b.language
 }
 
-// InitialExecutors returns how many executors the application starts with; 0 if its configuration does not say so in
-// numbers.
-func InitialExecutors(app Application) int32 {
+// InitialExecutors returns how many executors the application starts with, and how many it always wants; 0 if its configuration does
+// not say so in numbers.
+func InitialExecutors(app Application) (initial, least int32) {
 	conf := newConf(mergeConf(&app), app.Submitter.Env)
-	initial, _, _ := executors(conf)
+	initial, least, _ = executors(conf)
 	if conf.err != nil {
-		return 0
+		return 0, 0
 	}
-	return initial
+	return initial, least
 }
 
 // DriverMemory returns the memory of the driver's JVM and what its container gets in addition, in bytes; 0 if the

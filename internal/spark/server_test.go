@@ -226,12 +226,13 @@ func TestServerAttempts(t *testing.T) {
 func TestServerSizes(t *testing.T) {
 	app := serverWith(map[string]string{ConfDriverMemory: "4g", ConfDriverCores: "2", ConfMemoryOverheadFactor: "0.25", ConfExecutorMemory: "8g"})
 	sets := mustBuild(t, app, "4.1").PodSets
+	initial, _ := InitialExecutors(app)
 	for what, pair := range map[string][2]resource.Quantity{
 		"server's memory":    {resource.MustParse("5Gi"), sets.Driver.Limits[corev1.ResourceMemory]},
 		"server's cores":     {resource.MustParse("2"), sets.Driver.Requests[corev1.ResourceCPU]},
 		"executors' memory":  {resource.MustParse("10Gi"), sets.Executor.Requests[corev1.ResourceMemory]},
 		"number of them":     {resource.MustParse("2"), *resource.NewQuantity(int64(sets.Initial), resource.DecimalSI)},
-		"InitialExecutors()": {resource.MustParse("2"), *resource.NewQuantity(int64(InitialExecutors(app)), resource.DecimalSI)},
+		"InitialExecutors()": {resource.MustParse("2"), *resource.NewQuantity(int64(initial), resource.DecimalSI)},
 	} {
 		if pair[0].Cmp(pair[1]) != 0 {
 			t.Errorf("%s: %s, want %s", what, pair[1].String(), pair[0].String())

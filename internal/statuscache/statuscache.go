@@ -78,7 +78,7 @@ func (w *Cache) Hold(o client.Object, from, to lifecycle.Record, now time.Time) 
 		return 0
 	}
 	for _, r := range []*lifecycle.Record{&from, &to} {
-		r.Executors, r.Failures, r.Counts = nil, nil, lifecycle.ExecutorCounts{}
+		r.Executors, r.Failures, r.Counts, r.Missing.Since = nil, nil, lifecycle.ExecutorCounts{}, time.Time{}
 	}
 	if !reflect.DeepEqual(from, to) {
 		return 0

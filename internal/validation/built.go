@@ -125,7 +125,7 @@ func (p *podCheck) executor() {
 			p.paths[p.app.Conf[key]] = mounter{key: key}
 		}
 	}
-	for _, key := range keysUnder(p.app, executorSecrets) {
+	for _, key := range keysUnder(p.app, spark.ConfExecutorSecretsPrefix) {
 		p.paths[p.app.Conf[key]] = mounter{key: key}
 	}
 	p.paths["/opt/spark/conf"] = ownMounts["spark-conf-volume-exec"]

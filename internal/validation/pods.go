@@ -28,22 +28,8 @@ func driverErrors(app spark.Application, pod *corev1.Pod, container int) []*spar
 
 // executorErrors are what the API server refuses of the pods that the driver makes.
 func executorErrors(app spark.Application, s spark.Submission) []*spark.ConfError {
-	pod, _ := spark.NewReader(app, s).MadeExecutor(s)
-	pod.Name, pod.Spec.RestartPolicy, pod.Spec.Hostname = placeholderName, corev1.RestartPolicyNever, "" // Spark sets them
-	if profile, err := spark.ProfileOf(app); err == nil && profile.LabelPlaceholders {
-		for _, texts := range []map[string]string{pod.Labels, pod.Annotations} {
-			for name, text := range texts {
-				texts[name] = placeholders.Replace(text)
-			}
-		}
-	}
-	for _, key := range keysUnder(app, executorSecrets) {
-		name := strings.TrimPrefix(key, executorSecrets)
-		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{
-			Name: name + "-volume", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name}},
-		})
-	}
-	addScratch(&pod.Spec)
+	pod := spark.NewReader(app, s).ExecutorPod(s)
+	pod.Name = placeholderName // Spark makes it
 	if s.ExecutorContainer < len(pod.Spec.Containers) && pod.Spec.Containers[s.ExecutorContainer].Image == "" {
 		pod.Spec.Containers[s.ExecutorContainer].Image = placeholderName // checkServerImages has said it
 	}
@@ -53,8 +39,6 @@ func executorErrors(app spark.Application, s spark.Submission) []*spark.ConfErro
 const (
 	// placeholderName is the name, or the image, of a pod whose own is judged elsewhere.
 	placeholderName = "pod"
-	// executorSecrets begins properties that mount Secrets into executors.
-	executorSecrets = "spark.kubernetes.executor.secrets."
 	// mostPodErrors bounds what is said of one pod. The rest is found once these are mended.
 	mostPodErrors = 20
 )
@@ -99,26 +83,6 @@ func (s source) hasVolume(name string) bool {
 func judgedBefore(e *field.Error) bool {
 	return strings.Contains(e.Field, ".volumeMounts[") && e.Detail == "must be unique" ||
 		strings.HasSuffix(e.Field, ".resources.requests") && strings.HasPrefix(e.Detail, "must be less than or equal to")
-}
-
-// addScratch adds the volumes that Spark adds for the scratch space of executors, where a container mounts them.
-func addScratch(spec *corev1.PodSpec) {
-	there := map[string]bool{}
-	for i := range spec.Volumes {
-		there[spec.Volumes[i].Name] = true
-	}
-	for _, list := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
-		for i := range list {
-			for _, m := range list[i].VolumeMounts {
-				own := strings.HasPrefix(m.Name, "spark-local-dir-") || m.Name == "spark-conf-volume-exec" || m.Name == "hadoop-properties"
-				if own && !there[m.Name] {
-					there[m.Name], spec.Volumes = true, append(spec.Volumes, corev1.Volume{
-						Name: m.Name, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}},
-					})
-				}
-			}
-		}
-	}
 }
 
 // error is the API server's error by the user's field.

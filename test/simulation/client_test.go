@@ -53,8 +53,12 @@ func (c cached) List(_ context.Context, list client.ObjectList, opts ...client.L
 	return listFrom(c.o.cache.objects, list, opts)
 }
 
-func (c cached) Create(_ context.Context, obj client.Object, _ ...client.CreateOption) error {
+func (c cached) Create(_ context.Context, obj client.Object, opts ...client.CreateOption) error {
 	h := c.o.h
+	var options client.CreateOptions
+	if options.ApplyOptions(opts); len(options.DryRun) > 0 {
+		return c.o.call("try", obj, func() error { return nil })
+	}
 	return c.o.call("create", obj, func() error {
 		err := h.create(obj)
 		if err == nil {

@@ -149,7 +149,8 @@ func (s *servers) acts() bool {
 // rest checks that nothing is written while nothing happens, and judges what is there.
 func (s *servers) rest() {
 	s.h.hearAll()
-	before, since := s.writes, s.h.now.Add(time.Minute) // what was not worth a write or failed in bad weather is made good until then
+	// Until then what was not worth a write or failed in bad weather is made good, and executors that are missing were asked for.
+	before, since := s.writes, s.h.now.Add(2*time.Minute)
 	for range still {
 		for s.acts() {
 			continue

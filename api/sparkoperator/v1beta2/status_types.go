@@ -111,6 +111,9 @@ type SparkApplicationStatus struct {
 	// Executors counts the executors of the current attempt. ExecutorState may have only some of them.
 	// +optional
 	Executors *ExecutorSummary `json:"executors,omitempty"`
+	// MissingExecutors describes a driver that runs without any executor pod.
+	// +optional
+	MissingExecutors *MissingExecutorsStatus `json:"missingExecutors,omitempty"`
 	// Scheduling describes the wait for the driver.
 	// +optional
 	Scheduling *SchedulingStatus `json:"scheduling,omitempty"`
@@ -301,6 +304,19 @@ type ExecutorSummary struct {
 	// +listType=atomic
 	// +optional
 	Failures []ExecutorFailure `json:"failures,omitempty"`
+}
+
+// MissingExecutorsStatus describes a driver that runs without any executor pod although it wants some.
+type MissingExecutorsStatus struct {
+	// Since is when the last executor pod was gone. It is absent if the driver has had none.
+	// +optional
+	Since *metav1.Time `json:"since,omitempty"`
+	// AskTime is when the operator asked the API server, in a dry run, to create an executor pod.
+	// +optional
+	AskTime *metav1.Time `json:"askTime,omitempty"`
+	// Refusal is the API server's answer, if it refuses the pod.
+	// +optional
+	Refusal string `json:"refusal,omitempty"`
 }
 
 // ExecutorFailure is an executor that failed.

@@ -306,6 +306,8 @@ func (e *Engine[T]) act(ctx context.Context, s *scope[T], plan lifecycle.Plan) [
 			r = e.restore(ctx, s)
 		case lifecycle.Adjust:
 			r = e.adjust(ctx, s, plan.Scheduler)
+		case lifecycle.TryExecutor:
+			r = e.tryExecutor(ctx, s, plan.Driver)
 		case lifecycle.DeleteApplication:
 			r = e.Writer.DeleteApplication(ctx, s.obj)
 		case lifecycle.RemoveFinalizer:

@@ -193,6 +193,7 @@ func TestNoChangeNoWrite(t *testing.T) {
 	w := newHarness(t, testutil.Pi())
 	w.reconcile()
 	w.kubelet(corev1.PodRunning, running())
+	w.executor("pi-exec-1", corev1.PodRunning)
 	w.reconcile()
 	before := w.writes["status"]
 	for range 5 {

@@ -21,7 +21,8 @@ func warnings(o *v1.SparkApplication, app *spark.Application) []*spark.ConfError
 	s := &o.Spec
 	all := unread(o)
 	all = append(all, restartWarnings(s)...)
-	all = append(all, thresholdWarnings(s, spark.InitialExecutors(*app))...)
+	initial, _ := spark.InitialExecutors(*app)
+	all = append(all, thresholdWarnings(s, initial)...)
 	all = append(all, graceWarnings(s, app)...)
 	for i := range s.DriverServiceIngressList {
 		spec := s.DriverServiceIngressList[i].IngressSpec

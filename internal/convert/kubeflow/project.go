@@ -71,6 +71,10 @@ func ToStatus(old *v1beta2.SparkApplicationStatus, o lifecycle.Outcome, now time
 	if p := r.Placement; p != (lifecycle.Placement{}) {
 		s.ExecutorPlacement = &v1beta2.ExecutorPlacementStatus{RestHash: p.Rest, Hash: p.Made, Outdated: p.Outdated, Problem: p.Problem}
 	}
+	s.MissingExecutors = nil
+	if m := r.Missing; m != (lifecycle.Missing{}) {
+		s.MissingExecutors = &v1beta2.MissingExecutorsStatus{Since: secondsOrNil(m.Since), AskTime: secondsOrNil(m.AskedAt), Refusal: m.Refusal}
+	}
 	s.Scheduling, s.Rerun = projectScheduling(r), projectRerun(r.Rerun)
 	keep := keepsMessage(old, &s, r, now)
 	if keep {

@@ -35,6 +35,9 @@ func FromStatus(s *v1beta2.SparkApplicationStatus) lifecycle.Record {
 	if p := s.ExecutorPlacement; p != nil {
 		r.Placement = lifecycle.Placement{Rest: p.RestHash, Made: p.Hash, Outdated: p.Outdated, Problem: p.Problem}
 	}
+	if m := s.MissingExecutors; m != nil {
+		r.Missing = lifecycle.Missing{Since: timeOf(m.Since), AskedAt: timeOf(m.AskTime), Refusal: m.Refusal}
+	}
 	if s.Rerun != nil {
 		r.Rerun = lifecycle.Rerun{At: timeOf(s.Rerun.At), Ignored: s.Rerun.Ignored}
 	}

@@ -188,6 +188,7 @@ func TestRecordRoundTripByState(t *testing.T) {
 		},
 		Rerun:      lifecycle.Rerun{At: now, Ignored: "tomorrow"},
 		Placement:  lifecycle.Placement{Rest: "b", Made: "c", Outdated: true, Problem: "d"},
+		Missing:    lifecycle.Missing{Since: now, AskedAt: now, Refusal: "no"},
 		SparkAppID: "spark-1", SubmissionID: "s-2", DriverName: "pi-driver", Executors: executors,
 		Counts:   lifecycle.ExecutorCounts{Pending: 1, Running: 1, Succeeded: 3, Failed: 1, Total: 8},
 		Failures: []lifecycle.ExecutorFailure{{Name: "e-4", ExitCode: new(int32(137)), Reason: "OOMKilled"}},
