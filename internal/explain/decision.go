@@ -61,11 +61,13 @@ func (v view) action(a lifecycle.Action) string {
 	case lifecycle.Release:
 		return fmt.Sprintf("delete the batch scheduler's objects for attempt %d", a.Attempt)
 	case lifecycle.UpdateTemplate:
-		return "update the placement in the executor template of driver " + v.plan.Driver.Name + " reads for each"
+		return "update the placement in the executor template of driver " + v.plan.Driver.Name
 	case lifecycle.Restore:
 		return "recreate objects that driver " + v.plan.Driver.Name + " has lost"
 	case lifecycle.Adjust:
 		return "update the batch scheduler's objects of the attempt"
+	case lifecycle.TryExecutor:
+		return "ask the API server in a dry run for an executor pod, because there is none"
 	case lifecycle.DeleteApplication:
 		return "delete the application"
 	case lifecycle.RemoveFinalizer:
