@@ -21,8 +21,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/metrics"
 )
 
-// lookPeriod is the interval of checks of the configuration file. A kubelet updates a changed ConfigMap within a minute or two;
-// comparing a small file costs less than watching its folder.
+// lookPeriod is the interval of checks of the configuration file. A kubelet updates a changed ConfigMap within a minute or two,
+// which a watch of the ConfigMap forestalls; comparing a small file costs less than watching its folder.
 const lookPeriod = 2 * time.Second
 
 // reloader applies changes of the configuration file that need no restart.
@@ -35,8 +35,12 @@ type reloader struct {
 	recorder events.EventRecorder
 	pod      *corev1.Pod
 	period   time.Duration
+	// live is the ConfigMap that the file is mounted from; nil for the file alone.
+	live *liveFile
 
 	last string
+	// refused is the text of the last refusal that was told.
+	refused string
 }
 
 // Follow returns a runnable that follows the configuration file in another process of the operator. It applies the same
@@ -55,6 +59,7 @@ func (r *reloader) Start(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
+		case <-r.live.changes():
 		}
 	}
 }
@@ -62,28 +67,53 @@ func (r *reloader) Start(ctx context.Context) error {
 // NeedLeaderElection is false: standby replicas need the configuration, too.
 func (r *reloader) NeedLeaderElection() bool { return false }
 
-// look reads the file. An invalid one is reported once, and the previous configuration stays in force.
+// look reads the file, or the ConfigMap while a kubelet has yet to bring what that says. An invalid text is reported once, and the
+// previous configuration stays in force.
 func (r *reloader) look(ctx context.Context) {
 	text, err := os.ReadFile(r.started.File)
+	live, known := r.live.read()
+	ahead := known && live != string(text)
+	if ahead {
+		text, err = []byte(live), nil
+	}
 	now := string(text)
 	if err != nil {
 		now = fmt.Sprintf("%T", err)
 	}
-	if now == r.last {
+	if now == r.last || ahead && now == r.refused {
 		return
 	}
-	first := r.last == ""
-	r.last = now
 	var c config.OperatorConfiguration
 	if err == nil {
 		c, err = config.Parse(text)
 	}
 	if err != nil {
-		r.metrics.Reloaded(false)
-		r.log.Error(err, "the changed configuration is not applied; the previous one stays in force", "file", r.started.File)
-		r.record(true, "ConfigurationRefused", fmt.Sprintf("the changed configuration is not applied, the previous one stays in force: %v", err))
+		r.refuse(now, ahead, err)
 		return
 	}
+	r.take(ctx, now, c)
+}
+
+// refuse reports a text that is not a configuration. Only one in the file counts as refused: an upgrade of the operator writes the
+// ConfigMap of the next release before this process ends.
+func (r *reloader) refuse(text string, ahead bool, err error) {
+	told := text == r.refused
+	r.refused = text
+	if !ahead {
+		r.last = text
+		r.metrics.Reloaded(false)
+	}
+	if told {
+		return
+	}
+	r.log.Error(err, "the changed configuration is not applied; the previous one stays in force", "file", r.started.File)
+	r.record(true, "ConfigurationRefused", fmt.Sprintf("the changed configuration is not applied, the previous one stays in force: %v", err))
+}
+
+// take applies a configuration with this text.
+func (r *reloader) take(ctx context.Context, text string, c config.OperatorConfiguration) {
+	first := r.last == ""
+	r.last, r.refused = text, ""
 	sections := r.started.NeedsRestart(c)
 	r.metrics.RestartNeeded(len(sections) > 0)
 	if len(sections) > 0 {

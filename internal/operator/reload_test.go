@@ -200,6 +200,45 @@ func TestReloadAtOnce(t *testing.T) {
 	}
 }
 
+// The ConfigMap is ahead of the file: what it says is in force at once, and a stale file changes nothing.
+func TestReloadFromConfigMap(t *testing.T) {
+	l := newLook(t, "namespaces: [a]")
+	l.r.live = &liveFile{changed: make(chan struct{}, 1)}
+	const refused = "spark_operator_configuration_reloads_total refused"
+	steps := []struct {
+		reason, live, file string // live "-": without a right to the ConfigMap
+		applied            int
+		told               string // how the one event begins
+		refused            float64
+	}{
+		{reason: "as it was at the start", live: "namespaces: [a]", file: "namespaces: [a]"},
+		{reason: "the kubelet is behind", live: "namespaces: [a, b]", file: "namespaces: [a]", applied: 1, told: "Normal ConfigurationReloaded"},
+		{reason: "the kubelet brings it", live: "namespaces: [a, b]", file: "namespaces: [a, b]"},
+		{reason: "two edits in a row", live: "namespaces: [c]", file: "namespaces: [a, b]", applied: 1, told: "Normal ConfigurationReloaded"},
+		{reason: "the kubelet brings the first", live: "namespaces: [c]", file: "namespaces: [a]"},
+		{reason: "wrong, or of a newer operator", live: "colors: 3", file: "namespaces: [c]", told: "Warning ConfigurationRefused"},
+		{reason: "it is the file now, which the next start reads", live: "colors: 3", file: "colors: 3", refused: 1},
+		{reason: "corrected", live: "namespaces: [c]", file: "colors: 3", applied: 1, told: "Normal ConfigurationReloaded", refused: 1},
+		{reason: "the right is gone, and the file has what is in force", live: "-", file: "namespaces: [c]", refused: 1},
+		{reason: "the file alone", live: "-", file: "namespaces: [d]", applied: 1, told: "Normal ConfigurationReloaded", refused: 1},
+	}
+	for _, step := range steps {
+		l.r.live.set(configHead+step.live, step.live != "-")
+		l.write(step.file)
+		n, _ := l.after()
+		again, _ := l.after()
+		if n != step.applied || again != 0 {
+			t.Errorf("%s: applied %d times, and %d times more, want %d", step.reason, n, again, step.applied)
+		}
+		if told := l.recorded(); len(told) > 1 || !strings.HasPrefix(strings.Join(told, ""), step.told) || step.told == "" && len(told) > 0 {
+			t.Errorf("%s: events %q, want %q", step.reason, told, step.told)
+		}
+		if got := testutil.Scrape(t, l.metrics)[refused]; got != step.refused {
+			t.Errorf("%s: counted %v refusals, want %v", step.reason, got, step.refused)
+		}
+	}
+}
+
 func TestOwnPod(t *testing.T) {
 	cases := map[string]struct {
 		reason string

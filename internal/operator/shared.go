@@ -162,6 +162,9 @@ func (s *Shared) follow(ctx context.Context, aux *informers.Auxiliary) (err erro
 		log: s.Manager.GetLogger().WithName("configuration"), started: s.Config, apply: s.apply, metrics: s.Metrics, recorder: s.Recorder, pod: ownPod(os.Getenv),
 		period: cmp.Or(s.Periods.Configuration, lookPeriod),
 	}
+	if look.live, err = newLiveFile(s.Manager, os.Getenv, s.Config.File); err != nil {
+		return err
+	}
 	if err := s.Manager.Add(look); err != nil {
 		return fmt.Errorf("add watch over the configuration: %w", err)
 	}

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -79,6 +81,38 @@ func TestChartAndKustomizeAgree(t *testing.T) {
 	}
 }
 
+// liveConfiguration is the variable by which the chart's operator watches its ConfigMap. A tree gives that a new name with each change, which
+// restarts the operator.
+const liveConfiguration = "CONFIG_MAP_NAME"
+
+// TestLiveConfiguration : a changed list of namespaces does not wait for a kubelet, at the cost of a right to one ConfigMap.
+func TestLiveConfiguration(t *testing.T) {
+	for name, values := range map[string]string{
+		"Namespaces": `{spark: {jobNamespaces: [a]}}`, "AmongJobs": `{spark: {jobNamespaces: [ops, a]}}`, "All": `{spark: {jobNamespaces: []}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := install(t, "beta", values)
+			var found []string
+			for _, key := range all.keys("Role", "ClusterRole") {
+				for _, rule := range as[roleRules](t, objects{key: all[key]}, key).Rules {
+					if slices.Contains(rule.Resources, "configmaps") && slices.Contains(rule.Verbs, "watch") && !strings.HasSuffix(key, "-spark") {
+						found = append(found, fmt.Sprint(key, ": ", rightsOf(rule)))
+					}
+				}
+			}
+			config := "beta-spark-operator-controller-config"
+			want := []string{"Role ops/beta-spark-operator-controller: [list configmaps. [" + config + "] watch configmaps. [" + config + "]]"}
+			if diff := cmp.Diff(want, found); diff != "" {
+				t.Errorf("rights to watch ConfigMaps (-want +got):\n%s", diff)
+			}
+			pod := as[appsv1.Deployment](t, all, "Deployment ops/beta-spark-operator-controller").Spec.Template.Spec
+			if named := (corev1.EnvVar{Name: liveConfiguration, Value: pod.Volumes[0].ConfigMap.Name}); named.Value != config || !slices.Contains(pod.Containers[0].Env, named) {
+				t.Errorf("the operator watches another ConfigMap than the one it mounts, %s: %+v", named.Value, pod.Containers[0].Env)
+			}
+		})
+	}
+}
+
 // alike are names in the kustomize trees, and those in the chart.
 var alike = map[string]string{
 	"opendatahub": namespace, "spark-operator": namespace,
@@ -136,6 +170,9 @@ func plain(value any) {
 			plain(item)
 		}
 	case map[string]any:
+		if env, ok := value["env"].([]any); ok {
+			value["env"] = slices.DeleteFunc(env, func(of any) bool { return of.(map[string]any)["name"] == liveConfiguration })
+		}
 		for _, key := range []string{"helm.sh/chart", "app.kubernetes.io/version", "app.kubernetes.io/managed-by", "app.kubernetes.io/instance", "checksum/config"} {
 			delete(value, key)
 		}
@@ -198,6 +235,9 @@ func rights(t *testing.T, all objects) []string {
 		rules := as[roleRules](t, all, role).Rules
 		for _, subject := range binding.Subjects {
 			for _, rule := range rules {
+				if slices.Equal(rule.Resources, []string{"configmaps"}) && len(rule.ResourceNames) > 0 {
+					continue // TestLiveConfiguration
+				}
 				for _, right := range rightsOf(rule) {
 					found[fmt.Sprintf("%s/%s in %s: %s", nameOf(subject.Namespace), nameOf(subject.Name), nameOf(where), right)] = true
 				}

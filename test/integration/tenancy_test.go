@@ -202,7 +202,7 @@ func (t *tenants) events(ctx context.Context) func(Gomega) []string {
 	return func(g Gomega) []string {
 		var list corev1.EventList
 		fields := client.MatchingFields{"involvedObject.kind": "Pod", "involvedObject.name": "controller-1", "involvedObject.uid": "uid-1"}
-		g.Expect(t.client.List(ctx, &list, client.InNamespace("ten-operator"), fields)).To(Succeed())
+		g.Expect(t.client.List(ctx, &list, client.InNamespace(os.Getenv("POD_NAMESPACE")), fields)).To(Succeed())
 		var all []string
 		for i := range list.Items {
 			all = append(all, list.Items[i].Type+" "+list.Items[i].Reason+": "+list.Items[i].Message)

@@ -80,6 +80,8 @@ env:
   valueFrom: {fieldRef: {fieldPath: metadata.name}}
 - name: POD_UID
   valueFrom: {fieldRef: {fieldPath: metadata.uid}}
+- name: CONFIG_MAP_NAME
+  value: {{ include "spark-operator.controller" .root }}-config
 {{- end }}
 {{- with .values.env }}
 {{ toYaml . }}
