@@ -39,6 +39,58 @@ func TestTwoReleasesInOneNamespace(t *testing.T) {
 	}
 }
 
+// TestTwoReleasesOfOneName : what belongs to no namespace can belong to one release only. Whichever object it is, the installer reads what to set.
+func TestTwoReleasesOfOneName(t *testing.T) {
+	c := newCluster(t)
+	cases := map[string]string{
+		"Everything": `{spark: {jobNamespaces: [ops], jobNamespaceSelector: spark=yes}, userRoles: {create: true}, apache: {enable: true}, executorAdmissionPolicy: {enable: true}, ` +
+			`recordSubmitter: {from: AdmissionPolicy}, executorMemoryLimit: {enable: true}, prometheus: {metrics: {authentication: true, tls: {enable: true}}}}`,
+		"Roles": `{spark: {jobNamespaces: [ops]}, controller: {batchScheduler: {enabled: [volcano]}}}`,
+	}
+	for name, values := range cases {
+		t.Run(name, func(t *testing.T) {
+			args := []string{"template", "fs", chartPath, "-n", namespace, "-f", valuesFile(t, values), "--dry-run=server", "--no-hooks", "--kubeconfig", c.kubeconfig}
+			text, err := run(t, c.helm, args...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tried := 0
+			for _, o := range parse(t, text) {
+				if o.GetNamespace() != "" || o.GetKind() == "CustomResourceDefinition" {
+					continue
+				}
+				tried++
+				owners := []string{"elsewhere"}
+				if tried == 1 {
+					owners = append(owners, namespace) // the mark is read alike of all kinds
+				}
+				for _, owner := range owners {
+					theirs := o.DeepCopy()
+					theirs.SetAnnotations(map[string]string{"meta.helm.sh/release-name": "fs", "meta.helm.sh/release-namespace": owner})
+					if err := c.client.Create(t.Context(), theirs); err != nil {
+						t.Fatal(err)
+					}
+					_, err := run(t, c.helm, args...)
+					if owner == namespace {
+						if err != nil {
+							t.Errorf("an upgrade with %s %s: %v", o.GetKind(), o.GetName(), err)
+						}
+					} else if says := "fullnameOverride: the name fs-spark-operator is taken: " + o.GetKind() + " " + o.GetName() +
+						" belongs to the release fs in the namespace elsewhere"; err == nil || !strings.Contains(err.Error(), says) {
+						t.Errorf("%v\nwant: %s", err, says)
+					}
+					if err := c.client.Delete(t.Context(), theirs); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			if tried == 0 {
+				t.Error("nothing belongs to the cluster")
+			}
+		})
+	}
+}
+
 // TestOneLeaseOnly : wherever the operator is installed, kube-system say, the Leases of others are none of its business.
 func TestOneLeaseOnly(t *testing.T) {
 	cases := map[string]struct {

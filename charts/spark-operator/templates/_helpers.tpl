@@ -15,6 +15,21 @@
 {{- end -}}
 {{- end -}}
 
+{{/*
+Nothing, or an end with a sentence if a release in another namespace has an object that belongs to no namespace: (list $ APIVERSION KIND NAME). What
+has no mark of a release is left to Helm. Without a cluster, as in `helm template`, none is known to exist.
+*/}}
+{{- define "spark-operator.free" -}}
+{{- $ := index . 0 -}}
+{{- $marks := dig "metadata" "annotations" dict (lookup (index . 1) (index . 2) "" (index . 3) | default dict) -}}
+{{- $owner := get $marks "meta.helm.sh/release-namespace" | default $.Release.Namespace -}}
+{{- if ne $owner $.Release.Namespace -}}
+{{- $name := include "spark-operator.fullname" $ -}}
+{{- fail (printf "fullnameOverride: the name %s is taken: %s %s belongs to the release %s in the namespace %s, and to the whole cluster; set a name of this release's own, for example fullnameOverride=%s"
+  $name (index . 2) (index . 3) (get $marks "meta.helm.sh/release-name") $owner (printf "%s-%s" $.Release.Namespace $name | trunc 40 | trimSuffix "-")) -}}
+{{- end -}}
+{{- end -}}
+
 {{/* The names of a part's objects: (list $ "controller"), (list $ "webhook") or (list $ "spark"). */}}
 {{- define "spark-operator.part" -}}
 {{- include "spark-operator.fullname" (index . 0) }}-{{ index . 1 }}

@@ -59,6 +59,9 @@ Without a namespace they are a ClusterRole and a ClusterRoleBinding.
 */}}
 {{- define "spark-operator.grant" -}}
 {{- $kind := empty .namespace | ternary "ClusterRole" "Role" -}}
+{{- if not .namespace -}}
+{{- range list $kind (printf "%sBinding" $kind) }}{{ include "spark-operator.free" (list $.root "rbac.authorization.k8s.io/v1" . $.name) }}{{ end -}}
+{{- end -}}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: {{ $kind }}
