@@ -5,6 +5,7 @@ package docs
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -72,4 +73,10 @@ func TestVersions(t *testing.T) {
 		found(t, "test/integration/contract_kueue_test.go", `verified with ([\d.]+\d)`), found(t, "test/integration/contract_test.go", `verified with provider ([\d.]+\d)`),
 		found(t, "docs/migrate-from-kubeflow.md", `Kubeflow's release (2[\d.]+\d)`))
 	testutil.Golden(t, "versions.md", b.String())
+	lines := spark.SupportedVersions()
+	newest := lines[len(lines)-1]
+	if image := found(t, "internal/convert/apache/cluster.go", `(?m)^const clusterImage = "apache/spark:(\S+)"`); !strings.HasPrefix(image, newest+".") ||
+		!slices.Contains(strings.Split(found(t, "hack/image/pyspark.txt", `(?m)^pyspark==(\S+)`), ", "), image) || !strings.Contains(read(t, "hack/test.sh"), "build.sh spark "+image) {
+		t.Errorf("the newest line, %s, is not run on a node as a cluster gets it that names no image, as %s", newest, image)
+	}
 }

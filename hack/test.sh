@@ -100,10 +100,11 @@ node() {
 
 # load_images loads the Spark images, one after the other since they share a layer, while the operator's is built for this machine.
 load_images() {
-  local spark older load
+  local spark older newest='' load
   spark=$(hack/image/build.sh spark)
   older=$(hack/image/build.sh spark 3.5.9)
-  { hack/cluster/cluster.sh load-image "$spark" && hack/cluster/cluster.sh load-image "$older"; } &
+  [ "$FIRESTEEL_TESTS" != all ] || newest=$(hack/image/build.sh spark 4.3.0)
+  { hack/cluster/cluster.sh load-image "$spark" && hack/cluster/cluster.sh load-image "$older" && { [ -z "$newest" ] || hack/cluster/cluster.sh load-image "$newest"; }; } &
   load=$!
   [ "$what" = node ] || hack/cluster/cluster.sh load-image "$(hack/image/build.sh operator "$PWD/dist/spark-operator.tar" "$(go env GOARCH)")"
   wait "$load"

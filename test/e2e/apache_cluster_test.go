@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -45,13 +46,14 @@ func standalone(namespace string) *v1.SparkCluster {
 	return o
 }
 
-// submit runs spark-submit in a pod of its own, as a client of the cluster.
+// submit runs spark-submit in a pod of its own, as a client of the cluster, which has to be of the same Spark.
 func submit(ctx context.Context, o *v1.SparkCluster, name, class, arguments string) *corev1.Pod {
 	GinkgoHelper()
+	image := cmp.Or(o.Spec.SparkConf["spark.kubernetes.container.image"], newestSparkImage)
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: o.Namespace, Name: name}, Spec: corev1.PodSpec{
 		RestartPolicy: corev1.RestartPolicyNever,
 		Containers: []corev1.Container{{
-			Name: "submit", Image: sparkImage, Command: []string{"bash", "-c"},
+			Name: "submit", Image: image, Command: []string{"bash", "-c"},
 			Env: []corev1.EnvVar{{Name: "POD_IP", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "status.podIP"}}}},
 			Args: []string{fmt.Sprintf("/opt/spark/bin/spark-submit --master spark://%s-master-svc:7077 --conf spark.driver.host=$POD_IP --driver-memory 512m "+
 				"--executor-memory 512m --driver-java-options '%s' --class %s /opt/spark/examples/jars/spark-examples.jar %s", o.Name, quickStart, class, arguments)},
