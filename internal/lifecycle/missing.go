@@ -69,11 +69,11 @@ func withMissing(p Plan, env Env) Plan {
 	return p
 }
 
-// knowsExecutors reports whether the running driver certainly creates its executors from the present spec. A driver of another operator, or
-// one that was started before an edit, may create others.
+// knowsExecutors reports whether the running driver creates its executors from the present spec, as far as its family knows. An adopted
+// driver, or one that was started before an edit, may create others.
 func knowsExecutors(p Plan) bool {
 	d := p.Driver
-	return p.Before.State == Running && !d.Deleting && d.SpecHash != "" && d.SpecHash == p.App.SpecHash && !p.Record.Placement.Outdated
+	return p.Before.State == Running && !d.Deleting && d.SpecHash == p.App.SpecHash && !p.App.FollowsOthers(p.Record) && !p.Record.Placement.Outdated
 }
 
 // settleMissing records the answer to TryExecutor.

@@ -44,10 +44,12 @@ func TestMissingExecutorsAreAskedFor(t *testing.T) {
 		"GivenBack": {reason: "dynamic allocation needs none now", change: func(a *Application, r *Record, _ *Observation) {
 			a.LeastExecutors, r.Counts, r.Missing = 0, ExecutorCounts{Total: 2, Succeeded: 2}, gone
 		}, next: heartbeat},
-		"OtherSpec": {reason: "its executors are of another spec", change: func(_ *Application, _ *Record, o *Observation) { o.Driver.SpecHash = "" }, next: heartbeat},
+		"OtherSpec": {reason: "its executors are of another spec", change: func(_ *Application, _ *Record, o *Observation) { o.Driver.SpecHash = "other" }, next: heartbeat},
 		"Outdated": {reason: "its template is another one", change: func(_ *Application, r *Record, _ *Observation) {
 			r.Placement = Placement{Outdated: true, Problem: "no"}
 		}, next: heartbeat},
+		"Adopted":  {reason: "another client started it", change: func(a *Application, _ *Record, _ *Observation) { a.Adopts = "pi-driver" }, next: heartbeat},
+		"NoHash":   {reason: "some families have none", change: func(a *Application, _ *Record, o *Observation) { a.SpecHash, o.Driver.SpecHash = "", "" }, asks: true, next: heartbeat},
 		"Draining": {reason: "the driver is replaced", change: func(_ *Application, r *Record, _ *Observation) { r.DrainSince = later }, next: heartbeat},
 		"Deleting": {reason: "the driver ends", change: func(_ *Application, _ *Record, o *Observation) { o.Driver = deleting(o.Driver) }},
 		"JustRuns": {reason: "that it runs is stored first", change: func(_ *Application, r *Record, _ *Observation) { r.State = Submitted }, next: heartbeat},

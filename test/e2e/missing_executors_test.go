@@ -49,15 +49,18 @@ var _ = Describe("Executors that a policy refuses", longest, func() {
 		pi, apache := sparkPi(jobs, "labels"), apachePi(jobs, "labels-too")
 		Expect(admin.Create(ctx, pi)).To(Succeed())
 		Expect(admin.Create(ctx, apache)).To(Succeed())
+		for kind, app := range map[string]client.Object{"sparkoperator.k8s.io": pi, "spark.apache.org": apache} {
+			explained := func() string {
+				out, _ := plugin(ctx, "explain", "sparkapplications."+kind+"/"+app.GetName(), "-n", jobs)
+				return out
+			}
+			Eventually(explained, jobWait, poll).Should(And(ContainSubstring("ExecutorsRefused"), ContainSubstring(words)))
+		}
 		eventuallyReason(ctx, pi, "ExecutorsReady", "ExecutorsRefused", words)
 		Expect(statusOf(ctx, pi).AppState.State).To(Equal(v1beta2.ApplicationStateRunning))
-		out, _ := plugin(ctx, "explain", "sparkapplications.sparkoperator.k8s.io/"+pi.Name, "-n", jobs)
-		Expect(out).To(And(ContainSubstring("ExecutorsRefused"), ContainSubstring(words)))
 		Eventually(func() string {
-			out, _ := plugin(ctx, "explain", "sparkapplications.spark.apache.org/"+apache.Name, "-n", jobs)
-			return out
-		}, jobWait, poll).Should(And(ContainSubstring("ExecutorsRefused"), ContainSubstring(words)))
-		Eventually(func() string { return kubectl("get", "events", "-n", jobs, "--field-selector", "reason=SparkExecutorsRefused") }, jobWait, poll).
+			return kubectl("get", "events", "-n", jobs, "--field-selector", "reason=SparkExecutorsRefused")
+		}, jobWait, poll).
 			Should(And(ContainSubstring("labels-driver"), ContainSubstring("labels-too")))
 		Expect(podsOf(ctx, pi)).To(HaveLen(1), "an executor was created")
 

@@ -113,6 +113,10 @@ func (w *world) create(ctx context.Context, c client.WithWatch, obj client.Objec
 	if refused := w.refuse[gvk.Kind+" "+obj.GetName()]; refused != nil {
 		return refused
 	}
+	var options client.CreateOptions
+	if options.ApplyOptions(opts); len(options.DryRun) > 0 {
+		return nil
+	}
 	w.uids++
 	obj.SetUID(types.UID(fmt.Sprintf("uid-%d", w.uids)))
 	obj.SetCreationTimestamp(metav1.NewTime(w.clock.Now()))
