@@ -47,6 +47,9 @@ func connectSample() *v1alpha1.SparkConnect {
 	}}
 	o.Namespace, o.Name, o.UID = "notebooks", "server", "7b0f0a52-0000-4000-8000-000000000001"
 	o.Spec.Server.Service = &corev1.Service{}
+	for _, p := range []*v1alpha1.SparkPodSpec{&o.Spec.Server.SparkPodSpec, &o.Spec.Executor.SparkPodSpec} {
+		p.GPU = &v1beta2.GPUSpec{Name: "example.org/gpu", Quantity: 1}
+	}
 	return o
 }
 

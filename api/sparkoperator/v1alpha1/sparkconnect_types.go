@@ -159,10 +159,19 @@ type ExecutorSpec struct {
 
 // SparkPodSpec has the fields of both roles.
 type SparkPodSpec struct {
-	// Cores of the Spark container.
+	// Cores is the number of task slots, and of requested CPUs unless coreRequest is set.
 	// +kubebuilder:validation:Minimum=1
 	// +optional
 	Cores *int32 `json:"cores,omitempty"`
+	// CoreRequest is the CPU request, as a Kubernetes quantity.
+	// +optional
+	CoreRequest *string `json:"coreRequest,omitempty"`
+	// CoreLimit is the CPU limit, as a Kubernetes quantity.
+	// +optional
+	CoreLimit *string `json:"coreLimit,omitempty"`
+	// GPU requests GPUs.
+	// +optional
+	GPU *v1beta2.GPUSpec `json:"gpu,omitempty"`
 	// Memory of the JVM, such as 4g.
 	// +optional
 	Memory *string `json:"memory,omitempty"`

@@ -182,14 +182,19 @@ func (w *warner) role(s *v1beta2.SparkApplicationSpec, r role) {
 				"not a known secretType and treated as Generic; write GCPServiceAccount, HadoopDelegationToken or Generic")
 		}
 	}
-	if gpu := r.pod.GPU; gpu != nil && (gpu.Name == "" || gpu.Quantity <= 0) {
-		w.warn(r.field+".gpu", gpu.Name, "no GPU is requested; write a name and a positive quantity")
-	}
+	w.gpu(r.field, r.pod.GPU)
 	keys := driverKeys
 	if r.field == executorKeys.field {
 		keys = executorKeys
 	}
 	w.template(keys, r.pod.Template)
+}
+
+// gpu warns of one that asks for nothing.
+func (w *warner) gpu(role spark.Field, gpu *v1beta2.GPUSpec) {
+	if gpu != nil && len(gpuLimits(gpu)) == 0 {
+		w.warn(role+".gpu", gpu.Name, "no GPU is requested; write a name and a positive quantity")
+	}
 }
 
 // template warns of a template whose containers have names that Spark does not know.

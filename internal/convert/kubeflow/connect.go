@@ -10,6 +10,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
@@ -150,7 +151,7 @@ func normalizeConnect(o *v1alpha1.SparkConnect) (spark.Application, []*spark.Con
 	if o.MalformedSpec != "" {
 		return app.Undecoded(o.MalformedSpec)
 	}
-	app.Driver.Template, app.Executor.Template = o.Spec.Server.Template, o.Spec.Executor.Template
+	app.Driver, app.Executor = connectPod(driverKeys, &o.Spec.Server.SparkPodSpec), connectPod(executorKeys, &o.Spec.Executor.SparkPodSpec)
 	app.Exposure.Services = []corev1.Service{connectService(o, spark.ServerPortsOf(app))}
 	app.Warnings = connectWarnings(o)
 	return app, connectConflicts(o)
@@ -198,6 +199,8 @@ func connectConf(o *v1alpha1.SparkConnect) conf {
 // sparkConf's.
 func connectRole(c conf, k roleKeys, o *v1alpha1.SparkConnect, p *v1alpha1.SparkPodSpec) {
 	c.setInt(k.cores, p.Cores, k.field+".cores")
+	c.setString(k.request, p.CoreRequest, k.field+".coreRequest")
+	c.setString(k.limit, p.CoreLimit, k.field+".coreLimit")
 	c.setString(k.memory, p.Memory, k.field+".memory")
 	c.setAll(k.label, propagated(o.Labels), "labels")
 	templateContainer(c, k, p.Template)
@@ -206,6 +209,27 @@ func connectRole(c conf, k roleKeys, o *v1alpha1.SparkConnect, p *v1alpha1.Spark
 	} else if _, set := c.user[k.image]; set {
 		c.setString(k.image, o.Spec.Image, "image")
 	}
+}
+
+// connectPod returns the parts of a role's pod that no property expresses. What the template says of a GPU holds.
+func connectPod(k roleKeys, p *v1alpha1.SparkPodSpec) spark.Role {
+	limits := gpuLimits(p.GPU)
+	maps.DeleteFunc(limits, func(name corev1.ResourceName, _ resource.Quantity) bool { return inTemplate(k, p, name) })
+	if len(limits) == 0 {
+		return spark.Role{Template: p.Template}
+	}
+	return spark.Role{Template: p.Template, Overlay: spark.PodOverlay{Limits: limits}, Written: []spark.Written{writtenGPU(k.field, limits)}}
+}
+
+// inTemplate reports whether Spark's container in the template asks for a resource.
+func inTemplate(k roleKeys, p *v1alpha1.SparkPodSpec, name corev1.ResourceName) bool {
+	container := sparkContainer(p.Template, k.container)
+	if container == nil {
+		return false
+	}
+	_, requested := container.Resources.Requests[name]
+	_, limited := container.Resources.Limits[name]
+	return requested || limited
 }
 
 // ServerName returns the name of the server pod on every attempt: tools look for <name>-server.

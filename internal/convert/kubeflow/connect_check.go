@@ -12,7 +12,9 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/utils/ptr"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1alpha1"
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
@@ -90,8 +92,8 @@ func connectConflicts(o *v1alpha1.SparkConnect) []*spark.ConfError {
 func connectWarnings(o *v1alpha1.SparkConnect) []*spark.ConfError {
 	s, w := &o.Spec, &warner{fields: sparkConnects.Fields}
 	w.unknown(o.UnknownFields, reflect.TypeOf(o))
-	w.template(driverKeys, s.Server.Template)
-	w.template(executorKeys, s.Executor.Template)
+	w.connectRole(driverKeys, &s.Server.SparkPodSpec)
+	w.connectRole(executorKeys, &s.Executor.SparkPodSpec)
 	w.sparkConf(s.SparkConf)
 	for _, key := range slices.Sorted(maps.Keys(s.HadoopConf)) {
 		if strings.HasPrefix(key, sparkPrefix) && !strings.HasPrefix(key, hadoopPrefix) {
@@ -120,4 +122,23 @@ func connectWarnings(o *v1alpha1.SparkConnect) []*spark.ConfError {
 		}
 	}
 	return w.found
+}
+
+// connectRole warns of a role's template, and of resources in fields that the template replaces.
+func (w *warner) connectRole(k roleKeys, p *v1alpha1.SparkPodSpec) {
+	w.template(k, p.Template)
+	w.gpu(k.field, p.GPU)
+	replaced := func(at spark.Field, value string, name corev1.ResourceName) {
+		if value != "" && inTemplate(k, p, name) {
+			w.warn(k.field+at, value, fmt.Sprintf("has no effect: Spark's container in %s says how much %s it gets; write it there, or remove it there",
+				w.fields.Path(k.field+".template"), name))
+		}
+	}
+	if gpu := p.GPU; gpu != nil {
+		replaced(".gpu", gpu.Name, corev1.ResourceName(gpu.Name))
+	}
+	if k.field == driverKeys.field { // the server overwrites CPU and memory in the template of its executors
+		replaced(".coreRequest", ptr.Deref(p.CoreRequest, ""), corev1.ResourceCPU)
+		replaced(".coreLimit", ptr.Deref(p.CoreLimit, ""), corev1.ResourceCPU)
+	}
 }

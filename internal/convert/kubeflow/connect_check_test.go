@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
@@ -79,6 +80,23 @@ func TestConnectWarnings(t *testing.T) {
 			`spec.server.template: "main": no container is named spark-kubernetes-driver; the first one becomes Spark's`,
 			`spec.executor.template: "work": no container is named spark-kubernetes-executor; the first one becomes Spark's`,
 		}},
+		"Resources": {reason: "what the template says of a resource holds; that of executors is overwritten", change: func(o *v1alpha1.SparkConnect) {
+			for _, p := range []*v1alpha1.SparkPodSpec{&o.Spec.Server.SparkPodSpec, &o.Spec.Executor.SparkPodSpec} {
+				p.CoreRequest, p.CoreLimit, p.GPU = new("500m"), new("2"), &v1beta2.GPUSpec{Name: "nvidia.com/gpu", Quantity: 1}
+			}
+			o.Spec.Server.Template, o.Spec.Executor.Template = templateOf("spark-kubernetes-driver", ""), templateOf("spark-kubernetes-executor", "")
+			list := corev1.ResourceList{"cpu": resource.MustParse("3"), "nvidia.com/gpu": resource.MustParse("4")}
+			o.Spec.Server.Template.Spec.Containers[0].Resources.Limits = list
+			o.Spec.Executor.Template.Spec.Containers[0].Resources.Limits = list
+		}, want: []string{
+			`spec.server.gpu: "nvidia.com/gpu": has no effect: Spark's container in spec.server.template says how much nvidia.com/gpu it gets; write it there, or remove it there`,
+			`spec.server.coreRequest: "500m": has no effect: Spark's container in spec.server.template says how much cpu it gets; write it there, or remove it there`,
+			`spec.server.coreLimit: "2": has no effect: Spark's container in spec.server.template says how much cpu it gets; write it there, or remove it there`,
+			`spec.executor.gpu: "nvidia.com/gpu": has no effect: Spark's container in spec.executor.template says how much nvidia.com/gpu it gets; write it there, or remove it there`,
+		}},
+		"NoGPU": {reason: "as in an application", change: func(o *v1alpha1.SparkConnect) {
+			o.Spec.Executor.GPU = &v1beta2.GPUSpec{Name: "nvidia.com/gpu"}
+		}, want: []string{`spec.executor.gpu: "nvidia.com/gpu": no GPU is requested; write a name and a positive quantity`}},
 		"Properties": {reason: "nothing reads them", change: func(o *v1alpha1.SparkConnect) {
 			o.Spec.SparkConf, o.Spec.HadoopConf = props{"sql.a": "b"}, props{"spark.a": "b", "spark.hadoop.x": "y", "z": ""}
 		}, want: []string{
@@ -172,7 +190,7 @@ func TestConnectHashIsStable(t *testing.T) {
 	if err := yaml.UnmarshalStrict(text, &o); err != nil || o.MalformedSpec != "" {
 		t.Fatal(err, o.MalformedSpec)
 	}
-	for want, o := range map[string]*v1alpha1.SparkConnect{"a4aed446beab1141": &o, "8631af478941a612": server()} {
+	for want, o := range map[string]*v1alpha1.SparkConnect{"140315ba3f322a72": &o, "8631af478941a612": server()} {
 		if got := ConnectHash(o); got != want {
 			t.Errorf("%s has the hash %s, want %s", o.Name, got, want)
 		}

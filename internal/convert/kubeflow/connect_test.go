@@ -64,13 +64,19 @@ func connectCases() map[string]connectCase {
 	token := func(a spark.Application) any { return a.Server.TokenSecret }
 	service := func(a spark.Application) any { return a.Exposure.Services[0].Name }
 	return map[string]connectCase{
-		"sparkVersion":    {reason: "selects the profile", set: func(s *connectSpec) { s.SparkVersion = "3.5.9" }, model: func(a spark.Application) any { return a.SparkVersion }, want: "3.5.9"},
-		"image":           {reason: "of both roles", set: func(s *connectSpec) { s.Image = new("other/spark") }, conf: props{spark.ConfImage: "other/spark"}, origin: "spec.image"},
-		"sparkConf":       {reason: "as it is", set: func(s *connectSpec) { s.SparkConf = props{"spark.a": "b"} }, conf: props{"spark.a": "b"}, origin: `spec.sparkConf["spark.a"]`},
-		"hadoopConf":      {reason: "with Spark's prefix", set: func(s *connectSpec) { s.HadoopConf = props{"fs.a": "b"} }, conf: props{"spark.hadoop.fs.a": "b"}, origin: `spec.hadoopConf["fs.a"]`},
-		"hadoopConf.full": {reason: "the prefix is not added twice", set: func(s *connectSpec) { s.HadoopConf = props{"spark.hadoop.fs.a": "b"} }, conf: props{"spark.hadoop.fs.a": "b"}, origin: `spec.hadoopConf["spark.hadoop.fs.a"]`},
-		"server.cores":    {reason: "of the driver", set: func(s *connectSpec) { s.Server.Cores = new(int32(3)) }, conf: props{spark.ConfDriverCores: "3"}, origin: "spec.server.cores"},
-		"server.memory":   {reason: "of the driver", set: func(s *connectSpec) { s.Server.Memory = new("3g") }, conf: props{spark.ConfDriverMemory: "3g"}, origin: "spec.server.memory"},
+		"sparkVersion":       {reason: "selects the profile", set: func(s *connectSpec) { s.SparkVersion = "3.5.9" }, model: func(a spark.Application) any { return a.SparkVersion }, want: "3.5.9"},
+		"image":              {reason: "of both roles", set: func(s *connectSpec) { s.Image = new("other/spark") }, conf: props{spark.ConfImage: "other/spark"}, origin: "spec.image"},
+		"sparkConf":          {reason: "as it is", set: func(s *connectSpec) { s.SparkConf = props{"spark.a": "b"} }, conf: props{"spark.a": "b"}, origin: `spec.sparkConf["spark.a"]`},
+		"hadoopConf":         {reason: "with Spark's prefix", set: func(s *connectSpec) { s.HadoopConf = props{"fs.a": "b"} }, conf: props{"spark.hadoop.fs.a": "b"}, origin: `spec.hadoopConf["fs.a"]`},
+		"hadoopConf.full":    {reason: "the prefix is not added twice", set: func(s *connectSpec) { s.HadoopConf = props{"spark.hadoop.fs.a": "b"} }, conf: props{"spark.hadoop.fs.a": "b"}, origin: `spec.hadoopConf["spark.hadoop.fs.a"]`},
+		"server.cores":       {reason: "of the driver", set: func(s *connectSpec) { s.Server.Cores = new(int32(3)) }, conf: props{spark.ConfDriverCores: "3"}, origin: "spec.server.cores"},
+		"server.coreRequest": {reason: "of the driver", set: func(s *connectSpec) { s.Server.CoreRequest = new("500m") }, conf: props{spark.ConfDriverRequestCores: "500m"}, origin: "spec.server.coreRequest"},
+		"server.coreLimit":   {reason: "of the driver", set: func(s *connectSpec) { s.Server.CoreLimit = new("2") }, conf: props{spark.ConfDriverLimitCores: "2"}, origin: "spec.server.coreLimit"},
+		"server.gpu": {
+			reason: "a limit of Spark's container", set: func(s *connectSpec) { s.Server.GPU = &v1beta2.GPUSpec{Name: "nvidia.com/gpu", Quantity: 2} },
+			model: func(a spark.Application) any { return a.Driver.Overlay.Limits }, want: corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("2")},
+		},
+		"server.memory": {reason: "of the driver", set: func(s *connectSpec) { s.Server.Memory = new("3g") }, conf: props{spark.ConfDriverMemory: "3g"}, origin: "spec.server.memory"},
 		"server.template": {
 			reason: "the pod that Spark starts from", set: func(s *connectSpec) { s.Server.Template = templateOf("spark-kubernetes-driver", "") },
 			conf: props{spark.ConfDriverTemplateContainer: "spark-kubernetes-driver"}, origin: "spec.server.template",
@@ -82,7 +88,13 @@ func connectCases() map[string]connectCase {
 			},
 			model: service, want: "books",
 		},
-		"executor.cores":     {reason: "as it is", set: func(s *connectSpec) { s.Executor.Cores = new(int32(2)) }, conf: props{spark.ConfExecutorCores: "2"}, origin: "spec.executor.cores"},
+		"executor.cores":       {reason: "as it is", set: func(s *connectSpec) { s.Executor.Cores = new(int32(2)) }, conf: props{spark.ConfExecutorCores: "2"}, origin: "spec.executor.cores"},
+		"executor.coreRequest": {reason: "as it is", set: func(s *connectSpec) { s.Executor.CoreRequest = new("1500m") }, conf: props{spark.ConfExecutorRequestCores: "1500m"}, origin: "spec.executor.coreRequest"},
+		"executor.coreLimit":   {reason: "as it is", set: func(s *connectSpec) { s.Executor.CoreLimit = new("2") }, conf: props{spark.ConfExecutorLimitCores: "2"}, origin: "spec.executor.coreLimit"},
+		"executor.gpu": {
+			reason: "a limit of Spark's container", set: func(s *connectSpec) { s.Executor.GPU = &v1beta2.GPUSpec{Name: "nvidia.com/gpu", Quantity: 1} },
+			model: func(a spark.Application) any { return a.Executor.Overlay.Limits }, want: corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("1")},
+		},
 		"executor.memory":    {reason: "as it is", set: func(s *connectSpec) { s.Executor.Memory = new("2g") }, conf: props{spark.ConfExecutorMemory: "2g"}, origin: "spec.executor.memory"},
 		"executor.instances": {reason: "as it is", set: func(s *connectSpec) { s.Executor.Instances = new(int32(5)) }, conf: props{spark.ConfExecutorInstances: "5"}, origin: "spec.executor.instances"},
 		"executor.template": {

@@ -74,7 +74,11 @@ func writtenOf(s *v1beta2.SparkApplicationSpec, p *v1beta2.SparkPodSpec, role sp
 		spark.Written{Field: role + ".env", At: "container.env", Value: p.Env},
 		spark.Written{Field: role + ".volumeMounts", At: "container.volumeMounts", Value: p.VolumeMounts},
 		spark.Written{Field: role + ".volumes", At: "spec.volumes", Value: s.Volumes},
-		spark.Written{Field: role + ".gpu", At: "container.resources.limits", Value: gpuLimits(p.GPU), Whole: true})
+		writtenGPU(role, gpuLimits(p.GPU)))
+}
+
+func writtenGPU(role spark.Field, limits corev1.ResourceList) spark.Written {
+	return spark.Written{Field: role + ".gpu", At: "container.resources.limits", Value: limits, Whole: true}
 }
 
 func ports(in []v1beta2.Port) []corev1.ContainerPort {
