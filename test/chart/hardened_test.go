@@ -190,6 +190,12 @@ controller: {policies: [{name: small, namespaces: [a], limits: {executors: 5}}]}
 			t.Errorf("policies %+v", policies)
 		}
 	}},
+	"Account": {reason: "the administrator named it", values: must + "controller: {defaultServiceAccount: jobs}", check: func(t *testing.T, all objects) {
+		t.Helper()
+		if got := hardenedPolicy(t, all).Limits.ServiceAccounts; !slices.Equal(got, []string{"spark-operator-spark", "jobs"}) {
+			t.Errorf("allowed are %q", got)
+		}
+	}},
 	"Schedulers": {reason: "the schedulers that are enabled, by the names that pods have", values: must + `
 controller: {batchScheduler: {enabled: [kube, volcano, yunikorn, coscheduling], kubeSchedulerNames: [gang, other], plugins: {volcano: {schedulerName: vc}}}}`, check: func(t *testing.T, all objects) {
 		t.Helper()

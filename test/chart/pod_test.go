@@ -127,6 +127,7 @@ func TestRefused(t *testing.T) {
 		"Type":       {reason: "a word for a number", values: `controller: {replicas: two}`, says: []string{"/controller/replicas", "want integer"}},
 		"Duration":   {reason: "a number without a unit", values: `controller: {leaderElection: {leaseDuration: 4}}`, says: []string{"leaseDuration", "want string"}},
 		"Namespace":  {reason: "no namespace has such a name", values: `spark: {jobNamespaces: [Team_A]}`, says: []string{"/spark/jobNamespaces/0", "Team_A"}},
+		"Account":    {reason: "no account has such a name", values: `controller: {defaultServiceAccount: Spark_Jobs}`, says: []string{"/controller/defaultServiceAccount", "Spark_Jobs"}},
 		"Scheduler":  {reason: "no such plugin", values: `controller: {batchScheduler: {default: slurm}}`, says: []string{"batchScheduler/default", "volcano"}},
 		"Mode":       {reason: "no such mode", values: `controller: {batchScheduler: {quota: {mode: enforce}}}`, says: []string{"quota/mode", "Enforce"}},
 		"Port":       {reason: "no such port", values: `prometheus: {metrics: {port: 123456}}`, says: []string{"/prometheus/metrics/port", "65,535"}},

@@ -177,6 +177,9 @@ retryPeriod: {{ gt $retry $longestRetry | ternary (printf "%dms" $longestRetry) 
 {{- with .Values.controller.defaultTimeToLiveSeconds -}}
 {{- $policies = append $policies (dict "name" "default-time-to-live" "namespaces" (list "*") "defaults" (dict "timeToLiveSeconds" .)) -}}
 {{- end -}}
+{{- with .Values.controller.defaultServiceAccount -}}
+{{- $policies = append $policies (dict "name" "default-service-account" "namespaces" (list "*") "defaults" (dict "serviceAccount" .)) -}}
+{{- end -}}
 {{- if .Values.hardened }}{{ $policies = append $policies (include "spark-operator.hardenedPolicy" . | fromJson) }}{{ end -}}
 {{- $policies | toJson -}}
 {{- end -}}

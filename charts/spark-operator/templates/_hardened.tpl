@@ -97,6 +97,7 @@ limits each binds. A list without patterns would allow everything, so that "(non
 */}}
 {{- define "spark-operator.hardenedPolicy" -}}
 {{- $accounts := prepend (.Values.executorAdmissionPolicy.executorServiceAccounts | default list) (include "spark-operator.sparkServiceAccount" .) -}}
+{{- with .Values.controller.defaultServiceAccount }}{{ $accounts = append $accounts . | uniq }}{{ end -}}
 {{- $limits := dict
   "podSecurity" "restricted"
   "images" .Values.executorAdmissionPolicy.images
