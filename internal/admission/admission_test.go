@@ -191,7 +191,7 @@ func TestReads(t *testing.T) {
 
 // Of a name that is refused nothing more is said: nobody has written what is made of it (finding 21).
 func TestNameIsRefusedOnce(t *testing.T) {
-	for _, name := range []string{strings.Repeat("a", 64), "Spark_Pi", "1pi"} {
+	for _, name := range []string{strings.Repeat("a", 64), "Spark_Pi", "pi.1"} {
 		o := testutil.Pi()
 		o.Name = name
 		c := Validate(load(o, lifecycle.Record{Attempt: 1}))

@@ -67,7 +67,7 @@ func newAdopt(streams genericiooptions.IOStreams) *cobra.Command {
 }
 
 func (a *adoption) checkName() error {
-	if problems := validation.IsDNS1035Label(a.name); a.name != "" && len(problems) > 0 {
+	if problems := validation.IsDNS1123Label(a.name); a.name != "" && len(problems) > 0 {
 		return fmt.Errorf("--name: %q: %s", a.name, problems[0])
 	}
 	return nil

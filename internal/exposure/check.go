@@ -13,13 +13,38 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// Warnings are about values that no Service or Ingress can have. They stop no driver, which is not exposed then.
+// Warnings are about values that no Service or Ingress can have, or not in every Kubernetes. They stop no driver, which is not exposed then.
 func Warnings(app spark.Application) []*spark.ConfError {
-	found := portWarnings(app, "ui", app.Exposure.UI)
+	found := append(serviceWarnings(app), portWarnings(app, "ui", app.Exposure.UI)...)
 	for i := range app.Exposure.Ports {
 		found = append(found, portWarnings(app, spark.Field("ports").Index(i), app.Exposure.Ports[i])...)
 	}
 	return found
+}
+
+// serviceWarnings warns of the first name of a Service that not every Kubernetes takes.
+func serviceWarnings(app spark.Application) []*spark.ConfError {
+	var names []string
+	for i := range app.Exposure.Services {
+		names = append(names, app.Exposure.Services[i].Name)
+	}
+	if !app.Exposure.NoUI && spark.UIPort(app) != 0 {
+		names = append(names, ServiceName(app.Name))
+	}
+	for _, p := range app.Exposure.Ports {
+		names = append(names, portServiceName(app.Name, p.Port))
+	}
+	for _, name := range names {
+		problem := spark.NewServiceName(name)
+		switch {
+		case problem == "":
+		case strings.HasPrefix(name, app.Name+"-"):
+			return []*spark.ConfError{{Field: spark.FieldName, Value: app.Name, Problem: problem}}
+		default:
+			return []*spark.ConfError{{Field: "services.metadata.name", Value: name, Problem: problem}}
+		}
+	}
+	return nil
 }
 
 func portWarnings(app spark.Application, at spark.Field, p spark.ExposedPort) (found []*spark.ConfError) {

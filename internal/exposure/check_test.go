@@ -6,7 +6,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
@@ -39,6 +41,35 @@ func TestWarnings(t *testing.T) {
 	} {
 		app := spark.Application{Name: "pi", Namespace: "jobs", Fields: spark.Fields{"": "spec", "ui": "spec.sparkUIOptions", "ports": "spec.driverIngressOptions"}}
 		app.Exposure.UI, app.Exposure.Ports = tc.ui, tc.ports
+		var got []string
+		for _, e := range Warnings(app) {
+			got = append(got, e.About(app.PathOf(e)))
+		}
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+		}
+	}
+}
+
+// What only some versions of Kubernetes refuse is a warning that names them.
+func TestNamesOfServices(t *testing.T) {
+	const refused = `Kubernetes before 1.36 refuses the Service `
+	named := func(name string) []corev1.Service {
+		return []corev1.Service{{ObjectMeta: metav1.ObjectMeta{Name: name}}}
+	}
+	for _, tc := range []struct {
+		reason, name string
+		exposed      spark.Exposure
+		want         []string
+	}{
+		{"a letter", "a1", spark.Exposure{}, nil},
+		{"the UI's", "1a", spark.Exposure{}, []string{`metadata.name: "1a": ` + refused + `1a-ui-svc, whose name begins with a digit; begin with a letter`}},
+		{"a port's", "1a", spark.Exposure{NoUI: true, Ports: []spark.ExposedPort{{Port: 80}}}, []string{`metadata.name: "1a": ` + refused + `1a-driver-80, whose name begins with a digit; begin with a letter`}},
+		{"a server's", "1a", spark.Exposure{NoUI: true, Services: named("1a-server")}, []string{`metadata.name: "1a": ` + refused + `1a-server, whose name begins with a digit; begin with a letter`}},
+		{"one that the user named", "a", spark.Exposure{Services: named("1a")}, []string{`spec.server.service.metadata.name: "1a": ` + refused + `1a, whose name begins with a digit; begin with a letter`}},
+		{"none is made", "1a", spark.Exposure{NoUI: true}, nil},
+	} {
+		app := spark.Application{Name: tc.name, Exposure: tc.exposed, Fields: spark.Fields{"metadata": "metadata", "services": "spec.server.service"}}
 		var got []string
 		for _, e := range Warnings(app) {
 			got = append(got, e.About(app.PathOf(e)))

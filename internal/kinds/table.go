@@ -123,6 +123,9 @@ var ApacheSparkCluster = &Row{
 			first := admission.ClusterOf(apache.ClusterFamily, cluster, standalone.Loaded{Built: c.Built}, operator.Submitters, time.Time{})
 			f.DryRunResult = admission.DryRunCluster(first, operator)
 		}
+		for _, e := range apache.ClusterWarnings(cluster) {
+			f.Warnings = append(f.Warnings, e.Invalid(apache.ClusterNames(cluster).PathOf(e)))
+		}
 		_, f.Makes = clustersOf(operator).Desired(cluster, c, scheduler.Descriptor{}, f.Decoration())
 		return f
 	},

@@ -37,8 +37,8 @@ func TestWhatRunsIsNoError(t *testing.T) {
 			"case 004: no name can come of it", kind + "metadata: {generateName: Hourly_}\n" + spec,
 			[]Finding{
 				{3, Note, "metadata.generateName: the API server chooses the name at kubectl create; judged as Hourly_bcdfg. kubectl apply needs metadata.name"},
-				{3, Error, `metadata.generateName: invalid SparkApplication name "Hourly_bcdfg": a DNS-1035 label must consist of lower case alphanumeric characters or '-', ` +
-					`start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')`},
+				{3, Error, `metadata.generateName: invalid SparkApplication name "Hourly_bcdfg": a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', ` +
+					`and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')`},
 			},
 		},
 		"NoName": {"nothing to call pods after", kind + "metadata: {}\n" + spec, []Finding{{3, Error, "metadata.name: missing; an application needs a name"}}},
@@ -70,5 +70,39 @@ func TestGeneratedNamesAreBounded(t *testing.T) {
 	text := "apiVersion: sparkoperator.k8s.io/v1beta2\nkind: SparkApplication\nmetadata: {generateName: " + strings.Repeat("a", 70) + "}\n"
 	if got, want := documents(t, text)[0].Name, strings.Repeat("a", 58)+madeUp; got != want {
 		t.Errorf("the name is %q, want %q", got, want)
+	}
+}
+
+// What only some versions of Kubernetes refuse is a warning, for each kind that makes a Service of its name.
+func TestNamesThatBeginWithADigit(t *testing.T) {
+	registry, err := scheduler.NewRegistry(kube.Name, kube.Plugin{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const refused = ": Kubernetes before 1.36 refuses the Service "
+	const spark4 = "sparkVersion: 4.1.4, image: a"
+	app := "{" + spark4 + ", type: Scala, mainClass: A, mainApplicationFile: 'local:///a.jar', driver: {serviceAccount: spark}, executor: {}}"
+	for _, tc := range []struct{ kind, version, spec, service string }{
+		{"SparkApplication", "sparkoperator.k8s.io/v1beta2", app, "2026-ui-svc"},
+		{"ScheduledSparkApplication", "sparkoperator.k8s.io/v1beta2", "{schedule: '@daily', template: " + app + "}", "-ui-svc"},
+		{"SparkConnect", "sparkoperator.k8s.io/v1alpha1", "{" + spark4 + ", server: {}, executor: {}}", "2026-server"},
+		{"SparkCluster", "spark.apache.org/v1", "{runtimeVersions: {sparkVersion: 4.1.4}, clusterTolerations: {instanceConfig: {initWorkers: 1, minWorkers: 1, maxWorkers: 1}}}", "2026-master-svc"},
+		{"SparkApplication", "spark.apache.org/v1", "{runtimeVersions: {sparkVersion: 4.1.4}, mainClass: A, jars: 'local:///a.jar', sparkConf: {spark.kubernetes.container.image: a}}", ""},
+	} {
+		text := "apiVersion: " + tc.version + "\nkind: " + tc.kind + "\nmetadata: {name: '2026'}\nspec: " + tc.spec + "\n"
+		found := 0
+		for _, f := range Check(documents(t, text), kinds.Assumed{}, resolve.Operator{Registry: registry}) {
+			switch {
+			case f.Severity == Error:
+				t.Errorf("%s of %s: %s", tc.kind, tc.version, f.Message)
+			case strings.HasPrefix(f.Message, "metadata.name: ") && strings.Contains(f.Message, refused) && strings.Contains(f.Message, tc.service) && f.Line == 3:
+				found++
+			case f.Severity == Warning:
+				t.Errorf("%s of %s, line %d: %s", tc.kind, tc.version, f.Line, f.Message)
+			}
+		}
+		if want := min(1, len(tc.service)); found != want {
+			t.Errorf("%s of %s: %d warnings, want %d", tc.kind, tc.version, found, want)
+		}
 	}
 }

@@ -75,7 +75,7 @@ func (d Desired) check(local *time.Location) (*Timetable, field.ErrorList) {
 	if err != nil {
 		all = append(all, d.unreadable(err))
 	}
-	if problems := validation.IsDNS1035Label(d.Name); len(problems) > 0 {
+	if problems := validation.IsDNS1123Label(d.Name); len(problems) > 0 {
 		all = append(all, field.Invalid(pathName, d.Name, "it begins the names of the runs: "+problems[0]))
 	}
 	switch d.Concurrency {

@@ -20,7 +20,7 @@ func TestValidate(t *testing.T) {
 		"Zone":       {func(d *Desired) { d.TimeZone = "Atlantis" }, []string{`spec.timeZone: Invalid value: "Atlantis": unknown time zone: "Atlantis"; write a name of the IANA database such as Europe/Berlin`}},
 		"ZonePrefix": {func(d *Desired) { d.Schedule = "TZ=Atlantis @daily" }, []string{`spec.schedule: Invalid value: "TZ=Atlantis @daily": unknown time zone: "Atlantis"; write a name of the IANA database such as Europe/Berlin`}},
 		"Never":      {func(d *Desired) { d.Schedule = "0 0 31 4 *" }, []string{`spec.schedule: Invalid value: "0 0 31 4 *": no date matches it; choose a day that exists in its month`}},
-		"Name":       {func(d *Desired) { d.Name = "1st.job" }, []string{`metadata.name: Invalid value: "1st.job": it begins the names of the runs: a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')`}},
+		"Name":       {func(d *Desired) { d.Name = "1st.job" }, []string{`metadata.name: Invalid value: "1st.job": it begins the names of the runs: must not contain dots`}},
 		"LongName":   {func(d *Desired) { d.Name = strings.Repeat("x", 64) }, []string{`metadata.name: Invalid value: "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx": it begins the names of the runs: must be no more than 63 characters`}},
 		"Policy":     {func(d *Desired) { d.Concurrency = "allow" }, []string{`spec.concurrencyPolicy: Invalid value: "allow": write Allow, Forbid or Replace`}},
 		"Missed":     {func(d *Desired) { d.Missed = "All" }, []string{`spec.missedRunPolicy: Invalid value: "All": write RunLatest, RunAll or Skip`}},

@@ -74,6 +74,15 @@ func driverServiceName(prefix, serviceID string) string {
 	return "spark-" + serviceID + suffix
 }
 
+// NewServiceName says which Kubernetes takes a Service of this name; "" for all that are supported, or none. It is a name that begins with a digit
+// (Kubernetes: the feature RelaxedServiceNameValidation).
+func NewServiceName(name string) string {
+	if len(validation.IsDNS1035Label(name)) == 0 || len(validation.IsDNS1123Label(name)) > 0 {
+		return ""
+	}
+	return "Kubernetes before 1.36 refuses the Service " + name + ", whose name begins with a digit; begin with a letter"
+}
+
 // sanitize lower-cases text and turns each run of characters other than a-z, 0-9 and - into a single -.
 func sanitize(text string) string {
 	text = trimJava(text)

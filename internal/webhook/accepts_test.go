@@ -67,7 +67,7 @@ func TestRefusesWhatNoOneCouldRun(t *testing.T) {
 		"Boolean":     {reason: "Spark reads true and false", sent: adding("sparkConf: {spark.kubernetes.driver.volumes.emptyDir.a.mount.path: /a, spark.kubernetes.driver.volumes.emptyDir.a.mount.readOnly: 'yes'}"), says: `"yes"`},
 		"PodName":     {reason: "no pod has such a name", sent: adding("driver: {podName: My_Driver}"), says: `spec.driver.podName: "My_Driver"`},
 		"Undecodable": {reason: "text for a map", sent: "spec: {driver: {template: text}}", says: "spec: cannot be decoded"},
-		"Name":        {reason: "their rule", sent: strings.Replace(with("", good), "name: pi", "name: 1pi", 1), says: "invalid SparkApplication name"},
+		"Name":        {reason: "their rule", sent: strings.Replace(with("", good), "name: pi", "name: pi.1", 1), says: "invalid SparkApplication name"},
 		"Denied":      {reason: "their rule", sent: adding("sparkConf: {spark.kubernetes.authenticate.oauthToken: x}"), says: "is not allowed"},
 		"Namespace":   {reason: "their rule", sent: adding("sparkConf: {spark.kubernetes.namespace: other}"), says: "is not allowed"},
 		"Selectors":   {reason: "their rule", sent: adding("nodeSelector: {a: b}, driver: {nodeSelector: {a: b}}"), says: "node selector cannot be defined at both"},

@@ -57,7 +57,7 @@ func TestValidateConnect(t *testing.T) {
 	}{
 		"Good":       {reason: "nothing is wrong", sent: lab("executor: {instances: 2}")},
 		"Everything": {reason: "each with its field", sent: lab("server: {memory: 2gb}, executor: {memory: 2giga}, idleTimeout: -5m"), refused: []string{`spec.server.memory: "2gb"`, `spec.executor.memory: "2giga"`, `spec.idleTimeout: "-5m0s"`}},
-		"Name":       {reason: "their rule", sent: labOf("1lab", "4.1.4", ""), refused: []string{`metadata.name: invalid SparkConnect name "1lab"`}},
+		"Name":       {reason: "their rule", sent: labOf("lab.1", "4.1.4", ""), refused: []string{`metadata.name: invalid SparkConnect name "lab.1"`}},
 		"Long":       {reason: "their rule", sent: labOf(strings.Repeat("a", 57), "4.1.4", ""), refused: []string{"must be no more than 56 characters"}},
 		"Version":    {reason: "their rule", sent: labOf("lab", "", ""), refused: []string{"spec.sparkVersion: missing"}},
 		"Template":   {reason: "their rule", sent: labOf("lab", "2.4.8", "server: {template: {spec: {containers: [{name: a}]}}}"), refused: []string{`spec.sparkVersion: "2.4.8"`}},

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -174,18 +175,40 @@ func clusterProblems(o *v1.SparkCluster) []*spark.ConfError {
 	}
 	size := o.Spec.ClusterTolerations.InstanceConfig
 	number("initWorkers", size.InitWorkers, size.InitWorkers < 0, "is not a number of workers; use 0 or more")
-	number("minWorkers", size.MinWorkers, size.MinWorkers < size.MaxWorkers && size.MinWorkers < 1,
-		"must be at least 1 for an autoscaler (maxWorkers is larger); use 1 or more, or make both equal")
+	number("minWorkers", size.MinWorkers, size.MinWorkers < size.MaxWorkers && size.MinWorkers < 0, "is not a number of workers; use 0 or more")
+	number("minWorkers", size.MinWorkers, size.MinWorkers < size.MaxWorkers && size.MinWorkers == 0 && !scalesFromZero(o),
+		"must be at least 1 for an autoscaler (maxWorkers is larger) whose metrics are those of workers; use 1 or more, make both equal, "+
+			"or add a metric of the type External or Object")
 	if o.Spec.RuntimeVersions.SparkVersion == "" {
 		problems = append(problems, &spark.ConfError{Field: "runtimeVersions.sparkVersion", Type: field.ErrorTypeRequired,
 			Problem: `is missing; write the version in the image, e.g. "4.1.4"`})
 	}
-	if service := masterService(o.Name); len(validation.IsDNS1035Label(service)) > 0 {
+	if service := masterService(o.Name); len(validation.IsDNS1123Label(service)) > 0 {
 		problems = append(problems, &spark.ConfError{Field: spark.FieldName, Value: o.Name, Problem: fmt.Sprintf(
-			"does not make the name of a Service, %s; use lower case letters, digits and -, begin with a letter, and at most %d characters",
-			service, validation.DNS1035LabelMaxLength-len(service)+len(o.Name))})
+			"does not make the name of a Service, %s; use lower case letters, digits and -, and at most %d characters",
+			service, validation.DNS1123LabelMaxLength-len(service)+len(o.Name))})
 	}
 	return append(problems, excesses(o)...)
+}
+
+// scalesFromZero reports whether the autoscaler has a metric that is there without workers. Kubernetes: ValidateHorizontalPodAutoscaler.
+func scalesFromZero(o *v1.SparkCluster) bool {
+	w := o.Spec.WorkerSpec
+	return w != nil && w.HorizontalPodAutoscalerSpec != nil && slices.ContainsFunc(w.HorizontalPodAutoscalerSpec.Metrics, func(m autoscalingv2.MetricSpec) bool {
+		return m.Type == autoscalingv2.ExternalMetricSourceType || m.Type == autoscalingv2.ObjectMetricSourceType
+	})
+}
+
+// ClusterWarnings are about what not every Kubernetes takes.
+func ClusterWarnings(o *v1.SparkCluster) (found []*spark.ConfError) {
+	if problem := spark.NewServiceName(masterService(o.Name)); problem != "" {
+		found = append(found, &spark.ConfError{Field: spark.FieldName, Value: o.Name, Problem: problem})
+	}
+	if size := o.Spec.ClusterTolerations.InstanceConfig; size.MinWorkers == 0 && size.MaxWorkers > 0 && scalesFromZero(o) {
+		found = append(found, &spark.ConfError{Field: "clusterTolerations.instanceConfig.minWorkers", Value: "0",
+			Problem: "Kubernetes before 1.37 refuses the autoscaler, unless it has the feature HPAScaleToZero; use 1 or more"})
+	}
+	return found
 }
 
 // ClusterNames provides the names of a cluster's fields for messages.

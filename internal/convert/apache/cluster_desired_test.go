@@ -144,6 +144,32 @@ func TestLoadedClusters(t *testing.T) {
 	}
 }
 
+const external = "\nworkerSpec: {horizontalPodAutoscalerSpec: {maxReplicas: 2, metrics: [{type: External, external: {metric: {name: jobs}, target: {type: Value, value: 1}}}]}}"
+
+// What only some versions of Kubernetes refuse is a warning that names them.
+func TestWarningsOfClusters(t *testing.T) {
+	for _, tc := range []struct {
+		reason, name, spec string
+		want               []string
+	}{
+		{"nothing to say", "pool", "clusterTolerations: {instanceConfig: {initWorkers: 1, minWorkers: 1, maxWorkers: 2}}", nil},
+		{"the name of a Service", "2026", "", []string{`metadata.name: "2026": Kubernetes before 1.36 refuses the Service 2026-master-svc, whose name begins with a digit; begin with a letter`}},
+		{"an autoscaler that begins at 0", "pool", "clusterTolerations: {instanceConfig: {initWorkers: 0, minWorkers: 0, maxWorkers: 2}}" + external, []string{
+			`spec.clusterTolerations.instanceConfig.minWorkers: "0": Kubernetes before 1.37 refuses the autoscaler, unless it has the feature HPAScaleToZero; use 1 or more`}},
+		{"no autoscaler", "pool", "clusterTolerations: {instanceConfig: {initWorkers: 1, minWorkers: 0, maxWorkers: 0}}" + external, nil},
+	} {
+		o := clusterFrom(t, tc.spec)
+		o.Name = tc.name
+		var got []string
+		for _, e := range ClusterWarnings(o) {
+			got = append(got, e.About(ClusterNames(o).PathOf(e)))
+		}
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+		}
+	}
+}
+
 // What is wrong with a cluster is said in the words of its fields, and all at once.
 func TestProblemsOfClusters(t *testing.T) {
 	const workers = "spec.clusterTolerations.instanceConfig."
@@ -151,7 +177,7 @@ func TestProblemsOfClusters(t *testing.T) {
 		return "clusterTolerations: {instanceConfig: {initWorkers: " + init + ", minWorkers: " + least + ", maxWorkers: " + most + "}}"
 	}
 	tooSmall := func(n string) string {
-		return workers + `minWorkers: "` + n + `": must be at least 1 for an autoscaler (maxWorkers is larger); use 1 or more, or make both equal`
+		return workers + `minWorkers: "` + n + `": must be at least 1 for an autoscaler (maxWorkers is larger) whose metrics are those of workers; use 1 or more, make both equal, or add a metric of the type External or Object`
 	}
 	for name, tc := range map[string]struct {
 		reason, spec string
@@ -162,13 +188,17 @@ func TestProblemsOfClusters(t *testing.T) {
 		"Negative":  {reason: "no set can have them", spec: size("-1", "0", "0"), want: []string{workers + `initWorkers: "-1": is not a number of workers; use 0 or more`}},
 		"Scaled":    {reason: "one at least", spec: size("1", "1", "2")},
 		"ScaledTo0": {reason: "an autoscaler refuses it", spec: size("1", "0", "2"), want: []string{tooSmall("0")}},
+		"FromNone":  {reason: "Kubernetes 1.37 does it by a metric that is there without workers", spec: size("0", "0", "2") + external},
+		"BelowNone": {reason: "no Kubernetes does it", spec: size("0", "-1", "2") + external, want: []string{workers + `minWorkers: "-1": is not a number of workers; use 0 or more`}},
+		"Digit":     {reason: "Kubernetes 1.36 takes such Services", edit: func(o *v1.SparkCluster) { o.Name = "2026" }},
+		"Dot":       {reason: "no Kubernetes takes such Services", edit: func(o *v1.SparkCluster) { o.Name = "pool.2" }, want: []string{`metadata.name: "pool.2": does not make the name of a Service, pool.2-master-svc; use lower case letters, digits and -, and at most 52 characters`}},
 		"Version": {
 			reason: "the labels of pods have it", edit: func(o *v1.SparkCluster) { o.Spec.RuntimeVersions.SparkVersion = "" },
 			want: []string{`FieldValueRequired spec.runtimeVersions.sparkVersion: is missing; write the version in the image, e.g. "4.1.4"`},
 		},
 		"LongestName": {reason: "the Service of the master has the longest label", edit: func(o *v1.SparkCluster) { o.Name = strings.Repeat("n", 52) }},
 		"LongName": {reason: "a label has 63 characters", edit: func(o *v1.SparkCluster) { o.Name = strings.Repeat("n", 53) }, want: []string{
-			`metadata.name: "` + strings.Repeat("n", 53) + `": does not make the name of a Service, ` + strings.Repeat("n", 53) + "-master-svc; use lower case letters, digits and -, begin with a letter, and at most 52 characters",
+			`metadata.name: "` + strings.Repeat("n", 53) + `": does not make the name of a Service, ` + strings.Repeat("n", 53) + "-master-svc; use lower case letters, digits and -, and at most 52 characters",
 		}},
 		"Malformed": {reason: "nothing more is known", edit: func(o *v1.SparkCluster) { o.MalformedSpec, o.Spec = "a string", v1.SparkClusterSpec{} }, want: []string{"spec: cannot be decoded: a string"}},
 		"All": {

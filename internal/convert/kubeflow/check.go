@@ -24,7 +24,7 @@ import (
 // conflicts are contradictions in the spec, which the model cannot represent.
 func conflicts(o *v1beta2.SparkApplication, fields spark.Fields) []*spark.ConfError {
 	var found []*spark.ConfError
-	if problems := utilvalidation.IsDNS1035Label(o.Name); len(problems) > 0 {
+	if problems := utilvalidation.IsDNS1123Label(o.Name); len(problems) > 0 {
 		found = append(found, &spark.ConfError{
 			Field: spark.FieldName, Problem: fmt.Sprintf("invalid SparkApplication name %q: %s", o.Name, strings.Join(problems, ", ")),
 		})

@@ -35,7 +35,7 @@ func TestConflicts(t *testing.T) {
 			o.Spec.NodeSelector = props{"a": "b"}
 			o.Spec.DriverIngressOptions = []v1beta2.DriverIngressConfiguration{port(1, "a"), port(2, "b")}
 		}},
-		"Name":     {reason: "the Kubeflow operator's rule", set: func(o *v1beta2.SparkApplication) { o.Name = "1st.job" }, want: []string{`metadata.name: invalid SparkApplication name "1st.job": a DNS-1035 label`}},
+		"Name":     {reason: "the Kubeflow operator's rule", set: func(o *v1beta2.SparkApplication) { o.Name = "1st.job" }, want: []string{`metadata.name: invalid SparkApplication name "1st.job": must not contain dots`}},
 		"LongName": {reason: "63 characters", set: func(o *v1beta2.SparkApplication) { o.Name = strings.Repeat("a", 64) }, want: []string{"metadata.name: invalid SparkApplication name"}},
 		"Selectors": {reason: "the Kubeflow operator's rule", set: func(o *v1beta2.SparkApplication) {
 			o.Spec.NodeSelector, o.Spec.Executor.NodeSelector = props{"a": "b"}, props{"c": "d"}

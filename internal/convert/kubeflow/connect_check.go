@@ -74,7 +74,7 @@ func connectConflicts(o *v1alpha1.SparkConnect) []*spark.ConfError {
 	refuse := func(at spark.Field, value, problem string) {
 		found = append(found, &spark.ConfError{Field: at, Value: value, Problem: problem})
 	}
-	if problems := utilvalidation.IsDNS1035Label(o.Name); len(problems) > 0 {
+	if problems := utilvalidation.IsDNS1123Label(o.Name); len(problems) > 0 {
 		refuse(spark.FieldName, "", fmt.Sprintf("invalid SparkConnect name %q: %s", o.Name, strings.Join(problems, ", ")))
 	} else if len(o.Name) > maxConnectName {
 		refuse(spark.FieldName, "", fmt.Sprintf("invalid SparkConnect name %q: must be no more than %d characters", o.Name, maxConnectName))
@@ -82,7 +82,7 @@ func connectConflicts(o *v1alpha1.SparkConnect) []*spark.ConfError {
 	if strings.TrimSpace(o.Spec.SparkVersion) == "" {
 		refuse(spark.FieldSparkVersion, "", `missing; write the version of Spark in the image, such as "4.1.4"`)
 	}
-	if s := o.Spec.Server.Service; s != nil && s.Name != "" && len(utilvalidation.IsDNS1035Label(s.Name)) > 0 {
+	if s := o.Spec.Server.Service; s != nil && s.Name != "" && len(utilvalidation.IsDNS1123Label(s.Name)) > 0 {
 		refuse("services.metadata.name", s.Name, `not the name of a Service; write at most 63 lower-case letters, digits and '-', such as "notebooks"`)
 	}
 	return found

@@ -38,7 +38,7 @@ func TestConnectProblems(t *testing.T) {
 	}{
 		"Good":      {reason: "nothing is wrong", change: func(*v1alpha1.SparkConnect) {}},
 		"Malformed": {reason: "nothing else is known", change: func(o *v1alpha1.SparkConnect) { o.MalformedSpec, o.Spec = "no list", connectSpec{} }, want: []string{"spec: cannot be decoded: no list"}},
-		"Name":      {reason: "a Service has to be called after it", change: func(o *v1alpha1.SparkConnect) { o.Name = "1.lab" }, want: []string{`metadata.name: invalid SparkConnect name "1.lab": a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')`}},
+		"Name":      {reason: "a Service has to be called after it", change: func(o *v1alpha1.SparkConnect) { o.Name = "1.lab" }, want: []string{`metadata.name: invalid SparkConnect name "1.lab": must not contain dots`}},
 		"Long":      {reason: "names are made from it", change: func(o *v1alpha1.SparkConnect) { o.Name = long }, want: []string{`metadata.name: invalid SparkConnect name "` + long + `": must be no more than 56 characters`}},
 		"Longest":   {reason: "56 characters are enough", change: func(o *v1alpha1.SparkConnect) { o.Name = long[1:] }},
 		"Version":   {reason: "the definition takes an empty text", change: func(o *v1alpha1.SparkConnect) { o.Spec.SparkVersion = " " }, want: []string{`spec.sparkVersion: missing; write the version of Spark in the image, such as "4.1.4"`}},
