@@ -55,6 +55,20 @@ func checkDriverName(app spark.Application) []*spark.ConfError {
 	return nil
 }
 
+// checkExecutorPrefix refuses a prefix at which the driver fails when it reads it. Spark: isValidExecutorPodNamePrefix.
+func checkExecutorPrefix(app spark.Application) []*spark.ConfError {
+	const longestSuffix = len("-exec-2147483647")
+	prefix, set := app.Conf[spark.ConfExecutorPodNamePrefix]
+	if !set || app.Server != nil || strings.Contains(prefix, "${") || len(utilvalidation.IsDNS1123Subdomain(prefix)) == 0 &&
+		len(prefix) <= utilvalidation.DNS1123SubdomainMaxLength-longestSuffix {
+		return nil
+	}
+	return []*spark.ConfError{{
+		Key: spark.ConfExecutorPodNamePrefix, Value: prefix,
+		Problem: `not what the names of pods begin with; write at most 237 lower-case letters, digits, '-' and '.', such as "nightly-report"`,
+	}}
+}
+
 // nameFamilies are properties whose rest is the name of a label, an annotation or a variable, or whose value is the name
 // of an object.
 var (

@@ -22,6 +22,7 @@ var checks = []func(spark.Application) []*spark.ConfError{
 	checkSizes,
 	checkScaling,
 	checkDriverName,
+	checkExecutorPrefix,
 	checkNames,
 	checkServerImages,
 	checkServices,

@@ -3,7 +3,9 @@
 package validation
 
 import (
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -16,6 +18,7 @@ var warnings = []func(spark.Application) []*spark.ConfError{
 	func(app spark.Application) []*spark.ConfError { return app.Warnings },
 	warnScaling,
 	warnProperties,
+	warnOwned,
 	warnSizes,
 	warnRelease,
 	warnLifecycle,
@@ -46,6 +49,25 @@ func Notes(app spark.Application) string {
 		sentences = append(sentences, Explain(app, w))
 	}
 	return strings.Join(sentences, "; ")
+}
+
+// warnOwned warns of properties that the operator or Spark's client replaces.
+func warnOwned(app spark.Application) []*spark.ConfError {
+	var found []*spark.ConfError
+	for _, key := range slices.Sorted(maps.Keys(app.OperatorConf)) {
+		value, set := app.Conf[key]
+		if _, denied := deniedKeys[key]; set && !denied && (key != spark.ConfNamespace || app.Direct != nil) && value != app.OperatorConf[key] {
+			found = append(found, &spark.ConfError{Key: key, Value: value, Problem: "has no effect: the operator sets it to " + strconv.Quote(app.OperatorConf[key])})
+		}
+	}
+	if id := app.Conf[spark.ConfAppID]; id != "" && app.Direct == nil {
+		found = append(found, &spark.ConfError{Key: spark.ConfAppID, Value: id, Problem: "has no effect: each attempt gets an id of its own"})
+	}
+	if prefix := app.Conf[spark.ConfExecutorPodNamePrefix]; prefix != "" && app.Server != nil {
+		found = append(found, &spark.ConfError{Key: spark.ConfExecutorPodNamePrefix, Value: prefix,
+			Problem: "has no effect: the executors of each server pod get a prefix of their own"})
+	}
+	return found
 }
 
 // warnRelease warns about what the chosen release of Spark does not know yet, or no longer.
