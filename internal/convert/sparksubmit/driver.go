@@ -83,7 +83,7 @@ func FromDriver(d Driver) (v1beta2.SparkApplication, []Finding, error) {
 			spark.LabelVersion, spark.SupportedVersions()[0])
 	}
 	c := &converter{command: command, conf: conf, name: d.Name, running: true, app: &v1beta2.SparkApplication{}}
-	c.machine = commandline.Machine{Env: c.variablesOf(sparkContainer(d.Pod)), Files: map[string][]byte{}}
+	c.machine = commandline.Machine{Env: c.variablesOf(d.Pod), Files: map[string][]byte{}}
 	c.conf[spark.ConfNamespace], c.conf[spark.ConfDriverPodName] = d.Pod.Namespace, d.Pod.Name
 	c.ofAttempt()
 	c.leftBehind(d)
@@ -136,9 +136,9 @@ func commandOf(pod *corev1.Pod) (commandline.Command, bool) {
 }
 
 // variablesOf returns the variables of the submitting machine that the driver has, too.
-func (c *converter) variablesOf(container *corev1.Container) map[string]string {
+func (c *converter) variablesOf(pod *corev1.Pod) map[string]string {
 	env := map[string]string{}
-	for _, e := range container.Env {
+	for _, e := range sparkContainer(pod).Env {
 		if _, property := c.conf[spark.ConfDriverEnvPrefix+e.Name]; property {
 			continue
 		}
@@ -149,9 +149,48 @@ func (c *converter) variablesOf(container *corev1.Container) map[string]string {
 			if e.Value != c.command.ProxyUser && e.Value != "spark" {
 				env[e.Name] = e.Value
 			}
+		case variableLocalDirs:
+			if c.ofMachine(pod, strings.Split(e.Value, ",")) {
+				env[e.Name] = e.Value
+			}
 		}
 	}
+	if env["PYSPARK_DRIVER_PYTHON"] == env["PYSPARK_PYTHON"] {
+		delete(env, "PYSPARK_DRIVER_PYTHON") // which spark-submit repeats
+	}
 	return env
+}
+
+// The names with which Spark gives a driver its scratch directories: LocalDirsFeatureStep.
+const (
+	variableLocalDirs, confLocalDirs = "SPARK_LOCAL_DIRS", "spark.local.dir"
+	scratchVolume, scratchPreset     = "spark-local-dir-", "/var/data/spark-"
+)
+
+// ofMachine reports whether scratch directories come from a variable of the submitting machine: Spark made the volumes, and neither it nor
+// spark.local.dir named the directories. Spark lists them in any order.
+func (c *converter) ofMachine(pod *corev1.Pod, dirs []string) bool {
+	own := strings.Split(c.conf[confLocalDirs], ",")
+	slices.Sort(own)
+	if slices.Equal(own, slices.Sorted(slices.Values(dirs))) || len(dirs) == 1 && strings.HasPrefix(dirs[0], scratchPreset) {
+		return false
+	}
+	made := map[string]bool{}
+	for _, m := range sparkContainer(pod).VolumeMounts {
+		i := slices.IndexFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == m.Name })
+		made[m.MountPath] = i >= 0 && pod.Spec.Volumes[i].EmptyDir != nil && strings.HasPrefix(m.Name, scratchVolume) && !c.asksFor(m.Name)
+	}
+	return !slices.ContainsFunc(dirs, func(dir string) bool { return !made[dir] })
+}
+
+// asksFor reports whether a property asks for a volume of the driver.
+func (c *converter) asksFor(volume string) bool {
+	for key := range c.conf {
+		if rest, is := strings.CutPrefix(key, "spark.kubernetes.driver.volumes."); is && strings.HasSuffix(rest, "."+volume+".mount.path") {
+			return true
+		}
+	}
+	return false
 }
 
 // ofAttempt drops properties that every submission adds.

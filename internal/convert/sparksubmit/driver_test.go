@@ -3,6 +3,7 @@
 package sparksubmit
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -146,5 +147,62 @@ func TestFromDriverRefuses(t *testing.T) {
 				t.Errorf("%s: %v, want %q", tc.reason, err, tc.want)
 			}
 		})
+	}
+}
+
+// A variable of the submitting machine that the pod has becomes a property; what Spark makes up itself does not.
+func TestFromDriverCarriesVariables(t *testing.T) {
+	env := func(name, value string) func(*Driver) {
+		return func(d *Driver) {
+			d.Pod.Spec.Containers[1].Env = append(d.Pod.Spec.Containers[1].Env, corev1.EnvVar{Name: name, Value: value})
+		}
+	}
+	mounted := func(name, path string, source corev1.VolumeSource) func(*Driver) {
+		return func(d *Driver) {
+			d.Pod.Spec.Volumes = append(d.Pod.Spec.Volumes, corev1.Volume{Name: name, VolumeSource: source})
+			d.Pod.Spec.Containers[1].VolumeMounts = append(d.Pod.Spec.Containers[1].VolumeMounts, corev1.VolumeMount{Name: name, MountPath: path})
+		}
+	}
+	made := corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}
+	property := func(line string) func(*Driver) {
+		return func(d *Driver) { d.Properties["spark.properties"] += line + "\n" }
+	}
+	python := func(d *Driver) {
+		args := d.Pod.Spec.Containers[1].Args
+		class := slices.Index(args, "--class") + 1
+		args[class], args[class+1] = "org.apache.spark.deploy.PythonRunner", "local:///job.py"
+	}
+	const dirs, both, driver = "spark.local.dir", "spark.pyspark.python", "spark.pyspark.driver.python"
+	for name, tc := range map[string]struct {
+		reason string
+		change []func(*Driver)
+		want   map[string]string
+	}{
+		"default":  {"Spark's own directory", []func(*Driver){env("SPARK_LOCAL_DIRS", "/var/data/spark-1"), mounted("spark-local-dir-1", "/var/data/spark-1", made)}, map[string]string{}},
+		"machine":  {"nothing else names them", []func(*Driver){env("SPARK_LOCAL_DIRS", "/a,/b"), mounted("spark-local-dir-1", "/a", made), mounted("spark-local-dir-2", "/b", made)}, map[string]string{dirs: "/a,/b"}},
+		"property": {"in another order", []func(*Driver){property("spark.local.dir=/b,/a"), env("SPARK_LOCAL_DIRS", "/a,/b"), mounted("spark-local-dir-1", "/a", made), mounted("spark-local-dir-2", "/b", made)}, map[string]string{dirs: "/b,/a"}},
+		"both":     {"the variable wins in Spark, too", []func(*Driver){property("spark.local.dir=/b"), env("SPARK_LOCAL_DIRS", "/a"), mounted("spark-local-dir-1", "/a", made)}, map[string]string{dirs: "/a"}},
+		"volume": {"of a property", []func(*Driver){property("spark.kubernetes.driver.volumes.emptyDir.spark-local-dir-x.mount.path=/a"),
+			env("SPARK_LOCAL_DIRS", "/a"), mounted("spark-local-dir-x", "/a", made)}, map[string]string{}},
+		"template": {"a volume of another type is no work of Spark's", []func(*Driver){env("SPARK_LOCAL_DIRS", "/a"),
+			mounted("spark-local-dir-x", "/a", corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/disk"}})}, map[string]string{}},
+		"python":             {"spark-submit repeats it", []func(*Driver){python, env("PYSPARK_PYTHON", "/v/python"), env("PYSPARK_DRIVER_PYTHON", "/v/python")}, map[string]string{both: "/v/python"}},
+		"pythons":            {"two interpreters", []func(*Driver){python, env("PYSPARK_PYTHON", "/v/python"), env("PYSPARK_DRIVER_PYTHON", "python3")}, map[string]string{both: "/v/python", driver: "python3"}},
+		"property of Python": {"it says it already", []func(*Driver){python, property("spark.pyspark.python=/v/python"), env("PYSPARK_PYTHON", "/v/python"), env("PYSPARK_DRIVER_PYTHON", "/v/python")}, map[string]string{both: "/v/python"}},
+	} {
+		d := runningDriver()
+		for _, change := range tc.change {
+			change(&d)
+		}
+		app, _, err := FromDriver(d)
+		got := map[string]string{}
+		for _, key := range []string{dirs, both, driver} {
+			if value, set := app.Spec.SparkConf[key]; set {
+				got[key] = value
+			}
+		}
+		if diff := cmp.Diff(tc.want, got); diff != "" || err != nil {
+			t.Errorf("%s: %s: %v (-want +got):\n%s", name, tc.reason, err, diff)
+		}
 	}
 }

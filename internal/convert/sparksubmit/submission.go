@@ -81,9 +81,9 @@ func ownedLabel(key string) bool {
 
 // interpreters converts the variables for Python and scratch directories to properties.
 func (c *converter) interpreters() {
-	if dirs, ok := c.machine.Env["SPARK_LOCAL_DIRS"]; ok {
-		c.conf["spark.local.dir"] = dirs
-		c.note("SPARK_LOCAL_DIRS", "becomes the property spark.local.dir")
+	if dirs, ok := c.machine.Env[variableLocalDirs]; ok {
+		c.conf[confLocalDirs] = dirs
+		c.note(variableLocalDirs, "becomes the property %s", confLocalDirs)
 	}
 	if typeOf(c.command.Resource) != v1beta2.ApplicationTypePython {
 		return
