@@ -110,6 +110,11 @@ func DryRunCluster(c Cluster, operator resolve.Operator) DryRunResult {
 	for _, e := range slices.Concat(f.Errors, f.Warnings, f.Assumptions) {
 		e.Detail = clusterWords.Replace(e.Detail)
 	}
+	app := f.checked.App
+	app.Direct = &spark.Direct{} // no field replaces a property
+	for _, e := range validation.UnknownProperties(app) {
+		f.Warnings = append(f.Warnings, e.Invalid(app.PathOf(e)))
+	}
 	return f
 }
 

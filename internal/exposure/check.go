@@ -44,6 +44,11 @@ func serviceWarnings(app spark.Application) []*spark.ConfError {
 			return []*spark.ConfError{{Field: "services.metadata.name", Value: name, Problem: problem}}
 		}
 	}
+	for _, a := range app.Attached {
+		if problem := spark.NewServiceName(a.Object.GetName()); problem != "" && a.Object.GetObjectKind().GroupVersionKind() == Service {
+			return []*spark.ConfError{{Field: a.Meta + ".name", Value: a.Object.GetName(), Problem: problem}}
+		}
+	}
 	return nil
 }
 

@@ -106,3 +106,89 @@ func TestNamesThatBeginWithADigit(t *testing.T) {
 		}
 	}
 }
+
+// Case 012, for what Apache's kind attaches to a driver, and for the Service of a server: what the API server refuses is said by path.
+func TestAttachedObjectsThatCannotBe(t *testing.T) {
+	registry, err := scheduler.NewRegistry(kube.Name, kube.Plugin{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const apache = "apiVersion: spark.apache.org/v1\nkind: SparkApplication\nmetadata: {name: report}\nspec:\n  runtimeVersions: {sparkVersion: 4.1.4}\n" +
+		"  mainClass: A\n  jars: local:///a.jar\n  sparkConf: {spark.kubernetes.container.image: a}\n  driverServiceIngressList:\n  - "
+	const entry = "driverServiceIngressList[0]."
+	service := "serviceMetadata: {name: NAME}\n    serviceSpec: {ports: [{port: 4040, name: ui}]}\n    "
+	named := func(name string) string { return strings.Replace(service, "NAME", name, 1) }
+	ingress := func(spec string) string {
+		return named("report-ui") + "ingressMetadata: {name: report-ui}\n    ingressSpec: {" + spec + "}\n"
+	}
+	rule := func(host string) string {
+		return "rules: [{host: '" + host + "', http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: report-ui, port: {number: 4040}}}}]}}]"
+	}
+	for _, tc := range []struct {
+		reason, text string
+		want         []string
+	}{
+		{"right", apache + ingress("tls: [{hosts: [ui.example.org], secretName: ui-certificate}], "+rule("ui.example.org")), nil},
+		{"without rules, the operator adds one", apache + ingress(""), nil},
+		{"a Secret's name", apache + ingress("tls: [{hosts: [ui.example.org], secretName: UI_Certificate}], "+rule("ui.example.org")), []string{"spec." + entry + `ingressSpec.tls[0].secretName: "UI_Certificate"`}},
+		{"a host", apache + ingress(rule("job.<cluster domain>")), []string{"spec." + entry + `ingressSpec.rules[0].host: "job.<cluster domain>"`}},
+		{"the name of a Service", apache + named("Report_UI") + "ingressMetadata: {name: report-ui}\n    ingressSpec: {" + rule("ui.example.org") + "}\n", []string{"spec." + entry + `serviceMetadata.name: "Report_UI"`}},
+		{"the name of a port", apache + strings.Replace(ingress(rule("a.org")), "name: ui}", "name: UI}", 1), []string{"spec." + entry + `serviceSpec.ports[0].name: "UI"`}},
+		{"a server's Service", lab("  server: {service: {spec: {externalTrafficPolicy: Local}}}\n"), []string{"spec.server.service.spec.externalTrafficPolicy"}},
+		{"a server's Service is right", lab("  server: {service: {spec: {type: NodePort, externalTrafficPolicy: Local}}}\n"), nil},
+	} {
+		var got []string
+		for _, f := range Check(documents(t, tc.text), kinds.Assumed{}, resolve.Operator{Registry: registry}) {
+			if f.Severity == Error || f.Severity == Warning {
+				got = append(got, f.Message)
+			}
+		}
+		if len(got) != len(tc.want) || len(got) > 0 && !strings.HasPrefix(got[0], tc.want[0]) {
+			t.Errorf("%s: %q, want %q", tc.reason, got, tc.want)
+		}
+	}
+}
+
+// Cases 013 and 017 in the other kinds: what has no effect is said by the field of each.
+func TestWhatHasNoEffectInOtherKinds(t *testing.T) {
+	registry, err := scheduler.NewRegistry(kube.Name, kube.Plugin{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const (
+		apache = "apiVersion: spark.apache.org/v1\nkind: SparkApplication\nmetadata: {name: pi}\nspec:\n  mainClass: M\n  jars: local:///a.jar\n" +
+			"  runtimeVersions: {sparkVersion: 4.1.4}\n  sparkConf: {spark.kubernetes.container.image: a/b:c CONF}\n"
+		cluster = "apiVersion: spark.apache.org/v1\nkind: SparkCluster\nmetadata: {name: pool}\nspec:\n  runtimeVersions: {sparkVersion: 4.1.4}\n" +
+			"  clusterTolerations: {instanceConfig: {initWorkers: 1, minWorkers: 1, maxWorkers: 1}}\n  sparkConf: {CONF}\n"
+		sized = "{spec: {containers: [{name: NAME, resources: {requests: {cpu: '3', memory: 6Gi, ephemeral-storage: 5Gi}}}]}}\n"
+		unset = "has no effect: Spark has no property of this name; did you mean "
+	)
+	template := func(name string) string { return strings.Replace(sized, "NAME", name, 1) }
+	conf := func(text, more string) string { return strings.Replace(text, "CONF", more, 1) }
+	for _, tc := range []struct {
+		reason, text string
+		want         []string
+	}{
+		{"Apache's driver", conf(apache, "") + "  driverSpec: {podTemplateSpec: " + strings.TrimSuffix(template("spark-kubernetes-driver"), "\n") + "}\n", []string{
+			`spec.driverSpec.podTemplateSpec.spec.containers[0].resources.requests.cpu: "3": has no effect: Spark's container gets 1; write it to spec.sparkConf["spark.driver.cores"]`,
+			`spec.driverSpec.podTemplateSpec.spec.containers[0].resources.requests.memory: "6Gi": has no effect: Spark's container gets 1408Mi; write it to spec.sparkConf["spark.driver.memory"], to which an overhead is added`}},
+		{"a server's executors", lab("  executor:\n    template: " + template("spark-kubernetes-executor")), []string{
+			`spec.executor.template.spec.containers[0].resources.requests.cpu: "3": has no effect: Spark's container gets 1; write it to spec.executor.cores`,
+			`spec.executor.template.spec.containers[0].resources.requests.memory: "6Gi": has no effect: Spark's container gets 1408Mi; write it to spec.executor.memory, to which an overhead is added`}},
+		{"a server, whose template wins", lab("  server:\n    template: " + template("spark-kubernetes-driver")), nil},
+		{"a property in Apache's kind", conf(apache, ", spark.executor.instance: '4'"), []string{`spec.sparkConf["spark.executor.instance"]: ` + unset + `"spark.executor.instances"?`}},
+		{"a property that other kinds have a field for", conf(apache, ", spark.kubernetes.image: a"), []string{`spec.sparkConf["spark.kubernetes.image"]: ` + unset + `"spark.kubernetes.container.image"?`}},
+		{"a property of a cluster", conf(cluster, "spark.executor.memry: 2g"), []string{`spec.sparkConf["spark.executor.memry"]: ` + unset + `"spark.executor.memory"?`}},
+		{"a property of a server", lab("  sparkConf: {spark.executor.instance: '4'}\n"), []string{`spec.sparkConf["spark.executor.instance"]: ` + unset + `"spark.executor.instances"?`}},
+	} {
+		var got []string
+		for _, f := range Check(documents(t, tc.text), kinds.Assumed{}, resolve.Operator{Registry: registry}) {
+			if f.Severity == Error || f.Severity == Warning {
+				got = append(got, f.Message)
+			}
+		}
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+		}
+	}
+}

@@ -24,6 +24,9 @@ func warnSizes(app spark.Application) []*spark.ConfError {
 	var found []*spark.ConfError
 	var sizes map[string]corev1.ResourceRequirements
 	for _, r := range sizedRoles {
+		if r.role == spark.RoleDriver && app.Server != nil {
+			continue // whose template holds
+		}
 		i, c := spark.RoleContainer(app, r.role)
 		if c == nil || len(c.Resources.Requests)+len(c.Resources.Limits) == 0 {
 			continue

@@ -40,8 +40,8 @@ var described = regexp.MustCompile(`^spark\.(kubernetes\.|driver|executor)`)
 // ofTheirOperator begins the properties of Apache's operator.
 const ofTheirOperator = "spark.kubernetes.operator."
 
-// warnProperties warns of properties of pods that no release of Spark has, where one with a name like it exists.
-func warnProperties(app spark.Application) []*spark.ConfError {
+// UnknownProperties returns warnings of properties of pods that no release of Spark has, where one with a name like it exists.
+func UnknownProperties(app spark.Application) []*spark.ConfError {
 	var found []*spark.ConfError
 	unknown := 0
 	for _, key := range slices.Sorted(maps.Keys(app.Conf)) {

@@ -36,7 +36,7 @@ func TestPropertiesThatSparkLacks(t *testing.T) {
 	} {
 		app := spark.Application{Conf: map[string]string{tc.key: "a"}, Fields: spark.Fields{"": "spec"}}
 		var got []string
-		for _, e := range warnProperties(app) {
+		for _, e := range UnknownProperties(app) {
 			got = append(got, e.Problem)
 		}
 		want := ""

@@ -5,10 +5,14 @@ package validation
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/firesteel-dev/firesteel/internal/podrules"
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
@@ -37,15 +41,56 @@ func warnExposed(app spark.Application) []*spark.ConfError {
 	return found
 }
 
+const unreachable = "; nothing leads to the driver's port as it is"
+
+// warnAttached warns of Services and Ingresses that are requested whole and that the API server refuses.
+func warnAttached(app spark.Application) (found []*spark.ConfError) {
+	add := func(meta, spec spark.Field, all field.ErrorList) {
+		for _, e := range all {
+			e := *e
+			at := meta
+			switch {
+			case e.Field == "spec" || strings.HasPrefix(e.Field, "spec."):
+				at = spec + spark.Field(strings.TrimPrefix(e.Field, "spec"))
+			case strings.HasPrefix(e.Field, "metadata."):
+				at += spark.Field(strings.TrimPrefix(e.Field, "metadata"))
+			case e.Field != "":
+				at += "." + spark.Field(e.Field)
+			}
+			found = append(found, &spark.ConfError{Field: at, Value: shown(e.BadValue), Problem: kubernetesWords(&e) + unreachable})
+		}
+	}
+	for i := range app.Exposure.Services {
+		service := app.Exposure.Services[i].DeepCopy()
+		service.Namespace, service.Spec.Selector = app.Namespace, nil // which the operator sets
+		if slices.Contains(serviceTypes, service.Spec.Type) {
+			refused := podrules.ServiceErrors(service)
+			add("services.metadata", "services.spec", slices.DeleteFunc(refused, func(e *field.Error) bool { return e.Field == "metadata.name" }))
+		}
+	}
+	for _, a := range app.Attached {
+		switch o := a.Object.(type) {
+		case *corev1.Service:
+			o = o.DeepCopy()
+			o.Namespace = app.Namespace
+			add(a.Meta, a.Spec, podrules.ServiceErrors(o))
+		case *networkingv1.Ingress:
+			o = o.DeepCopy()
+			o.Namespace = app.Namespace
+			add(a.Meta, a.Spec, podrules.IngressErrors(o))
+		}
+	}
+	return found
+}
+
 func notExposed(at spark.Field, port spark.ExposedPort) []*spark.ConfError {
-	const without = "; nothing leads to the driver's port as it is"
 	var found []*spark.ConfError
 	if !slices.Contains(serviceTypes, port.ServiceType) {
-		found = append(found, &spark.ConfError{Field: at + ".serviceType", Value: string(port.ServiceType), Problem: notAServiceType + without})
+		found = append(found, &spark.ConfError{Field: at + ".serviceType", Value: string(port.ServiceType), Problem: notAServiceType + unreachable})
 	}
 	if number := int(port.Port); number != 0 && len(utilvalidation.IsValidPortNum(number)) > 0 {
 		found = append(found, &spark.ConfError{Field: at + ".servicePort", Value: strconv.Itoa(number),
-			Problem: "not a port; write a number from 1 to 65535" + without})
+			Problem: "not a port; write a number from 1 to 65535" + unreachable})
 	}
 	return found
 }

@@ -17,13 +17,14 @@ import (
 var warnings = []func(spark.Application) []*spark.ConfError{
 	func(app spark.Application) []*spark.ConfError { return app.Warnings },
 	warnScaling,
-	warnProperties,
+	UnknownProperties,
 	warnOwned,
 	warnSizes,
 	warnRelease,
 	warnLifecycle,
 	warnRestarts,
 	warnExposed,
+	warnAttached,
 }
 
 // Warnings returns what will be ignored, in the order of the list. Nothing of it keeps an application from running.
