@@ -57,14 +57,14 @@ func Validate(a resolve.Application) Checked {
 	return c
 }
 
-// withoutNames removes errors about names derived from the application's if that name is an error itself: the user did not
+// withoutNames removes errors about names derived from the application's, or from its id, if that is an error itself: the user did not
 // write them.
 func withoutNames(a resolve.Application, found []*spark.ConfError) []*spark.ConfError {
-	if !slices.ContainsFunc(a.Problems, func(p *spark.ConfError) bool { return p.Field == spark.FieldName }) {
+	if !slices.ContainsFunc(a.Problems, func(p *spark.ConfError) bool { return p.Field == spark.FieldName || p.Key == spark.ConfAppID }) {
 		return found
 	}
 	return slices.DeleteFunc(found, func(p *spark.ConfError) bool {
-		return p.Value == a.App.Name || p.Value == a.App.OperatorConf[spark.ConfDriverPodName]
+		return slices.Contains([]string{a.App.Name, a.Identity.AppID, spark.DriverName(a.App, a.Identity)}, p.Value)
 	})
 }
 

@@ -192,3 +192,19 @@ func TestWhatHasNoEffectInOtherKinds(t *testing.T) {
 		}
 	}
 }
+
+// Of an id that no object can be named after nothing more is said: nobody has written what is made of it.
+func TestIDIsRefusedOnce(t *testing.T) {
+	registry, err := scheduler.NewRegistry(kube.Name, kube.Plugin{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"Fixed_ID", strings.Repeat("a", 64), strings.Repeat("a", 300)} {
+		text := "apiVersion: spark.apache.org/v1\nkind: SparkApplication\nmetadata: {name: pi}\nspec:\n  mainClass: M\n  jars: local:///a.jar\n" +
+			"  runtimeVersions: {sparkVersion: 4.1.4}\n  sparkConf: {spark.kubernetes.container.image: a, spark.app.id: " + id + "}\n"
+		got := Check(documents(t, text), kinds.Assumed{}, resolve.Operator{Registry: registry})
+		if len(got) != 1 || !strings.HasPrefix(got[0].Message, `spec.sparkConf["spark.app.id"]`) {
+			t.Errorf("%s: %v", id, got)
+		}
+	}
+}
