@@ -17,7 +17,6 @@ import (
 
 	"github.com/firesteel-dev/firesteel/internal/config"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
-	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
 const configMap = "ConfigMap ops/spark-operator-controller-config"
@@ -48,20 +47,6 @@ var options = map[string]combination{
 		policies := configOf(t, all, configMap).Policies
 		if len(policies) != 2 || policies[0].Name != "a" || *policies[1].Defaults.TimeToLiveSeconds != 60 || !slices.Equal(policies[1].Namespaces, []string{"*"}) {
 			t.Errorf("policies %+v", policies)
-		}
-	}},
-	"ServiceAccount": {reason: "Kubeflow's key; the account of a policy that is more precise comes first", values: `controller: {defaultServiceAccount: spark, policies: [{name: a, namespaces: [a], defaults: {serviceAccount: own}}]}`, check: func(t *testing.T, all objects) {
-		t.Helper()
-		policies := configOf(t, all, configMap).Policies
-		for namespace, want := range map[string]string{"a": "own", "b": "spark"} {
-			app := policies.For(namespace).Apply(spark.Application{})
-			if got := app.Conf[spark.ConfDriverServiceAccount]; got != want {
-				t.Errorf("a driver in %s has the account %q, want %q", namespace, got, want)
-			}
-		}
-		app := spark.Application{Conf: map[string]string{spark.ConfDriverServiceAccount: "mine"}}
-		if got := policies.For("b").Apply(app).Conf[spark.ConfDriverServiceAccount]; got != "mine" {
-			t.Errorf("the application's own account became %q", got)
 		}
 	}},
 	"Exposure": {reason: "ingresses, routes, budgets and the history server, with the rights for them", values: `

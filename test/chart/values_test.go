@@ -18,6 +18,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/cmd/plugins"
 	"github.com/firesteel-dev/firesteel/internal/config"
+	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
 // combination is values, and what they must come to. Every one is also sent to an API server (TestServerAccepts), and its
@@ -49,6 +50,20 @@ var combinations = map[string]combination{
 		}
 		if c := configOf(t, all, "ConfigMap ops/spark-operator-controller-config"); !slices.Equal(c.Namespaces, []string{"default"}) || !c.LeaderElection.Enabled {
 			t.Errorf("configuration %+v", c)
+		}
+	}},
+	"ServiceAccount": {reason: "Kubeflow's key; the account of a policy that is more precise comes first", values: `controller: {defaultServiceAccount: spark, policies: [{name: a, namespaces: [a], defaults: {serviceAccount: own}}]}`, check: func(t *testing.T, all objects) {
+		t.Helper()
+		policies := configOf(t, all, configMap).Policies
+		for namespace, want := range map[string]string{"a": "own", "b": "spark"} {
+			app := policies.For(namespace).Apply(spark.Application{})
+			if got := app.Conf[spark.ConfDriverServiceAccount]; got != want {
+				t.Errorf("a driver in %s has the account %q, want %q", namespace, got, want)
+			}
+		}
+		app := spark.Application{Conf: map[string]string{spark.ConfDriverServiceAccount: "mine"}}
+		if got := policies.For("b").Apply(app).Conf[spark.ConfDriverServiceAccount]; got != "mine" {
+			t.Errorf("the application's own account became %q", got)
 		}
 	}},
 	"All": {reason: "all namespaces take a ClusterRole, and no one knows where drivers will run", values: `spark: {jobNamespaces: [""]}`, check: func(t *testing.T, all objects) {
