@@ -150,7 +150,7 @@ func reservation(p Plan, results []Result) Reservation {
 	switch asked := p.Admission.Verdict; {
 	case over || state.Starting() && asked == "":
 		return ReservationDropped
-	case asked == scheduler.Admit && !starts(p, results):
+	case asked == scheduler.Admit && !starts(p, results), asked == scheduler.Reject && state.Starting():
 		return ReservationReleased
 	}
 	return ReservationKept

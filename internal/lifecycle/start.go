@@ -83,6 +83,16 @@ func awaitAdoption(p Plan) Plan {
 		" again, or remove the annotation to start a new driver", maxCondition)}, heartbeat)
 }
 
+// reversedRetry is the interval at which a refusal is checked again that an administrator can take back. Most such changes are watched.
+const reversedRetry = time.Minute
+
+// GoesOnWaiting reports whether an attempt waits in spite of a refusal: an administrator can take back the cause, and the present spec
+// has waited or run before.
+func GoesOnWaiting(app Application, rec Record, a scheduler.Admission) bool {
+	known := rec.State.Starting() && rec.State != New && rec.SameSpec(app) && (rec.Executions > 0 || rec.Scheduling.Scheduler != "")
+	return a.Verdict == scheduler.Reject && a.Reversible && known
+}
+
 // decideQueue applies the admission. The attempt has not started, so an earlier refusal or another operator's termination time
 // is not its end.
 func decideQueue(p Plan, d Driver, env Env) Plan {
@@ -100,6 +110,8 @@ func decideQueue(p Plan, d Driver, env Env) Plan {
 		p.Record = closed(p.Record, late.class, c, env)
 		p.Record.State, p.Record.Cause, p.Requeue = Failed, c, unknownRetry
 		return release(p)
+	case GoesOnWaiting(p.App, p.Before, p.Admission):
+		return wait(release(p), causeOf(p.Admission), min(left, max(p.Admission.RetryAfter, reversedRetry)))
 	case p.Admission.Verdict == scheduler.Reject:
 		if c := p.Admission.Choice; c.Scheduler != "" || !p.Before.SameSpec(p.App) {
 			p.Record.Scheduling.Choice = c // the scheduler that rejected it; a choice for another spec did not

@@ -116,3 +116,49 @@ func TestFoundDriverIsRecorded(t *testing.T) {
 		}
 	}
 }
+
+// A refusal that an administrator can take back fails new applications only. Others go on waiting, with its reason.
+func TestReversedRefusalIsAWait(t *testing.T) {
+	no := scheduler.Admission{Verdict: scheduler.Reject, Reversible: true, Reason: scheduler.ReasonExceedsQuota, Message: "cpu asked 7, limit 0"}
+	waited := func(change func(*Record)) Record {
+		r := queued()
+		r.Scheduling.Scheduler, r.Scheduling.HeldAttempt, r.Scheduling.HeldBy = "batch", 1, "batch"
+		if change != nil {
+			change(&r)
+		}
+		return r
+	}
+	cases := map[string]struct {
+		reason string
+		app    Application
+		rec    Record
+		gate   scheduler.Admission
+		state  State
+	}{
+		"Waited":    {reason: "it has waited for room", app: testApp(), rec: waited(nil), gate: no, state: Queued},
+		"First":     {reason: "it asks for too much from the beginning", app: testApp(), gate: no, state: Failed},
+		"Suspended": {reason: "nobody was asked before it was resumed", app: testApp(), rec: waited(func(r *Record) { r.Scheduling = Scheduling{} }), gate: no, state: Failed},
+		"Edited":    {reason: "it asks for too much since the edit", app: with(edited), rec: waited(nil), gate: no, state: Failed},
+		"Own":       {reason: "the application is wrong", app: testApp(), rec: waited(nil), gate: reject, state: Failed},
+		"Again":     {reason: "the attempt before had room", app: testApp(), rec: again(Rerunning), gate: no, state: Rerunning},
+		"Late":      {reason: "the user's deadline holds", app: testApp(), rec: waited(func(r *Record) { r.QueuedAt = later.Add(-24 * time.Hour) }), gate: no, state: Failed},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := Decide(tc.app, tc.rec, Observation{Driver: absent}, tc.gate, Env{Now: later})
+			if p.Record.State != tc.state {
+				t.Fatalf("%s: %s, want %s", tc.reason, p.Record.State, tc.state)
+			}
+			if tc.state == Failed {
+				return
+			}
+			o := Settle(p, nil, Env{Now: later})
+			if c := o.Record.Cause; c.Reason != no.Reason || c.Message != no.Message || o.Reservation != ReservationReleased || o.Record.Scheduling.HeldAttempt != 0 {
+				t.Errorf("%s: %+v, reservation %q, objects of attempt %d", tc.reason, c, o.Reservation, o.Record.Scheduling.HeldAttempt)
+			}
+			if p.Requeue > reversedRetry {
+				t.Errorf("%s: again after %s", tc.reason, p.Requeue)
+			}
+		})
+	}
+}

@@ -25,7 +25,7 @@ const (
 	Admit Verdict = "Admit"
 	// Wait holds it back until something in the cluster changes.
 	Wait Verdict = "Wait"
-	// Reject refuses it permanently: it fails without using a retry, and an edit of the spec starts it again.
+	// Reject refuses it: it fails without using a retry, and an edit of the spec starts it again. See Admission.Reversible.
 	Reject Verdict = "Reject"
 	// Unavailable means that the scheduler cannot be asked; the attempt waits.
 	Unavailable Verdict = "Unavailable"
@@ -36,6 +36,9 @@ type Admission struct {
 	// Verdict is "" if no plugin was asked.
 	Verdict Verdict
 	Reason  Reason
+	// Reversible is set if settings of the cluster cause a Reject, such as a limit: an administrator can take them back. It refuses new
+	// applications only; what has waited or run before goes on waiting.
+	Reversible bool
 	// Message is one stable sentence for users: it has no ages, times or counts that change while the cause is the same.
 	Message string
 	// Warning is shown to the user although the attempt may start; "" for none.

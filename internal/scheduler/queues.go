@@ -33,7 +33,7 @@ type QueueConflict struct {
 
 // Admission returns the answer for an attempt with the conflict.
 func (c QueueConflict) Admission() Admission {
-	return Admission{Verdict: Reject, Reason: ReasonQueueForbidden, Message: c.Path + ": " + c.Problem}
+	return Admission{Verdict: Reject, Reason: ReasonQueueForbidden, Reversible: true, Message: c.Path + ": " + c.Problem}
 }
 
 // ForbiddenQueue finds decorated pods of an attempt that would enter a queue that their namespace may not use. The rules are

@@ -108,6 +108,12 @@ func admit(p Plan) (next Plan, admitted bool) {
 	a, s := p.Observation.Admission, &p.Record.Scheduling
 	held := s.HeldBy
 	switch {
+	case a.Verdict == scheduler.Reject && a.Reversible && p.Record.State == Submitted && p.Record.Generation == p.Cluster.Generation: // it has waited
+		p.Record.Cause, p.Requeue = lifecycle.Cause{Reason: a.Reason, Message: a.Message}, heartbeat
+		if held != "" {
+			p = release(p)
+		}
+		return p, false
 	case a.Verdict == scheduler.Reject:
 		return refuse(p, lifecycle.Cause{Reason: a.Reason, Message: a.Message}), false
 	case held != "" && held != a.Choice.Scheduler:

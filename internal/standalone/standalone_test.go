@@ -192,6 +192,7 @@ func TestScheduling(t *testing.T) {
 		return Observation{Found: map[Ref]Found{}, Admission: a}
 	}
 	group := func(a *scheduler.Admission) { a.Apply = []*unstructured.Unstructured{{}} }
+	reversible := func(a *scheduler.Admission) { a.Reversible = true }
 	chosen := func(start int32, heldBy string) Scheduling {
 		return Scheduling{Choice: scheduler.Choice{Scheduler: "gang"}, Start: start, HeldBy: heldBy}
 	}
@@ -223,6 +224,14 @@ func TestScheduling(t *testing.T) {
 		},
 		"NoGroup":  {reason: "pods are placed as they are", seen: says(scheduler.Admit), want: Record{State: Running, Generation: 2, Scheduling: chosen(1, "")}, actions: apply},
 		"Rejected": {reason: "it can never fit", seen: says(scheduler.Reject), want: Record{State: Refused, Generation: 2, Cause: full}, again: true},
+		"Lowered": {
+			reason: "an administrator can raise the quota again", record: Record{State: Submitted, Generation: 2, Cause: full, Scheduling: chosen(1, "gang")},
+			seen: says(scheduler.Reject, reversible), want: Record{State: Submitted, Generation: 2, Cause: full, Scheduling: chosen(1, "")}, actions: []Action{release}, again: true,
+		},
+		"LoweredFirst": {
+			reason: "an edited cluster is looked at anew", record: Record{State: Submitted, Generation: 1, Cause: full, Scheduling: chosen(1, "")},
+			seen: says(scheduler.Reject, reversible), want: Record{State: Refused, Generation: 2, Cause: full, Scheduling: chosen(1, "")}, again: true,
+		},
 		"AnotherScheduler": {
 			reason: "an edit has named another one, while objects of the first are there", record: Record{State: Submitted, Generation: 1, Scheduling: Scheduling{Start: 1, HeldBy: "other"}},
 			seen: says(scheduler.Admit, group), want: Record{State: Submitted, Generation: 1, Scheduling: Scheduling{Start: 1}}, actions: []Action{release}, again: true,

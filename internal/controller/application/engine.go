@@ -259,7 +259,7 @@ func (e *Engine[T]) waits(ctx context.Context, s *scope[T]) (bool, error) {
 		return s.Desired.Suspend && s.Record.State == lifecycle.Queued && s.Record.Cause.Reason == lifecycle.ReasonSuspended, nil
 	}
 	err = e.admit(ctx, s)
-	return s.admission.Waits(), err
+	return s.admission.Waits() || lifecycle.GoesOnWaiting(s.Desired, s.Record, s.admission.Admission), err
 }
 
 func (e *Engine[T]) target(s *scope[T]) observe.Target {

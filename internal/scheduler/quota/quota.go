@@ -178,7 +178,7 @@ func verdict(a scheduler.Attempt, found []finding, note string) scheduler.Admiss
 	for _, f := range found {
 		switch {
 		case f.permanent():
-			return answer(scheduler.Reject, f.reason, f.message)
+			return scheduler.Admission{Verdict: scheduler.Reject, Reason: f.reason, Reversible: true, Message: f.message}
 		case f.short() && message == "":
 			message = "waiting for " + f.message
 		}

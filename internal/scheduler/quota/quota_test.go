@@ -146,7 +146,7 @@ func TestResourceQuota(t *testing.T) {
 				tc.verdict, tc.code = scheduler.Admit, scheduler.ReasonAdmitted
 			}
 			got, err := scheduler.AdmitAttempt(New("Enforce", nil), a, snapshot(tc.quotas, tc.ranges, nil))
-			if err != nil || got.Verdict != tc.verdict || got.Reason != tc.code || got.Message+got.Warning != tc.message {
+			if err != nil || got.Verdict != tc.verdict || got.Reason != tc.code || got.Message+got.Warning != tc.message || got.Reversible != (tc.verdict == scheduler.Reject) {
 				t.Errorf("%s: %+v, %v; want %s, %s and %q", tc.reason, got, err, tc.verdict, tc.code, tc.message)
 			}
 			if waits := tc.verdict == scheduler.Wait; (len(got.Lines) > 0) != waits || (got.RetryAfter > 0) != waits {
@@ -210,7 +210,7 @@ func TestElasticQuota(t *testing.T) {
 				tc.verdict, tc.code = scheduler.Admit, scheduler.ReasonAdmitted
 			}
 			got, err := scheduler.AdmitAttempt(New("Enforce", []string{"batch"}), a, snapshot(nil, nil, tc.quotas))
-			if err != nil || got.Verdict != tc.verdict || got.Reason != tc.code || got.Message+got.Warning != tc.message {
+			if err != nil || got.Verdict != tc.verdict || got.Reason != tc.code || got.Message+got.Warning != tc.message || got.Reversible != (tc.verdict == scheduler.Reject) {
 				t.Errorf("%s: %+v, %v; want %s, %s and %q", tc.reason, got, err, tc.verdict, tc.code, tc.message)
 			}
 		})

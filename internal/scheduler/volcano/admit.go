@@ -79,7 +79,7 @@ func toUsersGroups(a scheduler.Attempt, groups []scheduler.Ref, s scheduler.Snap
 		}
 		if queue := cmp.Or(group.Spec.Queue, defaultQueue); !a.MayUse(queue) {
 			return held(a, s, scheduler.Admission{
-				Verdict: scheduler.Reject, Reason: scheduler.ReasonQueueForbidden,
+				Verdict: scheduler.Reject, Reason: scheduler.ReasonQueueForbidden, Reversible: true,
 				Message: fmt.Sprintf("PodGroup %s is in queue %q, which may not be used from namespace %q; %s",
 					ref.Name, queue, a.App.Namespace, scheduler.Usable(a.UsableQueues)),
 			}), nil

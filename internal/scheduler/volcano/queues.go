@@ -93,7 +93,7 @@ func (q queues) check(a scheduler.Attempt) (scheduler.Admission, bool) {
 	}
 	if a.Queue == rootQueue || len(q.children(a.Queue)) > 0 {
 		return scheduler.Admission{
-			Verdict: scheduler.Reject, Reason: scheduler.ReasonQueueNotLeaf,
+			Verdict: scheduler.Reject, Reason: scheduler.ReasonQueueNotLeaf, Reversible: true,
 			Message: fmt.Sprintf("%s: queue %q has child queues and accepts no applications; %s", a.QueueField(), a.Queue, scheduler.Usable(q.leaves(a))),
 		}, true
 	}
@@ -135,7 +135,7 @@ func (q queues) fits(a scheduler.Attempt, asked corev1.ResourceList) (scheduler.
 	for _, queue := range line {
 		if never := scheduler.Shortages(asked, nil, queue.Spec.Capability); len(never) > 0 {
 			return scheduler.Admission{
-				Verdict: scheduler.Reject, Reason: scheduler.ReasonExceedsQueueCapacity,
+				Verdict: scheduler.Reject, Reason: scheduler.ReasonExceedsQueueCapacity, Reversible: true,
 				Message: fmt.Sprintf("the request exceeds queue %s: %s", queue.Name, scheduler.Exceeding(never)),
 			}, false, nil
 		}

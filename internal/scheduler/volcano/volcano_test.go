@@ -104,7 +104,7 @@ func TestPlanByQueue(t *testing.T) {
 				tc.change(&a)
 			}
 			got, err := scheduler.AdmitAttempt(New(""), a, snapshot(a, nil, nil, tc.queues...))
-			if err != nil || got.Verdict != tc.verdict || got.Reason != tc.code || !strings.Contains(got.Message, tc.says) {
+			if err != nil || got.Verdict != tc.verdict || got.Reason != tc.code || got.Reversible != (tc.verdict == scheduler.Reject && tc.code != scheduler.ReasonInvalidParameters) || !strings.Contains(got.Message, tc.says) {
 				t.Fatalf("%s: %+v, %v; want %s, %s and %q", tc.reason, got, err, tc.verdict, tc.code, tc.says)
 			}
 			if applied := len(got.Apply) == 1; applied != tc.group {

@@ -49,5 +49,6 @@ var cases = []Case{
 	{Number: 43, Name: "the driver's priority", stage: normal, run: priority},
 	{Number: 45, Name: "a queue and a quota", stage: normal, run: queueAndQuota},
 	{Number: 46, Name: "placeholders and a quota", stage: normal, run: placeholders},
+	{Number: 47, Name: "a quota lowered for a while", stage: normal, run: lowered},
 	{Number: 5, Name: "API removed", stage: last, run: apiRemoved},
 }

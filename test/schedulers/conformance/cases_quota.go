@@ -39,6 +39,40 @@ func (w *Harness) quotaFor(applications int64) {
 	w.Settings.Quota = config.Quota{Mode: "Enforce", Order: config.BestEffortFIFO, AgingBound: metav1.Duration{Duration: time.Millisecond}}
 }
 
+// lowered : a quota that is lowered for a while below what applications ask for fails none that has waited. They say the number, and start
+// when it is raised again.
+func lowered(w *Harness) {
+	w.makePlace(3)
+	w.quotaFor(1)
+	w.start()
+	first := w.create("first")
+	w.runs(first, 1)
+	others := []*app{w.create("second"), w.create("third")}
+	for _, a := range others {
+		w.waits(a, scheduler.ReasonWaitingForQuota, scheduler.ReasonBehindOthers)
+	}
+	for _, cpu := range []string{"0", "9"} {
+		q := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "checked"}}
+		must(w, "read the quota", w.Client.Get(w.Context(), client.ObjectKeyFromObject(q), q))
+		q.Spec.Hard[corev1.ResourceRequestsCPU], q.Spec.Hard[corev1.ResourceRequestsMemory] = quantity(cpu), quantity("100Gi")
+		must(w, "change the quota", w.Client.Update(w.Context(), q))
+		if cpu != "0" {
+			break
+		}
+		for _, a := range others {
+			if message := w.waits(a, scheduler.ReasonExceedsQuota); !strings.Contains(message, "limit 0") {
+				w.Errorf("the message does not say the limit: %s", message)
+			}
+		}
+	}
+	for _, a := range others {
+		w.runs(a, 1)
+	}
+	for _, a := range append(others, first) {
+		w.completes(a)
+	}
+}
+
 // queueAndQuota : an application that waits in its scheduler's queue for longer than the aging bound keeps the room that it has in the quota of its
 // namespace: another one of a queue with room does not take it, and it does not lose its place in the queue. Behind the check of quotas the plugin
 // still sees to its objects while the application runs and when it has ended.

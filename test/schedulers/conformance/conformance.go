@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package conformance is the test that every scheduler plugin must pass: 46 cases of what users and administrators do
+// Package conformance is the test that every scheduler plugin must pass: 47 cases of what users and administrators do
 // with an application that waits for a scheduler. Each case runs our whole operator against a real API server. The
 // author of a plugin describes it with a Subject and calls Run from a test of their own.
 //
