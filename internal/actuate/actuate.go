@@ -29,6 +29,8 @@ type Writer struct {
 	Drivers func(ctx context.Context, namespace, submissionID string) ([]client.Object, error)
 	// Resources returns the other live objects of an attempt; package observe implements it.
 	Resources func(ctx context.Context, namespace, submissionID string) ([]client.Object, error)
+	// Deleted remembers deleted objects of schedulers; nil for no memory.
+	Deleted *Deletions
 }
 
 // Submit creates the resources of a submission and then its driver pod. Unless the API server fails, a submission without a

@@ -177,6 +177,9 @@ func (w Writer) Delete(ctx context.Context, owner lifecycle.Owner, object *unstr
 	if errors.As(err, &missing) {
 		err = nil
 	}
+	if err == nil {
+		w.Deleted.add(seen.GetUID())
+	}
 	return applied(err)
 }
 

@@ -39,6 +39,8 @@ type Reader struct {
 	Live client.Reader
 	// Kinds reads the objects of scheduler plugins; Live if nil.
 	Kinds client.Reader
+	// Deleted reports whether an object of Kinds was deleted lately, so that only a stale cache has it; nil for never.
+	Deleted func(types.UID) bool
 	// Whole reports whether Kinds lists all objects of a kind, not only those of some namespaces; nil for always.
 	Whole func(schema.GroupVersionKind) bool
 	// Owned lists the watched objects of a scheduler's kind that IndexByApp finds under a value; nil for none.

@@ -29,6 +29,8 @@ func (r Reader) Snapshot(ctx context.Context, reads []scheduler.Read) (scheduler
 		}
 		found, err := r.read(ctx, read)
 		switch {
+		case err == nil && read.Name != "" && r.Deleted != nil && r.Deleted(found.GetUID()):
+			s[read] = nil
 		case apierrors.IsNotFound(err), meta.IsNoMatchError(err):
 			s[read] = nil // a kind that is not installed has no objects
 		case read.Optional && apierrors.IsForbidden(err):

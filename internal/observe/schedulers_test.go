@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -26,6 +28,19 @@ func TestSnapshotOfAListThatWasCut(t *testing.T) {
 		}).Build()}
 		if s, err := reader.Snapshot(t.Context(), []scheduler.Read{read}); err != nil || s.Complete(read) != complete {
 			t.Errorf("continue %q: complete %t, %v; want %t", more, s.Complete(read), err, complete)
+		}
+	}
+}
+
+// A cache shows a deleted object for a moment longer.
+func TestSnapshotWithoutDeletedObjects(t *testing.T) {
+	group := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "group", UID: "old"}}
+	read := scheduler.Read{GroupVersionKind: corev1.SchemeGroupVersion.WithKind("ConfigMap"), Namespace: "jobs", Name: "group"}
+	for gone, there := range map[types.UID]bool{"old": false, "older": true} {
+		reader := Reader{Kinds: fake.NewClientBuilder().WithObjects(group).Build(), Deleted: func(uid types.UID) bool { return uid == gone }}
+		s, err := reader.Snapshot(t.Context(), []scheduler.Read{read})
+		if err != nil || (s[read] != nil) != there {
+			t.Errorf("%s was deleted, %v: the group is there: %t, want %t", gone, err, s[read] != nil, there)
 		}
 	}
 }

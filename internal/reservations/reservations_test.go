@@ -236,6 +236,22 @@ func TestAdmittingEnqueuesTheNext(t *testing.T) {
 	}
 }
 
+// A change of what its scheduler reads may end a refusal that an administrator can take back.
+func TestReversedRefusalIsHeardOf(t *testing.T) {
+	registry, err := scheduler.NewRegistry("roomy", roomy{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, _ := admission.NewCandidate(resolve.Load(kubeflow.SparkApplications{}, testutil.Pi(), lifecycle.Record{}, resolve.Operator{}, start), registry, nil)
+	m := New(clocktesting.NewFakePassiveClock(start), nil, scheduler.Order{})
+	for reversible, want := range map[bool]int{true: 1, false: 0} {
+		m.SetWaiting(c.Attempt().App.Key(), c, scheduler.Admission{Verdict: scheduler.Reject, Reversible: reversible})
+		if got := len(m.waiting); got != want {
+			t.Errorf("reversible %t: %d applications hear of changes, want %d", reversible, got, want)
+		}
+	}
+}
+
 // decorating is roomy, and does something when the pods are decorated.
 type decorating struct {
 	roomy

@@ -62,11 +62,12 @@ func (k kind[T]) AddToScheme(s *runtime.Scheme) error { return k.addToScheme(s) 
 // NewEngine returns the reconciler of a kind. It assumes that every scheduler's API is installed.
 func NewEngine[T client.Object](k resolve.Kind[T], list client.ObjectList, reader observe.Reader, writer client.Client, registry *scheduler.Registry,
 	recorder events.EventRecorder, now clock.PassiveClock, schedulers *reservations.Manager) *Engine[T] {
-	reader.Labels = k.Family().Labels
+	deleted := &actuate.Deletions{}
+	reader.Labels, reader.Deleted = k.Family().Labels, deleted.Has
 	e := &Engine[T]{
 		Kind: k, List: list, Cache: reader.Cache, Reader: reader,
 		Writer: actuate.Writer{
-			Client: writer, Existing: reader.Existing, Drivers: reader.Drivers, Resources: reader.Resources,
+			Client: writer, Existing: reader.Existing, Drivers: reader.Drivers, Resources: reader.Resources, Deleted: deleted,
 		},
 		Registry: registry, Schedulers: schedulers, Recorder: recorder, Clock: now,
 		Sessions: reader.Sessions,

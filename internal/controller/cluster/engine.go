@@ -81,9 +81,10 @@ type Engine[T client.Object] struct {
 // NewEngine returns the reconciler of a kind.
 func NewEngine[T client.Object](k Kind[T], list client.ObjectList, reader observe.Reader, writer client.Client, recorder events.EventRecorder,
 	now clock.PassiveClock, schedulers *reservations.Manager, config func() resolve.Operator) *Engine[T] {
-	reader.Labels = k.Family().Labels
+	deleted := &actuate.Deletions{}
+	reader.Labels, reader.Deleted = k.Family().Labels, deleted.Has
 	e := &Engine[T]{
-		Kind: k, List: list, Reader: reader, Writer: actuate.Writer{Client: writer, Existing: reader.Existing},
+		Kind: k, List: list, Reader: reader, Writer: actuate.Writer{Client: writer, Existing: reader.Existing, Deleted: deleted},
 		Recorder: recorder, Clock: now, Schedulers: schedulers, Operator: config,
 	}
 	schedulers.Rebuild(e.enterRunning)

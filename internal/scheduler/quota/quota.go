@@ -217,10 +217,6 @@ func admit(warning string) scheduler.Admission {
 	return scheduler.Admission{Verdict: scheduler.Admit, Reason: scheduler.ReasonAdmitted, Warning: warning}
 }
 
-func answer(v scheduler.Verdict, r scheduler.Reason, message string) scheduler.Admission {
-	return scheduler.Admission{Verdict: v, Reason: r, Message: message}
-}
-
 // room is the remainder of a quota after usage and the reservations of others. The namespace is "" for a total of all
 // namespaces.
 type room struct {
