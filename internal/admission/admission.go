@@ -93,8 +93,6 @@ type Candidate struct {
 	err error
 	// complete adds the objects to create to an answer that admits the attempt.
 	complete func(scheduler.Admission) Result
-	// words translates the names of roles in messages, for kinds without driver and executors.
-	words *strings.Replacer
 }
 
 // Result is the answer about an attempt. Submission is empty unless the attempt is admitted.
@@ -281,19 +279,10 @@ func (c *Candidate) signed(a scheduler.Admission) scheduler.Admission {
 	if a.Group != nil {
 		a.Choice.Group = a.Group.Kind + " " + a.Group.Name
 	}
-	a.Message, a.Warning = c.said(a.Message), c.said(a.Warning)
 	if a.Verdict != scheduler.Admit {
 		a.Message += " (" + c.attempt.Scheduler + ")"
 	}
 	return a
-}
-
-// said translates a message to the names of its kind.
-func (c *Candidate) said(message string) string {
-	if c.words == nil {
-		return message
-	}
-	return c.words.Replace(message)
 }
 
 // ObserveReads lists the objects that the scheduler needs for a submitted attempt.
@@ -317,7 +306,7 @@ func (c *Candidate) Observe(observer scheduler.Plugin, snapshot scheduler.Snapsh
 	if o.Eviction != nil {
 		o.Reason = o.Eviction.Reason
 	}
-	o.Message = c.said(o.Message) + " (" + c.attempt.Scheduler + ")"
+	o.Message += " (" + c.attempt.Scheduler + ")"
 	return o, nil
 }
 

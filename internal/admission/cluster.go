@@ -4,7 +4,6 @@ package admission
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -33,9 +32,6 @@ type Cluster struct {
 	Submitter lifecycle.Submitter
 }
 
-// clusterWords replaces a scheduler's words for driver and executors.
-var clusterWords = strings.NewReplacer("driver", "master", "executor", "worker", "the application", "the cluster", "the whole application", "the whole cluster")
-
 // ClusterOf returns the start of a loaded cluster. An earlier choice stays while the spec waits or runs.
 func ClusterOf(family lifecycle.Family, o metav1.Object, c standalone.Loaded, recorded lifecycle.Submitters, now time.Time) Cluster {
 	start := Cluster{
@@ -61,7 +57,8 @@ func CheckCluster(operator resolve.Operator, namespace string) func(spark.Standa
 func (c Cluster) Attempt() scheduler.Attempt {
 	start := max(1, c.Start)
 	return scheduler.Attempt{
-		App: c.App, Number: start, ID: AttemptID(spark.NewIdentity(c.App.UID, start, time.Time{}), start), Fields: c.Built.Fields, QueuedAt: c.QueuedAt, Now: c.Now,
+		App: c.App, Number: start, ID: AttemptID(spark.NewIdentity(c.App.UID, start, time.Time{}), start),
+		Fields: c.Built.Fields, Words: c.Built.Words, QueuedAt: c.QueuedAt, Now: c.Now,
 		User: scheduler.User{Name: c.Submitter.User, Groups: c.Submitter.Groups},
 	}
 }
@@ -98,7 +95,7 @@ func (c *Candidate) ForeignMark(registry *scheduler.Registry) (scheduler.Admissi
 
 func (c Cluster) candidate(checked Checked) *Candidate {
 	return &Candidate{
-		checked: checked, words: clusterWords,
+		checked:  checked,
 		complete: func(answer scheduler.Admission) Result { return Result{Admission: answer} },
 	}
 }
@@ -107,9 +104,6 @@ func (c Cluster) candidate(checked Checked) *Candidate {
 func DryRunCluster(c Cluster, operator resolve.Operator) DryRunResult {
 	f := DryRunResult{checked: c.checked(operator)}
 	f.schedule(operator.Registry, c.request(f.checked.App, nil), c.attempt())
-	for _, e := range slices.Concat(f.Errors, f.Warnings, f.Assumptions) {
-		e.Detail = clusterWords.Replace(e.Detail)
-	}
 	app := f.checked.App
 	app.Direct = &spark.Direct{} // no field replaces a property
 	for _, e := range validation.UnknownProperties(app) {

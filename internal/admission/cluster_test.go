@@ -34,7 +34,7 @@ func TestWordsOfAScheduler(t *testing.T) {
 	}
 	role := spark.StandaloneRole{Pod: &corev1.Pod{Spec: corev1.PodSpec{SchedulerName: "lines"}}}
 	c := Cluster{App: scheduler.App{Namespace: "jobs"}, Built: spark.Standalone{
-		Conf: map[string]string{spark.ConfSchedulerName: "lines"}, Roles: []spark.StandaloneRole{role, role},
+		Conf: map[string]string{spark.ConfSchedulerName: "lines"}, Words: spark.Words{spark.WordDriver: "master"}, Roles: []spark.StandaloneRole{role, role},
 	}}
 	c.Now = start
 	if now := c.Attempt().Now; !now.Equal(start) {

@@ -61,7 +61,7 @@ func (f *DryRunResult) schedule(registry *scheduler.Registry, request scheduler.
 	if answer.Verdict == scheduler.Unavailable {
 		f.Unavailable = answer.Message
 		for _, e := range resolution.Refused {
-			f.Warnings = append(f.Warnings, remark(e.Field, e.Detail+"; the application waits until then"))
+			f.Warnings = append(f.Warnings, remark(e.Field, e.Detail+"; the "+attempt.Word(spark.WordApplication)+" waits until then"))
 		}
 		return
 	}

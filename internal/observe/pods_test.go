@@ -254,16 +254,16 @@ func TestCachedPodIsJudgedAsThePod(t *testing.T) {
 			t.Fatalf("pod %d: index (-whole +cached):\n%s", i, diff)
 		}
 		asDriver := scheduler.PodStatusOf(p)
-		want := scheduler.Pods(scheduler.PodStatuses{Driver: &asDriver})
-		if diff := cmp.Diff(want, scheduler.Pods(scheduler.PodStatuses{Driver: &cached.status})); diff != "" {
+		want := scheduler.Pods(scheduler.Attempt{}, scheduler.PodStatuses{Driver: &asDriver})
+		if diff := cmp.Diff(want, scheduler.Pods(scheduler.Attempt{}, scheduler.PodStatuses{Driver: &cached.status})); diff != "" {
 			t.Fatalf("pod %d: as schedulers see a driver (-whole +cached):\n%s", i, diff)
 		}
 		stages[want.Stage]++
 		placed := scheduler.PodStatus{Phase: corev1.PodRunning, Node: "n"}
 		executor := p.DeepCopy()
 		executor.Labels[spark.LabelRole] = spark.RoleExecutor
-		want = scheduler.Pods(scheduler.PodStatuses{Driver: &placed, Executors: []scheduler.PodStatus{scheduler.PodStatusOf(executor)}})
-		got := scheduler.Pods(scheduler.PodStatuses{Driver: &placed, Executors: []scheduler.PodStatus{cachedPod(executor).status}})
+		want = scheduler.Pods(scheduler.Attempt{}, scheduler.PodStatuses{Driver: &placed, Executors: []scheduler.PodStatus{scheduler.PodStatusOf(executor)}})
+		got := scheduler.Pods(scheduler.Attempt{}, scheduler.PodStatuses{Driver: &placed, Executors: []scheduler.PodStatus{cachedPod(executor).status}})
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatalf("pod %d: as schedulers see an executor (-whole +cached):\n%s", i, diff)
 		}

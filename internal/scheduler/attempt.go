@@ -64,6 +64,8 @@ type Attempt struct {
 
 	// Fields names the user's fields in messages; see Field.
 	Fields spark.Fields
+	// Words are the words for the application and its pods in messages; see Word.
+	Words spark.Words
 }
 
 // App identifies the application of the attempt.
@@ -118,6 +120,9 @@ func (a Attempt) Total() corev1.ResourceList {
 
 // Field returns the path of a user's field (FieldQueue ...), for messages.
 func (a Attempt) Field(name spark.Field) string { return a.Fields.Path(name) }
+
+// Word returns what messages call the application, the driver or the executors. Users have other words for them in some kinds.
+func (a Attempt) Word(word spark.Word) string { return a.Words.Of(word) }
 
 // QueueField returns the name of the queue's source in messages: the user's field, or the policy that named it.
 func (a Attempt) QueueField() string { return cmp.Or(a.QueueFrom, a.Field(FieldQueue)) }

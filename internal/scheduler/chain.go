@@ -167,7 +167,7 @@ func (c chain) Observe(a Attempt, s Snapshot, f PodStatuses) (Observation, error
 		}
 	}
 	if observer, ok := c.placement.(Observer); !ok {
-		last = Pods(f)
+		last = Pods(a, f)
 	} else if last, err = observer.Observe(a, s, f); err != nil {
 		return Observation{}, err
 	}

@@ -95,7 +95,7 @@ func TestChainObserves(t *testing.T) {
 		chain  Plugin
 		want   Observation
 	}{
-		"Pods":      {reason: "no one has a view of its own", chain: Chain(stub{}, stub{}), want: Pods(running)},
+		"Pods":      {reason: "no one has a view of its own", chain: Chain(stub{}, stub{}), want: Pods(Attempt{}, running)},
 		"Placement": {reason: "placement knows where", chain: Chain(stub{}, observer{}), want: Observation{Stage: StageReserving, Reason: "Mine", Delete: []Ref{{Name: "observed"}}}},
 		"Withdrawn": {reason: "admission takes its word back", chain: Chain(stopper{}, observer{}), want: Observation{Stage: StageEvicted, StopApp: true, Delete: []Ref{{Name: "observed"}}}},
 	}

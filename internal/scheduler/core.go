@@ -9,6 +9,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
 // PanicError reports a plugin's panic. Stack is for the operator's log; the message is short enough for a status.
@@ -124,11 +126,11 @@ func ObserveReads(p Plugin, a Attempt, f PodStatuses) ([]Read, error) {
 func Observe(p Plugin, a Attempt, s Snapshot, f PodStatuses) (Observation, error) {
 	observer, ok := can[Observer](p)
 	return call(p, "Observe", func() (Observation, error) {
-		if o, captured := capturedByOther(p.Describe(), f); captured {
+		if o, captured := capturedByOther(a, p.Describe(), f); captured {
 			return o, nil
 		}
 		if !ok {
-			return Pods(f), nil
+			return Pods(a, f), nil
 		}
 		return observer.Observe(a, s, f)
 	})
@@ -136,15 +138,15 @@ func Observe(p Plugin, a Attempt, s Snapshot, f PodStatuses) (Observation, error
 
 // capturedByOther detects a driver whose scheduler name was changed after its creation: admission controllers of some
 // schedulers change all pods of a namespace.
-func capturedByOther(d Descriptor, f PodStatuses) (Observation, bool) {
+func capturedByOther(a Attempt, d Descriptor, f PodStatuses) (Observation, bool) {
 	if f.Driver == nil || f.Driver.Phase != "Pending" || f.Driver.Node != "" || d.SchedulerName == "" || f.Driver.SchedulerName == d.SchedulerName {
 		return Observation{}, false
 	}
 	return Observation{
 		Stage: StageQueued, Reason: ReasonCapturedByOther,
-		Message: fmt.Sprintf("the driver pod was created for the scheduler %q, but has the scheduler name %q now: something in the cluster, e.g. "+
+		Message: fmt.Sprintf("the %s pod was created for the scheduler %q, but has the scheduler name %q now: something in the cluster, e.g. "+
 			"the admission controller of another scheduler, rewrites the pods of this namespace",
-			d.SchedulerName, f.Driver.SchedulerName),
+			a.Word(spark.WordDriver), d.SchedulerName, f.Driver.SchedulerName),
 	}, true
 }
 

@@ -32,10 +32,10 @@ func Decorate(p Plugin, a Attempt, app spark.Application) (spark.Application, er
 		}
 		claims := p.Describe().ManagedKeys
 		if key, ok := unclaimed(claims, &app.Driver.Overlay, &d.Driver); ok {
-			return Decoration{}, fmt.Errorf("it sets %s on the driver, but does not declare it", key)
+			return Decoration{}, fmt.Errorf("it sets %s on the %s, but does not declare it", key, a.Word(spark.WordDriver))
 		}
 		if key, ok := unclaimed(claims, &app.Executor.Overlay, &d.Executor); ok {
-			return Decoration{}, fmt.Errorf("it sets %s on executors, but does not declare it", key)
+			return Decoration{}, fmt.Errorf("it sets %s on %s, but does not declare it", key, a.Word(spark.WordExecutors))
 		}
 		return d, nil
 	})
@@ -108,11 +108,11 @@ func conflict(p Plugin, a Attempt) (Admission, bool, error) {
 		return Admission{}, false, err
 	}
 	roles := []struct {
-		role    string
+		role    spark.Word
 		traits  spark.PodAttributes
 		overlay spark.PodOverlay
 	}{
-		{spark.RoleDriver, a.PodSets.DriverAttributes, d.Driver}, {spark.RoleExecutor, a.PodSets.ExecutorAttributes, d.Executor},
+		{spark.WordDriver, a.PodSets.DriverAttributes, d.Driver}, {spark.WordExecutor, a.PodSets.ExecutorAttributes, d.Executor},
 	}
 	name := p.Describe().SchedulerName
 	for _, r := range roles {
@@ -138,20 +138,21 @@ func decorationOf(p Plugin, a Attempt) (Decoration, error) {
 	})
 }
 
-func schedulerConflict(a Attempt, role, other string) Admission {
+func schedulerConflict(a Attempt, role spark.Word, other string) Admission {
 	return Admission{
 		Verdict: Reject, Reason: ReasonPodSchedulerNameConflict,
 		Message: fmt.Sprintf("the %s pod names the scheduler %q, but %s is the default here (%s); remove that name, or write %s: %s to keep it",
-			role, other, a.Scheduler, a.Source, a.Field(FieldScheduler), NoScheduler),
+			a.Word(role), other, a.Scheduler, a.Source, a.Field(FieldScheduler), NoScheduler),
 	}
 }
 
-func keyConflict(a Attempt, role string, part PodPart, theirs, ours map[string]string) (Admission, bool) {
+func keyConflict(a Attempt, role spark.Word, part PodPart, theirs, ours map[string]string) (Admission, bool) {
 	for _, key := range slices.Sorted(maps.Keys(ours)) {
 		if value, set := theirs[key]; set && value != ours[key] {
 			return Admission{
 				Verdict: Reject, Reason: ReasonPodKeyConflict,
-				Message: fmt.Sprintf("the %s pod has the %s %s: %q, which the scheduler plugin %s sets to %q; remove it", role, part, key, value, a.Scheduler, ours[key]),
+				Message: fmt.Sprintf("the %s pod has the %s %s: %q, which the scheduler plugin %s sets to %q; remove it",
+					a.Word(role), part, key, value, a.Scheduler, ours[key]),
 			}, true
 		}
 	}

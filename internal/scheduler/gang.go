@@ -23,8 +23,8 @@ func ValidateGang(a Attempt, members int32) field.ErrorList {
 		return nil
 	}
 	return field.ErrorList{Invalid(a.Field(fieldExecutorGang), fmt.Sprintf(
-		"%d executors must exist before the first of them starts, but spark.kubernetes.allocation.maxPendingPods allows %d; "+
-			"raise it or turn the gang off", members, a.PodSets.MaxPending))}
+		"%d %s must exist before the first of them starts, but spark.kubernetes.allocation.maxPendingPods allows %d; "+
+			"raise it or turn the gang off", members, a.Word(spark.WordExecutors), a.PodSets.MaxPending))}
 }
 
 // NoGang returns the warning for an application that requests a gang without effect; "" otherwise.

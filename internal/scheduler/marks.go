@@ -25,8 +25,9 @@ type ApplicationReader interface {
 
 // MarkConflict is a pod that its scheduler would attribute to another user or application.
 type MarkConflict struct {
-	role, scheduler, value string
-	key                    PodKey
+	// role and application are the words for them.
+	role, application, scheduler, value string
+	key                                 PodKey
 	// user is the creator of the application if the pod names another user; nil if the pod names another application.
 	user *User
 }
@@ -34,31 +35,31 @@ type MarkConflict struct {
 // ForeignMark finds pods of an attempt that name another user than the application's creator, or another application. The rules
 // are those of the scheduler that places the pods, which may differ from the plugin's.
 func (r *Registry) ForeignMark(p Plugin, a Attempt) (MarkConflict, bool) {
-	for _, pod := range []rolePod{{spark.RoleDriver, a.PodSets.DriverAttributes}, {spark.RoleExecutor, a.PodSets.ExecutorAttributes}} {
+	for _, pod := range podsOf(a) {
 		if name := p.Describe().SchedulerName; name != "" {
 			pod.SchedulerName = name
 		}
 		placing := r.plugins[r.placing(pod.SchedulerName)].plugin
 		if reader, ok := placing.(UserReader); ok {
 			if key, found := reader.OtherUser(pod.PodAttributes, a.User); found {
-				return pod.conflict(key, &a.User), true
+				return pod.conflict(a, key, &a.User), true
 			}
 		}
 		if reader, ok := placing.(ApplicationReader); ok && r.policy.OwnApplications {
 			if key, found := reader.OtherApplication(pod.PodAttributes, a); found {
-				return pod.conflict(key, nil), true
+				return pod.conflict(a, key, nil), true
 			}
 		}
 	}
 	return MarkConflict{}, false
 }
 
-func (p rolePod) conflict(key PodKey, user *User) MarkConflict {
+func (p rolePod) conflict(a Attempt, key PodKey, user *User) MarkConflict {
 	value := p.Labels[key.Key]
 	if key.Part == PodAnnotation {
 		value = p.Annotations[key.Key]
 	}
-	return MarkConflict{p.role, p.SchedulerName, value, key, user}
+	return MarkConflict{a.Word(p.role), a.Word(spark.WordApplication), p.SchedulerName, value, key, user}
 }
 
 // Uncertain reports whether the only problem is an unknown creator.
@@ -79,14 +80,14 @@ func (c MarkConflict) Problem() string {
 		return c.what() + ", in any queue and namespace; remove it: each attempt is a separate application " +
 			"(batchScheduler.applicationIDs of the operator's configuration)"
 	case c.Uncertain():
-		return c.what() + ", but the creator of the application is not recorded (recordSubmitter); remove it"
+		return c.what() + fmt.Sprintf(", but the creator of the %s is not recorded (recordSubmitter); remove it", c.application)
 	}
-	return c.what() + fmt.Sprintf(", not the creator of the application (%s); remove it", c.user.Name)
+	return c.what() + fmt.Sprintf(", not the creator of the %s (%s); remove it", c.application, c.user.Name)
 }
 
 // Assumption states the required creator if the creator is not known yet.
 func (c MarkConflict) Assumption() string {
-	return c.what() + ": that user must create the application, and must be recorded (recordSubmitter)"
+	return c.what() + fmt.Sprintf(": that user must create the %s, and must be recorded (recordSubmitter)", c.application)
 }
 
 // Admission returns the answer for an attempt with the conflict.

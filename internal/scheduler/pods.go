@@ -10,36 +10,38 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
 // Pods observes an attempt by its pods alone, with the conditions of the kube-scheduler and schedulers built on it:
 // PodScheduled=False on a pod without a node, DisruptionTarget on an evicted one. Plugins begin with it and refine it.
-func Pods(f PodStatuses) Observation {
-	d := f.Driver
+func Pods(a Attempt, f PodStatuses) Observation {
+	d, driver := f.Driver, a.Word(spark.WordDriver)
 	switch {
 	case d == nil:
-		return Observation{Stage: StageGone, Reason: ReasonDriverGone, Message: "the driver pod is gone"}
+		return Observation{Stage: StageGone, Reason: ReasonDriverGone, Message: fmt.Sprintf("the %s pod is gone", driver)}
 	case d.Condition(corev1.DisruptionTarget).Status == corev1.ConditionTrue:
-		return evicted(d)
+		return evicted(driver, d)
 	case d.Phase == corev1.PodFailed && !d.Started && d.Node != "":
-		return refusedByNode(d)
+		return refusedByNode(driver, d)
 	case d.Phase == corev1.PodFailed && d.Deleting:
-		return Observation{Stage: StageGone, Reason: ReasonDriverGone, Message: "the driver pod was deleted, and has stopped"}
+		return Observation{Stage: StageGone, Reason: ReasonDriverGone, Message: fmt.Sprintf("the %s pod was deleted, and has stopped", driver)}
 	case d.Waits():
-		return queued(d)
+		return queued(driver, d)
 	}
-	return Executors(f, ReasonWaitingForCapacity, Processed)
+	return Executors(a, f, ReasonWaitingForCapacity, Processed)
 }
 
 // evicted reads the condition DisruptionTarget. Kubernetes defines its reasons:
 // https://kubernetes.io/docs/concepts/workloads/pods/disruptions/#pod-disruption-conditions
-func evicted(d *PodStatus) Observation {
+func evicted(driver string, d *PodStatus) Observation {
 	c := d.Condition(corev1.DisruptionTarget)
 	reason := ReasonNodeFailure
 	if c.Reason == corev1.PodReasonPreemptionByScheduler {
 		reason = ReasonPreempted
 	}
-	message := "the driver was evicted"
+	message := fmt.Sprintf("the %s was evicted", driver)
 	if c.Message != "" {
 		message += ": " + c.Message
 	}
@@ -48,23 +50,23 @@ func evicted(d *PodStatus) Observation {
 
 // refusedByNode detects a pod that the kubelet refused, e.g. with OutOfcpu because two schedulers share the node. Nothing of
 // the application has run.
-func refusedByNode(d *PodStatus) Observation {
+func refusedByNode(driver string, d *PodStatus) Observation {
 	return Observation{
 		Stage: StageEvicted, Reason: ReasonNodeFailure,
-		Message:  fmt.Sprintf("node %s refused the driver: %s", d.Node, either(d.Message, d.Reason)),
+		Message:  fmt.Sprintf("node %s refused the %s: %s", d.Node, driver, either(d.Message, d.Reason)),
 		Eviction: &Eviction{Reason: ReasonNodeFailure, By: d.Reason},
 	}
 }
 
-func queued(d *PodStatus) Observation {
-	o := Observation{Stage: StageQueued, Reason: ReasonWaitingForScheduler, Message: "no scheduler has processed the driver pod yet"}
+func queued(driver string, d *PodStatus) Observation {
+	o := Observation{Stage: StageQueued, Reason: ReasonWaitingForScheduler, Message: fmt.Sprintf("no scheduler has processed the %s pod yet", driver)}
 	c := d.Condition(corev1.PodScheduled)
 	switch {
 	case len(d.Gates) > 0:
-		o.Message = "the driver pod is held back by scheduling gates that the operator did not set: " + strings.Join(d.Gates, ", ")
+		o.Message = fmt.Sprintf("the %s pod is held back by scheduling gates that the operator did not set: %s", driver, strings.Join(d.Gates, ", "))
 		o.Reason = ReasonCapturedByOther
 	case c.Status == corev1.ConditionFalse:
-		o.Reason, o.Message = ReasonWaitingForCapacity, "the driver waits for a node: "+either(c.Message, c.Reason)
+		o.Reason, o.Message = ReasonWaitingForCapacity, fmt.Sprintf("the %s waits for a node: %s", driver, either(c.Message, c.Reason))
 	}
 	return o
 }
@@ -72,7 +74,7 @@ func queued(d *PodStatus) Observation {
 // Executors observes the executors of a driver that has a node: the reason of their wait, or that the scheduler has processed
 // none of them for a while (Silence). processed returns when the scheduler first wrote about a pod: Processed, unless a plugin
 // knows more.
-func Executors(f PodStatuses, reason Reason, processed func(*PodStatus) (time.Time, bool)) Observation {
+func Executors(a Attempt, f PodStatuses, reason Reason, processed func(*PodStatus) (time.Time, bool)) Observation {
 	waiting, why := 0, ""
 	for i := range f.Executors {
 		e := &f.Executors[i]
@@ -87,7 +89,8 @@ func Executors(f PodStatuses, reason Reason, processed func(*PodStatus) (time.Ti
 	if waiting == 0 {
 		return Observation{Stage: StagePlaced, Reason: ReasonScheduled, Message: "all pods have a node"}
 	}
-	o := Observation{Stage: StageShort, Reason: reason, Message: fmt.Sprintf("%d of %d executors wait for a node", waiting, len(f.Executors))}
+	o := Observation{Stage: StageShort, Reason: reason}
+	o.Message = fmt.Sprintf("%d of %d %s wait for a node", waiting, len(f.Executors), a.Word(spark.WordExecutors))
 	since := ignoredSince(f, processed)
 	switch left := since.Add(Silence).Sub(f.Now); {
 	case since.IsZero():
@@ -95,7 +98,8 @@ func Executors(f PodStatuses, reason Reason, processed func(*PodStatus) (time.Ti
 		o.RetryAfter = left
 	default:
 		o.Reason = ReasonWaitingForScheduler
-		o.Message += ": no scheduler has processed a pod of the application since " + since.UTC().Format(time.RFC3339) + "; check that it runs"
+		o.Message += fmt.Sprintf(": no scheduler has processed a pod of the %s since %s; check that it runs",
+			a.Word(spark.WordApplication), since.UTC().Format(time.RFC3339))
 		return o
 	}
 	o.Message += why
@@ -126,7 +130,7 @@ func CannotGrow(a Attempt, owner string, most, limit corev1.ResourceList) string
 	if len(never) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("dynamic allocation cannot grow to %d executors: they exceed %s: %s", a.PodSets.Max, owner, Exceeding(never))
+	return fmt.Sprintf("dynamic allocation cannot grow to %d %s: they exceed %s: %s", a.PodSets.Max, a.Word(spark.WordExecutors), owner, Exceeding(never))
 }
 
 // FewPending warns of a gang that spark.kubernetes.allocation.maxPendingPods prevents: Spark does not request all executors at
@@ -135,6 +139,6 @@ func FewPending(a Attempt) string {
 	if a.PodSets.MaxPending == 0 || a.PodSets.MaxPending >= a.PodSets.Initial {
 		return ""
 	}
-	return fmt.Sprintf("spark.kubernetes.allocation.maxPendingPods is %d: of the %d executors with reserved capacity, Spark creates at most so many at a time",
-		a.PodSets.MaxPending, a.PodSets.Initial)
+	return fmt.Sprintf("spark.kubernetes.allocation.maxPendingPods is %d: of the %d %s with reserved capacity, Spark creates at most so many at a time",
+		a.PodSets.MaxPending, a.PodSets.Initial, a.Word(spark.WordExecutors))
 }

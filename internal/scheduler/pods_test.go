@@ -56,7 +56,7 @@ func TestPods(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := Pods(tc.facts)
+			got := Pods(Attempt{}, tc.facts)
 			if got.Stage != tc.stage || got.Reason != tc.code {
 				t.Errorf("%s: %s and %s, want %s and %s", tc.reason, got.Stage, got.Reason, tc.stage, tc.code)
 			}

@@ -67,8 +67,13 @@ func (r *Registry) ForbiddenQueue(p Plugin, a Attempt, made []*unstructured.Unst
 
 // rolePod is a pod as its scheduler sees it.
 type rolePod struct {
-	role string
+	role spark.Word
 	spark.PodAttributes
+}
+
+// podsOf returns a pod of each role.
+func podsOf(a Attempt) []rolePod {
+	return []rolePod{{spark.WordDriver, a.PodSets.DriverAttributes}, {spark.WordExecutor, a.PodSets.ExecutorAttributes}}
 }
 
 // decoratedPods returns the pods of both roles; none if the plugin fails, which its answer reports.
@@ -77,7 +82,7 @@ func decoratedPods(p Plugin, a Attempt) []rolePod {
 	if err != nil {
 		return nil
 	}
-	pods := []rolePod{{spark.RoleDriver, a.PodSets.DriverAttributes}, {spark.RoleExecutor, a.PodSets.ExecutorAttributes}}
+	pods := podsOf(a)
 	for i, overlay := range []spark.PodOverlay{d.Driver, d.Executor} {
 		pods[i].Labels, pods[i].Annotations = over(pods[i].Labels, overlay.Labels), over(pods[i].Annotations, overlay.Annotations)
 		if name := p.Describe().SchedulerName; name != "" {
@@ -109,14 +114,15 @@ func (r *Registry) podConflict(p Plugin, a Attempt, pod rolePod, usable []string
 	if p.Describe().SchedulerName == "" {
 		field = a.Field(spark.Field(pod.role + ".schedulerName"))
 	}
+	role := a.Word(pod.role)
 	what := fmt.Sprintf("the %s pod enters queue %q of the scheduler %s, which may not be used from namespace %q",
-		pod.role, queue, pod.SchedulerName, a.App.Namespace)
+		role, queue, pod.SchedulerName, a.App.Namespace)
 	switch {
 	case !known:
 		what = fmt.Sprintf("the queue of the %s pod in the scheduler %s is unknown before the pod is created; write %s: %s instead",
-			pod.role, pod.SchedulerName, a.Field(FieldScheduler), name)
+			role, pod.SchedulerName, a.Field(FieldScheduler), name)
 	case queue == "":
-		what = fmt.Sprintf("the %s pod names no queue for the scheduler %s, but namespace %q must name one", pod.role, pod.SchedulerName, a.App.Namespace)
+		what = fmt.Sprintf("the %s pod names no queue for the scheduler %s, but namespace %q must name one", role, pod.SchedulerName, a.App.Namespace)
 	}
 	return QueueConflict{field, what + "; " + Usable(usable)}, true
 }

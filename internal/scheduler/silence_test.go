@@ -103,7 +103,7 @@ func TestExecutorsIgnored(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			driver := placed(minute)
 			driver.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(silenceStart.Add(2 * minute))}}
-			got := Pods(PodStatuses{Now: silenceStart.Add(tc.now), Driver: &driver, Executors: tc.executors})
+			got := Pods(Attempt{}, PodStatuses{Now: silenceStart.Add(tc.now), Driver: &driver, Executors: tc.executors})
 			if got.Stage != StageShort || got.Reason != tc.code || got.Message != tc.message || got.RetryAfter != tc.again {
 				t.Errorf("%s: %+v; want %s, again after %s, and %q", tc.reason, got, tc.code, tc.again, tc.message)
 			}

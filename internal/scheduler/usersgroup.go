@@ -61,7 +61,7 @@ func AdmitToUsersGroups(a Attempt, groups []Ref, own Ref, s Snapshot) Admission 
 	}
 	answer := Admission{
 		Verdict: Admit, Reason: ReasonAdmitted, Group: &groups[0],
-		Message: fmt.Sprintf("the pods belong to %s %s, which the application names itself", own.Kind, strings.Join(names, " and ")),
+		Message: fmt.Sprintf("the pods belong to %s %s, which the %s names itself", own.Kind, strings.Join(names, " and "), a.Word(spark.WordApplication)),
 	}
 	if s.Exists(own) {
 		answer.Delete = []Ref{own}

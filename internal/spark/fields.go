@@ -50,6 +50,28 @@ func (f Fields) Path(name Field) string {
 	return f[head] + rest
 }
 
+// Word is a word for an application or for its pods in messages.
+type Word string
+
+// The words for an application. Those for one pod of a role are WordDriver and WordExecutor.
+const (
+	WordApplication Word = "application"
+	WordDriver      Word = RoleDriver
+	WordExecutor    Word = RoleExecutor
+	WordExecutors   Word = "executors"
+)
+
+// Words has the words of a kind whose users have others, such as "master" for WordDriver.
+type Words map[Word]string
+
+// Of returns the kind's word: the word itself if it is not listed.
+func (w Words) Of(word Word) string {
+	if own, listed := w[word]; listed {
+		return own
+	}
+	return string(word)
+}
+
 // DependencyProperties are the properties by which Spark knows the lists of dependencies.
 var DependencyProperties = map[Field]string{
 	"deps.jars": ConfJars, "deps.files": ConfFiles, "deps.pyFiles": ConfPyFiles, "deps.archives": ConfArchives,

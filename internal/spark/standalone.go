@@ -12,6 +12,8 @@ type Standalone struct {
 	// Conf is the configuration that the user wrote, with what policies set beside it. Defaults are all properties that policies set.
 	Conf, Defaults map[string]string
 	Fields         Fields
+	// Words are those of messages about the cluster.
+	Words Words
 	// OwnLabels are the operator's (Application.OwnLabels).
 	OwnLabels []string
 	// Roles are the master and the workers, in this order.

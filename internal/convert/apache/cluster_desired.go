@@ -245,11 +245,16 @@ func fieldsOfRoles() spark.Fields {
 	return fields
 }
 
+// clusterWords are the words for a cluster in messages of schedulers.
+var clusterWords = spark.Words{
+	spark.WordApplication: "cluster", spark.WordDriver: RoleMaster, spark.WordExecutor: RoleWorker, spark.WordExecutors: "workers",
+}
+
 // clusterBuilt returns the objects of a cluster with the policies' defaults, for the limits.
 func clusterBuilt(o *v1.SparkCluster, defaults map[string]string) spark.Standalone {
 	o = withDefaults(o, defaults)
 	c := clusterOf(o)
-	built := spark.Standalone{Namespace: o.Namespace, Conf: o.Spec.SparkConf, Defaults: defaults, Fields: clusterFields,
+	built := spark.Standalone{Namespace: o.Namespace, Conf: o.Spec.SparkConf, Defaults: defaults, Fields: clusterFields, Words: clusterWords,
 		OwnLabels: ClusterFamily.Labels.Keys(), Others: []spark.Object{c.networkPolicy()}}
 	for _, r := range []role{c.master, c.worker} {
 		set := c.statefulSet(r)

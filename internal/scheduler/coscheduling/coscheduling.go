@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/scheduler-plugins/apis/scheduling/v1alpha1"
 
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
 // Name is the plugin's name in spec.batchScheduler.
@@ -154,17 +155,18 @@ func (Plugin) Admit(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Admiss
 
 // start returns the message about the wait, and a warning if a requested gang has no effect.
 func start(a scheduler.Attempt, p parameters) (message, warning string) {
+	driver, executors := a.Word(spark.WordDriver), a.Word(spark.WordExecutors)
 	switch members := gang(a, p); {
 	case members == 0 && p.ExecutorGang:
 		warning = scheduler.NoGang(a)
 	case members == 0:
 	case members < a.PodSets.Initial:
-		return fmt.Sprintf("the driver starts when a node has capacity for it, and the first %d of its %d executors start "+
-			"together (the minimum of dynamic allocation)", members, a.PodSets.Initial), ""
+		return fmt.Sprintf("the %s starts when a node has capacity for it, and the first %d of its %d %s start "+
+			"together (the minimum of dynamic allocation)", driver, members, a.PodSets.Initial, executors), ""
 	default:
-		return fmt.Sprintf("the driver starts when a node has capacity for it, and its %d executors start together", members), ""
+		return fmt.Sprintf("the %s starts when a node has capacity for it, and its %d %s start together", driver, members, executors), ""
 	}
-	return "the driver starts when the cluster has capacity for the whole application", warning
+	return fmt.Sprintf("the %s starts when the cluster has capacity for the whole %s", driver, a.Word(spark.WordApplication)), warning
 }
 
 // Decorate puts the pods into the group, unless the user named another one.

@@ -35,7 +35,7 @@ func (Plugin) ObserveReads(a scheduler.Attempt, _ scheduler.PodStatuses) []sched
 // may be broken, and twice, since the scheduler watches groups and pods separately and may see the nudge before the end of the
 // pods.
 func (Plugin) Observe(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.PodStatuses) (scheduler.Observation, error) {
-	o := scheduler.Pods(f)
+	o := scheduler.Pods(a, f)
 	switch o.Stage {
 	case scheduler.StageQueued, scheduler.StageShort, scheduler.StagePlaced, scheduler.StageReserving:
 	case scheduler.StageEvicted, scheduler.StageRefused, scheduler.StageGone:
@@ -43,7 +43,7 @@ func (Plugin) Observe(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.Pod
 	}
 	theirs := len(usersGroups(a)) > 0
 	if theirs && o.Stage == scheduler.StageShort {
-		o = scheduler.Executors(f, scheduler.ReasonWaitingForCapacity, member(f))
+		o = scheduler.Executors(a, f, scheduler.ReasonWaitingForCapacity, member(f))
 	}
 	if f.Driver.Deleting || f.Driver.Phase == corev1.PodSucceeded || f.Driver.Phase == corev1.PodFailed || theirs {
 		return o, nil
@@ -51,7 +51,7 @@ func (Plugin) Observe(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.Pod
 	p, _ := parametersOf(a)
 	care, retry := careOf(a, p, s[groupOf(a).Read()], f, o.Stage)
 	if o.Stage == scheduler.StageShort && gang(a, p) > 0 && care.lowered.IsZero() {
-		o = scheduler.Executors(f, scheduler.ReasonWaitingForGang, member(f))
+		o = scheduler.Executors(a, f, scheduler.ReasonWaitingForGang, member(f))
 	}
 	wanted, err := group(a, p, care)
 	if err != nil {

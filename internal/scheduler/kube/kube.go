@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
 // Name is the plugin's name in spec.batchScheduler.
@@ -45,7 +46,7 @@ func (Plugin) Admit(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Admiss
 	if missing, ok := scheduler.MissingPriorityClass(a, s); ok {
 		return missing, nil
 	}
-	message := "plain Kubernetes scheduling: nothing holds the application back"
+	message := fmt.Sprintf("plain Kubernetes scheduling: nothing holds the %s back", a.Word(spark.WordApplication))
 	if a.Queue != "" {
 		message = fmt.Sprintf("plain Kubernetes scheduling has no queues: %s %q is ignored", a.QueueField(), a.Queue)
 	}

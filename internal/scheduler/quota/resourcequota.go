@@ -192,7 +192,7 @@ func missingLimit(a scheduler.Attempt, q *corev1.ResourceQuota, charges []charge
 				return finding{quota: nameOf(q), reason: scheduler.ReasonQuotaRequiresLimits, message: fmt.Sprintf(
 					"ResourceQuota %s of namespace %s counts %s, but the %s has none and would be refused; "+
 						"set it (for limits.cpu: %s), or ask for a LimitRange with a default",
-					q.Name, q.Namespace, name, c.name, a.Field(spark.Field(c.name+".coreLimit")))}, true
+					q.Name, q.Namespace, name, a.Word(spark.Word(c.name)), a.Field(spark.Field(c.name+".coreLimit")))}, true
 			}
 		}
 	}

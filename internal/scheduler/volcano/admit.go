@@ -12,6 +12,7 @@ import (
 	"volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
 // waitRetry is the interval of checks for changes that neither the group nor the queue's spec shows: the queue's usage, its
@@ -50,7 +51,7 @@ func (Plugin) Admit(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Admiss
 		answer = notSeen(a)
 	case phase != string(v1beta1.PodGroupPending):
 		answer = scheduler.Admission{Verdict: scheduler.Admit, Reason: scheduler.ReasonAdmitted,
-			Message: fmt.Sprintf("queue %s has reserved capacity for the whole application", a.Queue)}
+			Message: fmt.Sprintf("queue %s has reserved capacity for the whole %s", a.Queue, a.Word(spark.WordApplication))}
 		if answer.Warning, err = all.growth(a); answer.Warning == "" {
 			answer.Warning = noGang(a)
 		}

@@ -3,6 +3,7 @@
 package volcano
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
 // evictReason is Volcano's reason in the condition Ready of an evicted pod.
@@ -32,9 +34,9 @@ func (Plugin) ObserveReads(a scheduler.Attempt, f scheduler.PodStatuses) []sched
 // Observe reads the pods, distinguishes reclaim from preemption, and keeps the group: Volcano silently ignores pods without
 // their group.
 func (Plugin) Observe(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.PodStatuses) (scheduler.Observation, error) {
-	o := scheduler.Pods(f)
+	o := scheduler.Pods(a, f)
 	if o.Stage == scheduler.StageEvicted {
-		return reclaimed(f, o), nil
+		return reclaimed(a, f, o), nil
 	}
 	if f.Driver == nil || f.Driver.Deleting || ended(f.Driver) || len(usersGroups(a)) > 0 {
 		return o, nil
@@ -78,7 +80,7 @@ func silent(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.PodStatuses, 
 }
 
 // reclaimed refines an eviction: DisruptionTarget always says preemption, and the condition Ready has the reason.
-func reclaimed(f scheduler.PodStatuses, o scheduler.Observation) scheduler.Observation {
+func reclaimed(a scheduler.Attempt, f scheduler.PodStatuses, o scheduler.Observation) scheduler.Observation {
 	ready := f.Driver.Condition(corev1.PodReady)
 	if ready.Status != corev1.ConditionFalse || ready.Reason != evictReason {
 		return o
@@ -86,7 +88,7 @@ func reclaimed(f scheduler.PodStatuses, o scheduler.Observation) scheduler.Obser
 	if strings.HasSuffix(ready.Message, "because of reclaim") {
 		o.Reason = scheduler.ReasonReclaimed
 	}
-	o.Message = "the driver was evicted: " + ready.Message
+	o.Message = fmt.Sprintf("the %s was evicted: %s", a.Word(spark.WordDriver), ready.Message)
 	o.Eviction = &scheduler.Eviction{Reason: o.Reason, By: "Volcano"}
 	return o
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/apache/yunikorn-k8shim/pkg/common/constants"
 
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
 const (
@@ -52,9 +53,9 @@ func waiting(a scheduler.Attempt, o scheduler.Observation, s scheduler.Snapshot,
 		age, heard := f.Now.Sub(f.Driver.CreatedAt), cause+last != ""
 		switch {
 		case cause == "" && age < settled:
-			return unprocessed(settled - age)
+			return unprocessed(a, settled-age)
 		case !heard && age < eventsLast && s.Complete(podEvents(a)):
-			return unprocessed(eventsRetry)
+			return unprocessed(a, eventsRetry)
 		}
 		if o = queued(a); !heard {
 			o.Message += unheard
@@ -95,10 +96,11 @@ func says(e scheduler.ObjectEvent) bool {
 }
 
 // unprocessed observes a driver pod that YuniKorn has not queued yet.
-func unprocessed(again time.Duration) scheduler.Observation {
+func unprocessed(a scheduler.Attempt, again time.Duration) scheduler.Observation {
 	return scheduler.Observation{
 		Stage: scheduler.StageQueued, Reason: scheduler.ReasonWaitingForScheduler, RetryAfter: again,
-		Message: "waiting for YuniKorn to process the driver pod; if it has no event of YuniKorn a minute after its creation, check that YuniKorn runs",
+		Message: fmt.Sprintf("waiting for YuniKorn to process the %s pod; if it has no event of YuniKorn a minute after its creation, "+
+			"check that YuniKorn runs", a.Word(spark.WordDriver)),
 	}
 }
 
@@ -107,13 +109,14 @@ func queued(a scheduler.Attempt) scheduler.Observation {
 	if options, _ := parametersOf(a); options.GangSchedulingStyle == styleNone {
 		return scheduler.Observation{
 			Stage: scheduler.StageQueued, Reason: scheduler.ReasonWaitingForQuota,
-			Message: fmt.Sprintf("waiting in %s for capacity or for its turn: the driver %s", queueOf(a), scheduler.Asking(a.PodSets.Driver.Requests)),
+			Message: fmt.Sprintf("waiting in %s for capacity or for its turn: the %s %s",
+				queueOf(a), a.Word(spark.WordDriver), scheduler.Asking(a.PodSets.Driver.Requests)),
 		}
 	}
 	whole := scheduler.Sum(a.PodSets.Driver.Requests, scheduler.Times(a.PodSets.Executor.Requests, int64(a.PodSets.Initial)))
 	return scheduler.Observation{
 		Stage: scheduler.StageReserving, Reason: scheduler.ReasonWaitingForGang,
-		Message: fmt.Sprintf("waiting in %s for the capacity of the driver and %d executors: together they %s",
-			queueOf(a), a.PodSets.Initial, scheduler.Asking(whole)),
+		Message: fmt.Sprintf("waiting in %s for the capacity of the %s and %d %s: together they %s",
+			queueOf(a), a.Word(spark.WordDriver), a.PodSets.Initial, a.Word(spark.WordExecutors), scheduler.Asking(whole)),
 	}
 }

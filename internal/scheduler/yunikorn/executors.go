@@ -15,7 +15,7 @@ import (
 func short(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.PodStatuses) scheduler.Observation {
 	cause, heard := executorWords(a, s, f)
 	certain := s.Complete(podEvents(a))
-	o := scheduler.Executors(f, scheduler.ReasonWaitingForCapacity, func(p *scheduler.PodStatus) (time.Time, bool) {
+	o := scheduler.Executors(a, f, scheduler.ReasonWaitingForCapacity, func(p *scheduler.PodStatus) (time.Time, bool) {
 		if at, is := heard[p.UID]; is {
 			return at, true
 		}

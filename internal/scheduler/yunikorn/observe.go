@@ -3,6 +3,7 @@
 package yunikorn
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
 // eventFailed is the reason of YuniKorn's event about an application that it gave up. Its text has more detail than the pod.
@@ -38,9 +40,9 @@ func driverEvents(a scheduler.Attempt, driver *scheduler.PodStatus) scheduler.Re
 // deleted or missing driver counts as evicted, because YuniKorn does not mark evicted pods.
 func (Plugin) Observe(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.PodStatuses) (scheduler.Observation, error) {
 	if givenUp(f.Driver) {
-		return refused(f.Driver, s.List(driverEvents(a, f.Driver))), nil
+		return refused(a, f.Driver, s.List(driverEvents(a, f.Driver))), nil
 	}
-	o := scheduler.Pods(f)
+	o := scheduler.Pods(a, f)
 	if o.Stage == scheduler.StageQueued {
 		return waiting(a, o, s, f), nil
 	}
@@ -61,7 +63,7 @@ func givenUp(driver *scheduler.PodStatus) bool {
 }
 
 // refused classifies a pod that YuniKorn failed. A gang that found no room in time may find it later; a refusal is permanent.
-func refused(driver *scheduler.PodStatus, events []*unstructured.Unstructured) scheduler.Observation {
+func refused(a scheduler.Attempt, driver *scheduler.PodStatus, events []*unstructured.Unstructured) scheduler.Observation {
 	if driver.Reason == constants.ApplicationInsufficientResourcesFailure {
 		return scheduler.Observation{
 			Stage: scheduler.StageEvicted, Reason: scheduler.ReasonPodsReadyTimeout,
@@ -79,6 +81,7 @@ func refused(driver *scheduler.PodStatus, events []*unstructured.Unstructured) s
 	}
 	return scheduler.Observation{
 		Stage: scheduler.StageRefused, Reason: scheduler.ReasonSchedulerRefused,
-		Message: "YuniKorn refused the application; check that the queue exists, accepts applications and admits the user: " + why,
+		Message: fmt.Sprintf("YuniKorn refused the %s; check that the queue exists, accepts applications and admits the user: %s",
+			a.Word(spark.WordApplication), why),
 	}
 }

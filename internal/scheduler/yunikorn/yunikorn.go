@@ -130,7 +130,8 @@ func (Plugin) Admit(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Admiss
 	if missing, ok := scheduler.MissingPriorityClass(a, s); ok {
 		return missing, nil
 	}
-	answer := scheduler.Admission{Verdict: scheduler.Admit, Reason: scheduler.ReasonAdmitted, Message: "the driver pod waits in " + queueOf(a)}
+	answer := scheduler.Admission{Verdict: scheduler.Admit, Reason: scheduler.ReasonAdmitted,
+		Message: fmt.Sprintf("the %s pod waits in %s", a.Word(spark.WordDriver), queueOf(a))}
 	if options, _ := parametersOf(a); options.GangSchedulingStyle != styleNone && !usersGang(a) {
 		answer.Warning = scheduler.FewPending(a)
 	}
