@@ -9,6 +9,7 @@ import (
 
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
 // advice maps a reason to an action of the user. NAME, NAMESPACE and POD stand for the application's, TYPED for the name with
@@ -60,7 +61,8 @@ var advice = map[lifecycle.Reason]string{
 	lifecycle.ReasonExecutorsPending: "check what executors wait for: kubectl get pods -n NAMESPACE -l spark-role=executor,LABEL=NAME",
 }
 
-// queueing maps a reason of the batch scheduler to an action of the user. QUEUE is the flag for the attempt's queue.
+// queueing maps a reason of the batch scheduler to an action of the user. QUEUE is the flag for the attempt's queue, and
+// APPLICATION the word for an object of its kind.
 var queueing = map[scheduler.Reason]string{
 	scheduler.ReasonWaitingForScheduler: "if this lasts, ask an administrator whether the scheduler runs",
 	scheduler.ReasonWaitingForQuota: "wait, request less in {driver} and {executor}, " +
@@ -68,7 +70,7 @@ var queueing = map[scheduler.Reason]string{
 	scheduler.ReasonBehindOthers: "wait; see what is ahead: kubectl spark queue -A QUEUE",
 	scheduler.ReasonQueueClosed:  "ask an administrator to open the queue, or take another one in {batchScheduler.queue}",
 	scheduler.ReasonQueueNotFound: "correct {batchScheduler.queue}, or ask an administrator to create the queue: " +
-		"the application continues automatically then",
+		"the APPLICATION continues automatically then",
 	scheduler.ReasonPodGroupNotFound:         "create the PodGroup that the pods name, or remove its name from their labels and annotations",
 	scheduler.ReasonPriorityClassNotFound:    "create the PriorityClass, or name another one",
 	scheduler.ReasonQueueNotLeaf:             "set {batchScheduler.queue} to a queue in the message",
@@ -82,17 +84,15 @@ var queueing = map[scheduler.Reason]string{
 	scheduler.ReasonPodKeyConflict:           "remove the label or annotation that the message names",
 	scheduler.ReasonSchedulerUnknown:         "set {batchScheduler} to a scheduler of the operator, or install the missing one",
 	scheduler.ReasonSchedulerDisabled:        "set {batchScheduler} to an enabled scheduler, or ask an administrator to enable this one",
-	scheduler.ReasonSchedulerNotInstalled: "ask an administrator to install what is missing (the application continues automatically then), " +
+	scheduler.ReasonSchedulerNotInstalled: "ask an administrator to install what is missing (the APPLICATION continues automatically then), " +
 		"or name another scheduler in {batchScheduler}",
-	scheduler.ReasonSchedulerForbidden: "ask an administrator to grant the operator the permission in the message: the application continues automatically then",
+	scheduler.ReasonSchedulerForbidden: "ask an administrator to grant the operator the permission in the message: the APPLICATION continues automatically then",
 	scheduler.ReasonSchedulerFailed:    "report it: the plugin failed and is called again; see the operator's log",
 	scheduler.ReasonCapturedByOther:    "find the client that changes the scheduler's name on pods of this namespace: kubectl get pod POD -n NAMESPACE -o yaml",
 }
 
 // whenBehind is the advice about a status older than the spec.
-func whenBehind(namespace string) string {
-	return "if the status does not follow within seconds, check that the operator is running and watches this namespace: kubectl spark check -n " + namespace
-}
+const whenBehind = "if the status does not follow within seconds, check that the operator is running and watches this namespace: kubectl spark check -n NAMESPACE"
 
 // finalizers is the advice about an object whose deletion its finalizers block.
 func finalizers(o metav1.Object) string {
@@ -109,7 +109,7 @@ func (v view) advice() []string {
 	}
 	var all []string
 	if v.behind() != "" && v.before.DrainSince.IsZero() && !v.Scope.Desired.Deleting {
-		all = append(all, whenBehind(v.Object.GetNamespace()))
+		all = append(all, whenBehind)
 	}
 	reason := v.mainReason()
 	if text := remedyFor(reason, v.cause().Message); text != "" {
@@ -129,24 +129,30 @@ func (v view) advice() []string {
 	if v.before.State == lifecycle.Failed && v.before.Cause.Reason != lifecycle.ReasonInvalidSpec {
 		all = append(all, again(v.Scope.Family.RerunAt))
 	}
-	if v.Scope.Desired.Deleting && len(v.Object.GetFinalizers()) > 0 {
-		all = append(all, finalizers(v.Object))
-	}
 	flag := ""
 	if queue := v.scheduling().Queue; queue != "" {
 		flag = "--queue " + queue
 	}
 	fields := v.Scope.Family.Fields
 	words := []string{"LABEL", v.Scope.Family.Labels.App, "TYPED", v.Typed, "NAMESPACE", v.Object.GetNamespace(), "NAME", v.Object.GetName(),
-		"POD", v.Observed.Driver.Name, " QUEUE", strings.TrimRight(" "+flag, " ")}
+		"APPLICATION", string(spark.WordApplication), "POD", v.Observed.Driver.Name, " QUEUE", strings.TrimRight(" "+flag, " ")}
 	if v.Scope.Desired.Endures {
 		words = append([]string{"kubectl spark logs NAME", "kubectl logs " + v.Observed.Driver.Name}, words...)
 	}
-	fill := strings.NewReplacer(words...)
-	for i := range all {
-		all[i] = fill.Replace(fields.Text(all[i]))
+	all = filled(all, fields, words...)
+	if v.Scope.Desired.Deleting && len(v.Object.GetFinalizers()) > 0 {
+		all = append(all, finalizers(v.Object))
 	}
 	return all
+}
+
+// filled fills in the words of templates and the paths of their fields. Names of users are among the words: a template has none.
+func filled(templates []string, fields spark.Fields, words ...string) []string {
+	fill := strings.NewReplacer(words...)
+	for i := range templates {
+		templates[i] = fill.Replace(fields.Text(templates[i]))
+	}
+	return templates
 }
 
 // again is the advice to run a finished application again.

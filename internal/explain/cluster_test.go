@@ -5,6 +5,7 @@ package explain
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -238,7 +239,7 @@ func TestClusters(t *testing.T) {
 	testutil.NoStaleGolden(t, "testdata/clusters/*.txt", all)
 }
 
-var capitals = regexp.MustCompile(`\b(NAME|NAMESPACE|POD|LABEL|QUEUE)\b|\{[a-z]|driver|executor|application|sparkapp`)
+var capitals = regexp.MustCompile(`\b(NAME|NAMESPACE|POD|LABEL|QUEUE|APPLICATION)\b|\{[a-z]|driver|executor|application|sparkapp`)
 
 // Whatever reason a cluster has, the advice is about clusters, and names what is meant.
 func TestAdviceOfClusters(t *testing.T) {
@@ -268,6 +269,23 @@ func TestAdviceOfClusters(t *testing.T) {
 			if wrong := capitals.FindString(text); wrong != "" {
 				t.Errorf("%s: the advice has %q: %s", reason, wrong, text)
 			}
+		}
+	}
+}
+
+// Finalizers of others may have the words in their names that advice is filled in by.
+func TestFinalizersAreNamedAsTheyAre(t *testing.T) {
+	const theirs = "NAMESPACE.example.com/POD"
+	ended := metav1.NewTime(start)
+	w, c := newHarness(t), newClusterHarness(t)
+	running := w.running()
+	c.running()
+	w.o.DeletionTimestamp, w.o.Finalizers = &ended, []string{theirs}
+	c.o.DeletionTimestamp, c.o.Finalizers = &ended, []string{theirs}
+	want := "if it is not deleted, the owner of its finalizers must remove them: " + theirs
+	for kind, advice := range map[string][]string{"application": w.explain(running).Advice, "cluster": c.explain(time.Minute).Advice} {
+		if !slices.Contains(advice, want) {
+			t.Errorf("%s: the advice is %q, want %q", kind, advice, want)
 		}
 	}
 }

@@ -262,31 +262,34 @@ func (r *ClusterRole) text() string {
 	return text
 }
 
-// clusterAdvice overrides advice and queueing for clusters, with the same placeholders.
+// clusterAdvice overrides advice and queueing for clusters, with the same placeholders: their pods name the queue, and their
+// containers the sizes.
 var clusterAdvice = map[lifecycle.Reason]string{
 	lifecycle.ReasonSuspended:     "resume it: kubectl spark resume sparkcluster/NAME -n NAMESPACE",
 	lifecycle.ReasonNameConflict:  "check the owner of the object, and delete or rename it, or give the cluster another name",
 	lifecycle.ReasonQuotaExceeded: "free or raise the quota: kubectl describe resourcequota -n NAMESPACE; or request less in {master.memory} and {worker.memory}",
 	lifecycle.ReasonImagePull: "check spark.kubernetes.container.image in {sparkConf} for its name and tag, " +
 		"and imagePullSecrets in {master.spec} and {worker.spec}",
-	standalone.ReasonReplacing:     "if it is not deleted, check its finalizers, and the pods that it waits for: kubectl get pods -n NAMESPACE -l LABEL=NAME",
-	standalone.ReasonPodsNotReady:  "if it lasts, read the log: kubectl logs POD -n NAMESPACE",
-	lifecycle.ReasonContainerStart: "check the container's events and its log: kubectl describe pod POD -n NAMESPACE; kubectl logs POD -n NAMESPACE --previous",
+	scheduler.ReasonWaitingForQuota: "wait, request less in {master.memory} and {worker.memory}, " +
+		"or use another queue; see what else waits: kubectl spark queue -A QUEUE",
+	scheduler.ReasonQueueClosed: "ask an administrator to open the queue, or name another one",
+	scheduler.ReasonQueueNotFound: "correct the queue that the pods name, or ask an administrator to create the queue: " +
+		"the APPLICATION continues automatically then",
+	scheduler.ReasonQueueNotLeaf:         "name a queue in the message on the pods",
+	scheduler.ReasonQueueForbidden:       "name a queue in the message on the pods, or ask an administrator for the permission",
+	scheduler.ReasonExceedsQueueCapacity: "request less in {master.memory} and {worker.memory}, or use another queue",
+	scheduler.ReasonExceedsQuota:         "request less in {master.memory} and {worker.memory}, or ask an administrator to raise the quota",
+	scheduler.ReasonQuotaRequiresLimits:  "set what the message names on the master and the workers, or ask an administrator for a LimitRange with defaults",
+	standalone.ReasonReplacing:           "if it is not deleted, check its finalizers, and the pods that it waits for: kubectl get pods -n NAMESPACE -l LABEL=NAME",
+	standalone.ReasonPodsNotReady:        "if it lasts, read the log: kubectl logs POD -n NAMESPACE",
+	lifecycle.ReasonContainerStart:       "check the container's events and its log: kubectl describe pod POD -n NAMESPACE; kubectl logs POD -n NAMESPACE --previous",
 }
-
-// clusterWords replaces the words for applications in shared texts.
-var clusterWords = strings.NewReplacer(
-	"the driver and the executors", "the master and the workers", "{driver} and {executor}", "{master.memory} and {worker.memory}",
-	"take another one in {batchScheduler.queue}", "name another one", "correct {batchScheduler.queue}", "correct the queue that the pods name",
-	"set {batchScheduler.queue} to a queue in the message", "name a queue in the message on the pods",
-	"another queue in {batchScheduler.queue}", "another queue", "the application", "the cluster",
-)
 
 // advice lists the user's possible actions, the most urgent first.
 func (v clusterView) advice() []string {
 	var all []string
 	if v.behind() != "" {
-		all = append(all, whenBehind(v.Object.GetNamespace()))
+		all = append(all, whenBehind)
 	}
 	reason, begins := v.cause().Reason, !v.Record.State.Starts() && v.plan.Record.State == standalone.Submitted
 	switch text := clusterAdvice[reason]; {
@@ -296,23 +299,21 @@ func (v clusterView) advice() []string {
 	case text != "":
 		all = append(all, text)
 	case advice[reason] != "":
-		all = append(all, clusterWords.Replace(advice[reason]))
+		all = append(all, advice[reason])
 	case queueing[reason] != "":
-		all = append(all, clusterWords.Replace(queueing[reason]))
+		all = append(all, queueing[reason])
 	}
 	if s := v.Record.State; !begins && (s == standalone.Failed || s == standalone.Released || s == standalone.Refused) {
 		all = append(all, "edit its spec to start it again")
-	}
-	if v.Desired.Deleting && len(v.Object.GetFinalizers()) > 0 {
-		all = append(all, finalizers(v.Object))
 	}
 	flag := ""
 	if queue := v.Record.Scheduling.Queue; queue != "" {
 		flag = " --queue " + queue
 	}
-	fill := strings.NewReplacer("LABEL", v.Family.Labels.App, "NAMESPACE", v.Object.GetNamespace(), "NAME", v.Object.GetName(), "POD", v.pod(), " QUEUE", flag)
-	for i := range all {
-		all[i] = fill.Replace(v.Family.Fields.Text(all[i]))
+	all = filled(all, v.Family.Fields, "LABEL", v.Family.Labels.App, "NAMESPACE", v.Object.GetNamespace(), "NAME", v.Object.GetName(),
+		"APPLICATION", "cluster", "POD", v.pod(), " QUEUE", flag)
+	if v.Desired.Deleting && len(v.Object.GetFinalizers()) > 0 {
+		all = append(all, finalizers(v.Object))
 	}
 	return all
 }

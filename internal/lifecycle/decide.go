@@ -293,7 +293,7 @@ func (a Application) LeftAlone() bool { return a.NotRun() && (!a.Deleting || !a.
 func leaveAlone(app Application, rec Record) Plan {
 	p := Plan{App: app, Before: rec, Record: clone(rec)}
 	if rec.State == New && !app.Probe {
-		why := app.Fields.Text("{managedBy} is " + strconv.Quote(app.ManagedBy) + ": that controller runs the application, and this operator leaves it alone")
+		why := app.Fields.Path("managedBy") + " is " + strconv.Quote(app.ManagedBy) + ": that controller runs the application, and this operator leaves it alone"
 		p.Record.Cause = Cause{ReasonManagedByAnother, why}
 	}
 	return p

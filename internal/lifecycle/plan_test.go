@@ -58,6 +58,7 @@ func TestManagedByAnother(t *testing.T) {
 		does   []Action
 	}{
 		"New":       {reason: "whoever looks learns why nothing happens", app: managed(), want: told},
+		"Braces":    {reason: "the value is shown as it is", app: with(func(a *Application) { a.ManagedBy = "{driver}" }), want: Record{Cause: Cause{ReasonManagedByAnother, `spec.managedBy is "{driver}": that controller runs the application, and this operator leaves it alone`}}},
 		"Running":   {reason: "what the other one has written stays", app: managed(edited), rec: ran(Running), want: ran(Running)},
 		"Suspended": {reason: "suspension is the other one's, too", app: managed(isSuspended), rec: ran(Running), want: ran(Running)},
 		"Finalizer": {reason: "the other one removes no finalizer while it runs", app: managed(finalized), rec: ran(Running), want: ran(Running)},
