@@ -9,7 +9,6 @@ import (
 
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
-	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
 // advice maps a reason to an action of the user. NAME, NAMESPACE and POD stand for the application's, TYPED for the name with
@@ -92,7 +91,8 @@ var queueing = map[scheduler.Reason]string{
 }
 
 // whenBehind is the advice about a status older than the spec.
-const whenBehind = "if the status does not follow within seconds, check that the operator is running and watches this namespace: kubectl spark check -n NAMESPACE"
+const whenBehind = "if the status does not follow within seconds, check that the operator is running and watches this namespace: " +
+	"kubectl spark check -n NAMESPACE"
 
 // finalizers is the advice about an object whose deletion its finalizers block.
 func finalizers(o metav1.Object) string {
@@ -133,24 +133,23 @@ func (v view) advice() []string {
 	if queue := v.scheduling().Queue; queue != "" {
 		flag = "--queue " + queue
 	}
-	fields := v.Scope.Family.Fields
 	words := []string{"LABEL", v.Scope.Family.Labels.App, "TYPED", v.Typed, "NAMESPACE", v.Object.GetNamespace(), "NAME", v.Object.GetName(),
-		"APPLICATION", string(spark.WordApplication), "POD", v.Observed.Driver.Name, " QUEUE", strings.TrimRight(" "+flag, " ")}
+		"APPLICATION", "application", "POD", v.Observed.Driver.Name, " QUEUE", strings.TrimRight(" "+flag, " ")}
 	if v.Scope.Desired.Endures {
 		words = append([]string{"kubectl spark logs NAME", "kubectl logs " + v.Observed.Driver.Name}, words...)
 	}
-	all = filled(all, fields, words...)
+	all = filled(all, v.Scope.Family, words...)
 	if v.Scope.Desired.Deleting && len(v.Object.GetFinalizers()) > 0 {
 		all = append(all, finalizers(v.Object))
 	}
 	return all
 }
 
-// filled fills in the words of templates and the paths of their fields. Names of users are among the words: a template has none.
-func filled(templates []string, fields spark.Fields, words ...string) []string {
+// filled fills in the words of templates and the paths of their fields. Users' names are among the words only.
+func filled(templates []string, family lifecycle.Family, words ...string) []string {
 	fill := strings.NewReplacer(words...)
 	for i := range templates {
-		templates[i] = fill.Replace(fields.Text(templates[i]))
+		templates[i] = fill.Replace(family.Fields.Text(templates[i]))
 	}
 	return templates
 }

@@ -270,19 +270,19 @@ var clusterAdvice = map[lifecycle.Reason]string{
 	lifecycle.ReasonQuotaExceeded: "free or raise the quota: kubectl describe resourcequota -n NAMESPACE; or request less in {master.memory} and {worker.memory}",
 	lifecycle.ReasonImagePull: "check spark.kubernetes.container.image in {sparkConf} for its name and tag, " +
 		"and imagePullSecrets in {master.spec} and {worker.spec}",
+	standalone.ReasonReplacing:     "if it is not deleted, check its finalizers, and the pods that it waits for: kubectl get pods -n NAMESPACE -l LABEL=NAME",
+	standalone.ReasonPodsNotReady:  "if it lasts, read the log: kubectl logs POD -n NAMESPACE",
+	lifecycle.ReasonContainerStart: "check the container's events and its log: kubectl describe pod POD -n NAMESPACE; kubectl logs POD -n NAMESPACE --previous",
 	scheduler.ReasonWaitingForQuota: "wait, request less in {master.memory} and {worker.memory}, " +
 		"or use another queue; see what else waits: kubectl spark queue -A QUEUE",
 	scheduler.ReasonQueueClosed: "ask an administrator to open the queue, or name another one",
 	scheduler.ReasonQueueNotFound: "correct the queue that the pods name, or ask an administrator to create the queue: " +
-		"the APPLICATION continues automatically then",
+		"the cluster continues automatically then",
 	scheduler.ReasonQueueNotLeaf:         "name a queue in the message on the pods",
 	scheduler.ReasonQueueForbidden:       "name a queue in the message on the pods, or ask an administrator for the permission",
 	scheduler.ReasonExceedsQueueCapacity: "request less in {master.memory} and {worker.memory}, or use another queue",
 	scheduler.ReasonExceedsQuota:         "request less in {master.memory} and {worker.memory}, or ask an administrator to raise the quota",
 	scheduler.ReasonQuotaRequiresLimits:  "set what the message names on the master and the workers, or ask an administrator for a LimitRange with defaults",
-	standalone.ReasonReplacing:           "if it is not deleted, check its finalizers, and the pods that it waits for: kubectl get pods -n NAMESPACE -l LABEL=NAME",
-	standalone.ReasonPodsNotReady:        "if it lasts, read the log: kubectl logs POD -n NAMESPACE",
-	lifecycle.ReasonContainerStart:       "check the container's events and its log: kubectl describe pod POD -n NAMESPACE; kubectl logs POD -n NAMESPACE --previous",
 }
 
 // advice lists the user's possible actions, the most urgent first.
@@ -310,7 +310,7 @@ func (v clusterView) advice() []string {
 	if queue := v.Record.Scheduling.Queue; queue != "" {
 		flag = " --queue " + queue
 	}
-	all = filled(all, v.Family.Fields, "LABEL", v.Family.Labels.App, "NAMESPACE", v.Object.GetNamespace(), "NAME", v.Object.GetName(),
+	all = filled(all, v.Family, "LABEL", v.Family.Labels.App, "NAMESPACE", v.Object.GetNamespace(), "NAME", v.Object.GetName(),
 		"APPLICATION", "cluster", "POD", v.pod(), " QUEUE", flag)
 	if v.Desired.Deleting && len(v.Object.GetFinalizers()) > 0 {
 		all = append(all, finalizers(v.Object))
