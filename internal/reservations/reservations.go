@@ -199,7 +199,7 @@ func (m *Manager) enqueue(apps []scheduler.Key) {
 func (m *Manager) SetWaiting(app scheduler.Key, c *admission.Candidate, a scheduler.Admission) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !a.Waits() && !(a.Verdict == scheduler.Reject && a.Reversible) { // the application may go on waiting
+	if !a.Waits() && !a.Reversible { // the application may go on waiting
 		m.stopWaiting(app)
 		return
 	}
