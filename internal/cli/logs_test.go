@@ -61,7 +61,6 @@ func TestLogs(t *testing.T) {
 		"stranger":       {"someone else's pod is not ours", []client.Object{inState("pi", v1beta2.ApplicationStateSubmitted, queued), stranger}, nil, 1, "", "does not exist yet"},
 		"follow timeout": {"a bounded wait", []client.Object{inState("pi", v1beta2.ApplicationStateSubmitted, queued)}, []string{"-f", "--pod-running-timeout", "50ms"}, 1, "", "did not run within 50ms"},
 		"bad tail":       {"a number of lines", pods, []string{"--tail", "-2"}, 1, "", "--tail"},
-		"two wishes":     {"of which one has no meaning", pods, []string{"-p", "-f"}, 1, "", "previous"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -72,10 +73,19 @@ func helpAbout(root *cobra.Command, args []string) error {
 	return about.Help()
 }
 
-// meant adds a suggestion to the error about an unknown command. Other errors stay.
+// combined matches cobra's error about flags that exclude each other.
+var combined = regexp.MustCompile(`^if any flags in the group \[.*\] are set none of the others can be; \[(.*)\] were all set$`)
+
+// meant says what to write instead of an unknown command, and of flags that exclude each other. Other errors stay.
 func meant(called *cobra.Command, err error) error {
 	var word string
-	if called.HasParent() || err == nil {
+	if err == nil {
+		return nil
+	}
+	if set := combined.FindStringSubmatch(err.Error()); set != nil {
+		return fmt.Errorf("--%s cannot be combined; write one of them", strings.ReplaceAll(set[1], " ", " and --"))
+	}
+	if called.HasParent() {
 		return err
 	}
 	if _, other := fmt.Sscanf(err.Error(), "unknown command %q", &word); other != nil {

@@ -70,6 +70,7 @@ func TestMistakes(t *testing.T) {
 	elsewhere := []mistake{
 		{"status pi", "explain?"}, {"why pi", "explain?"}, {"submit app.py", "kubectl apply -f"}, {"run app.py", "kubectl apply -f"}, {"apply -f x", "kubectl apply -f"}, {"gibberish", "--help"},
 		{"--version", "kubectl spark version"}, {"list --all", "--all-namespaces?"}, {"queue --all", "--all-namespaces?"}, {"explain gibberish/pi", "the types are"}, {"logs pi ---tail", "--help"}, {"list --state ''\"", "commas"}, {"trigger x --max-active 99999999999", "too large"},
+		{"logs pi --previous -f", "error: --follow and --previous cannot be combined; write one of them"},
 	}
 	for _, of := range mistakes {
 		elsewhere = append(elsewhere, of...)
