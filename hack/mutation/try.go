@@ -79,7 +79,7 @@ func try(ctx context.Context, folders []string, only *regexp.Regexp) (*outcome, 
 	return o, err
 }
 
-// program is that of the tests in a folder.
+// program is the path of a folder's test program.
 func (t *trial) program(folder string) string {
 	return filepath.Join(t.work, strings.ReplaceAll(folder, "/", "-")+".test")
 }

@@ -87,8 +87,8 @@ func parseEvents(r io.Reader) ([]result, error) {
 		} else if err != nil {
 			return nil, err
 		}
-		pkg := strings.TrimPrefix(strings.TrimPrefix(e.Package, module), "./") // a package that is not there has only the words it was called by
-		ended[pkg] = ended[pkg] || e.Test == "" && e.Output == "FAIL\n"        // which a panic, os.Exit, a kill and a time-out do not print
+		pkg := strings.TrimPrefix(strings.TrimPrefix(e.Package, module), "./") // go test names a missing package by its argument, such as ./x
+		ended[pkg] = ended[pkg] || e.Test == "" && e.Output == "FAIL\n"        // missing after a panic, os.Exit, a kill or a time-out
 		if e.Action != "pass" && e.Action != "fail" || e.Action == "pass" && e.Test == "" {
 			continue
 		}
@@ -98,7 +98,7 @@ func parseEvents(r io.Reader) ([]result, error) {
 			}
 		}
 		failed := e.Action == "fail" && !blamed[pkg+" "+e.Test]
-		if failed { // go test reports subtests before the tests that they are of, and the package last
+		if failed { // go test reports subtests before their tests, and the package last
 			blamed[pkg+" "] = true
 			for i, c := range e.Test {
 				if c == '/' {

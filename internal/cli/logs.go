@@ -43,9 +43,9 @@ func newLogs(streams genericiooptions.IOStreams) *cobra.Command {
 		Use:   "logs NAME",
 		Short: "Print the log of an application's driver or executors",
 		Long: "Print the log of the driver of an application's current attempt, or of its executors.\n\n" +
-			"--follow waits for the driver pod if it does not run yet, and ends with the container. When the pod is gone, and with\n" +
-			"--previous for the attempt before, the last lines kept in the status are printed: of failed attempts, at most\n" +
-			"2 KiB each. Notes go to standard error.",
+			"--follow waits for the driver pod if it does not run yet, and ends with the container. The status keeps the end of the\n" +
+			"log of each failed attempt, at most 2 KiB. It is printed if the driver pod is gone. --previous prints that of the\n" +
+			"attempt before. Notes go to standard error.",
 		Example: "  kubectl spark logs spark-pi --follow\n\n" +
 			"  # why did the attempt before fail?\n" +
 			"  kubectl spark logs spark-pi --previous\n\n" +
@@ -86,7 +86,7 @@ func (l *logging) addTo(command *cobra.Command) {
 	flags.StringVar(&l.executor, "executor", "", "Spark's number of the executor, or all")
 	flags.StringVarP(&l.container, "container", "c", "", "the container; Spark's by default")
 	flags.BoolVarP(&l.follow, "follow", "f", false, "follow until the container ends; wait for it if it does not run yet")
-	flags.BoolVarP(&l.previous, "previous", "p", false, "print the kept log of the attempt before")
+	flags.BoolVarP(&l.previous, "previous", "p", false, "print the end of the log of the attempt before")
 	flags.Int64Var(&l.tail, "tail", -1, "only this many of the last lines")
 	flags.DurationVar(&l.since, "since", 0, "only logs newer than a duration, such as 10m")
 	flags.DurationVar(&l.podTimeout, "pod-running-timeout", defaultPodTimeout, "how long --follow waits for the driver to run")
@@ -112,7 +112,7 @@ func (l *logging) check() error {
 	return nil
 }
 
-// options returns those of one container's log.
+// options returns the API server's options for one container's log.
 func (l *logging) options(container string) *corev1.PodLogOptions {
 	o := &corev1.PodLogOptions{Container: container, Follow: l.follow}
 	if l.tail >= 0 {

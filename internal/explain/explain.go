@@ -19,7 +19,7 @@ import (
 // Input is the state of one application, as read.
 type Input struct {
 	Object metav1.Object
-	// Typed is its name with its type, as an argument of kubectl spark.
+	// Typed is the object's TYPE/NAME, as kubectl spark takes it.
 	Typed      string
 	Conditions []metav1.Condition
 	Scope      resolve.Application
@@ -28,7 +28,7 @@ type Input struct {
 	// Reserved is the state of the attempt in the batch scheduler.
 	Reserved Reserved
 	Quotas   []Quota
-	// Lines are its lines of quotas.
+	// Lines are the lines of quotas that the application waits in.
 	Lines []Line
 	// Unreadable lists the objects that could not be read.
 	Unreadable []string

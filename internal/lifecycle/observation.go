@@ -250,7 +250,7 @@ func failureOf(app Application, d Driver) (FailureClass, Cause) {
 	}
 	switch {
 	case d.Disruption.Reason != "" && string(d.Disruption.Reason) == d.Exit.Reason:
-		return Infrastructure, Cause{ReasonDriverEvicted, text} // its message has the exit
+		return Infrastructure, Cause{ReasonDriverEvicted, text} // which names the disruption already
 	case d.Disruption.Reason != "":
 		return Infrastructure, Cause{ReasonDriverEvicted, withDetail(text, string(d.Disruption.Reason), d.Disruption.Message)}
 	case d.Exit.Reason == oomKilled:

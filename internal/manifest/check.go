@@ -97,7 +97,7 @@ func (d *Document) reported() (findings []Problem, enough bool) {
 	}
 	if d.Generated {
 		findings = append(findings, d.problem("metadata.generateName", Note,
-			"metadata.generateName: the API server chooses the name at kubectl create; judged as "+d.Name+". kubectl apply needs metadata.name"))
+			"metadata.generateName: the API server chooses the name at kubectl create; checked as "+d.Name+". kubectl apply needs metadata.name"))
 	}
 	errors := slices.ContainsFunc(findings, func(f Problem) bool { return f.Severity == Error })
 	return findings, d.malformed != "" && errors // the operator would report the same

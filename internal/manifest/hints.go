@@ -71,7 +71,7 @@ func (h hinter) parts(of *kinds.Row, path string, block map[string]any) (all []s
 	return all
 }
 
-// places are what is known by a word, or by what another kind makes of the field.
+// places finds where a value belongs: by what another kind makes of the field, or by a synonym of its name.
 func (h hinter) places(of *kinds.Row, path string, value any) []string {
 	if of != nil {
 		if found := h.shared(of, path, value); len(found) > 0 {
@@ -97,7 +97,7 @@ func (h hinter) places(of *kinds.Row, path string, value any) []string {
 	return h.properties(of, path)
 }
 
-// takes reports whether a path is one of a field that can hold a value, or of a property.
+// takes reports whether a path leads to a property, or to a field that can hold the value.
 func (h hinter) takes(path string, value any) bool {
 	if at, _, property := strings.Cut(path, `["`); property {
 		return lenient.TypeAt(h.t, at) != nil

@@ -31,12 +31,12 @@ func TestWhatRunsIsNoError(t *testing.T) {
 	}{
 		"Generated": {
 			"case 004: the API server makes a name of it", kind + "metadata: {generateName: hourly-}\n" + spec,
-			[]Finding{{3, Note, "metadata.generateName: the API server chooses the name at kubectl create; judged as hourly-bcdfg. kubectl apply needs metadata.name"}},
+			[]Finding{{3, Note, "metadata.generateName: the API server chooses the name at kubectl create; checked as hourly-bcdfg. kubectl apply needs metadata.name"}},
 		},
 		"GeneratedBadly": {
 			"case 004: no name can come of it", kind + "metadata: {generateName: Hourly_}\n" + spec,
 			[]Finding{
-				{3, Note, "metadata.generateName: the API server chooses the name at kubectl create; judged as Hourly_bcdfg. kubectl apply needs metadata.name"},
+				{3, Note, "metadata.generateName: the API server chooses the name at kubectl create; checked as Hourly_bcdfg. kubectl apply needs metadata.name"},
 				{3, Error, `metadata.generateName: invalid SparkApplication name "Hourly_bcdfg": a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', ` +
 					`and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')`},
 			},
@@ -49,7 +49,7 @@ func TestWhatRunsIsNoError(t *testing.T) {
 		},
 		"Packages": {
 			"case 022: images without a home", head + strings.NewReplacer("DRIVER", "", "EXECUTOR", "", "spec: {", "spec: {deps: {packages: ['o:a:1']}, ").Replace(plainSpec),
-			[]Finding{{4, Note, "spec.deps.packages: the driver resolves them when it starts, into the home of the image's user; the official images have none: write spark.jars.ivy: /tmp/ivy to spec.sparkConf"}},
+			[]Finding{{4, Note, "spec.deps.packages: the driver resolves them into the home of the image's user, which the official images lack; write spark.jars.ivy: /tmp/ivy to spec.sparkConf"}},
 		},
 		"Ivy":   {"case 022: the place is written", head + strings.NewReplacer("DRIVER", "", "EXECUTOR", "", "spec: {", "spec: {deps: {packages: ['o:a:1']}, sparkConf: {spark.jars.ivy: /tmp/ivy}, ").Replace(plainSpec), nil},
 		"Twice": {"case 002: the last counts", head + spec + "metadata: {name: second}\n", []Finding{{5, Warning, "metadata: written twice, in lines 3 and 5; the last one counts"}}},

@@ -301,8 +301,8 @@ func (c *Cache) List(ctx context.Context, list client.ObjectList, options ...cli
 	return listAll(ctx, c.listed(kind{gvk, formOf(list)}), list, o)
 }
 
-// listed returns the members that have listed a kind, by namespace; for a kind without a watch, those that are ready. Missing
-// other kinds must not hide this one from callers of Serves.
+// listed returns the members that have listed a kind, by namespace; for a kind without a watch, those that are ready. A member
+// counts even if another kind is missing, as in Serves.
 func (c *Cache) listed(key kind) []*member {
 	c.mu.Lock()
 	defer c.mu.Unlock()

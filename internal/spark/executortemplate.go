@@ -50,14 +50,14 @@ func (b *builder) emptyTemplate() string {
 // templateStep is the class of the step that ships the template.
 const templateStep = featurePackage + "PodTemplateConfigMapStep"
 
-// checkExecutorTemplate refuses to leave out the step that ships the template: executors would be others than those that are asked for
-// and were checked.
+// checkExecutorTemplate refuses to leave out the step that ships the template: executors would differ from the request, and from the checked
+// ones.
 func (b *builder) checkExecutorTemplate() {
 	role := &b.app.Executor
 	asked := role.Template != nil || role.TemplateText != "" || !role.Overlay.isZero()
 	if asked && slices.Contains(b.excluded(), templateStep) {
-		b.conf.fail(confExcludedSteps, templateStep, "without this step the driver does not learn what its executors are to be like; "+
-			"remove it from the list, or everything that is asked for executors beside Spark's own properties")
+		b.conf.fail(confExcludedSteps, templateStep, "without this step the driver gets no template for its executors; "+
+			"remove it from the list, or request executors by Spark's own properties alone")
 	}
 }
 

@@ -11,8 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// AnnotationMemoryLimit of executors is the memory limit that they are to have. Spark sets its own after the template's, in
-// BasicExecutorFeatureStep, so that only admission can: config/executor-memory.
+// AnnotationMemoryLimit on an executor is its wanted memory limit. Spark (BasicExecutorFeatureStep) replaces the template's limit by its own,
+// so only an admission policy can set it: config/executor-memory.
 const AnnotationMemoryLimit = "firesteel.dev/memory-limit"
 
 // Reader reads the configuration of a submission as its driver will read it.

@@ -194,7 +194,7 @@ func (b *builder) probes() {
 	}
 }
 
-// serverToken names the Secret of the token. Whoever writes it makes up the token.
+// serverToken names the Secret of the token. The writer of the Secret generates the token.
 func (b *builder) serverToken() {
 	server := b.app.Server
 	if server.TokenSecret == "" {
@@ -210,9 +210,9 @@ func (b *builder) serverToken() {
 	b.token.Labels = maps.Clone(server.Labels)
 }
 
-// serverProperties are those that a driver in client mode needs besides.
+// serverProperties adds the properties that only a driver in client mode needs.
 func (b *builder) serverProperties() {
-	// A prefix of its own for each attempt: executors of the one before may still be there.
+	// Each attempt has its own prefix: executors of the attempt before may still exist.
 	b.properties[ConfExecutorPodNamePrefix] = b.app.Name + "-" + b.id.NameID[:min(len(b.id.NameID), serverIDDigits)]
 	b.properties[ConfConnectPort] = strconv.Itoa(int(b.connectPort()))
 	// The driver would delete the Services of the label spark-app-selector when it ends.

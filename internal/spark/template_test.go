@@ -237,9 +237,9 @@ func TestTemplateIsShipped(t *testing.T) {
 		want   string
 	}{
 		"Excluded": {reason: "there is nothing to ship", change: func(*Application) {}},
-		"Template": {reason: "the driver would read another one from its image", change: func(a *Application) { a.Executor.Template = template }, want: "what its executors are to be like"},
-		"Text":     {reason: "the same as text", change: func(a *Application) { a.Executor.TemplateText = "spec: {containers: []}" }, want: "what its executors are to be like"},
-		"Overlay":  {reason: "fields go into the template, too", change: func(a *Application) { a.Executor.Overlay.PriorityClassName = "low" }, want: "what its executors are to be like"},
+		"Template": {reason: "the driver would read another one from its image", change: func(a *Application) { a.Executor.Template = template }, want: "gets no template for its executors"},
+		"Text":     {reason: "the same as text", change: func(a *Application) { a.Executor.TemplateText = "spec: {containers: []}" }, want: "gets no template for its executors"},
+		"Overlay":  {reason: "fields go into the template, too", change: func(a *Application) { a.Executor.Overlay.PriorityClassName = "low" }, want: "gets no template for its executors"},
 		"OldSpark": {reason: "it excludes nothing", change: func(a *Application) { a.SparkVersion, a.Executor.Template = "3.5.7", template }},
 	}
 	for name, tc := range cases {

@@ -139,7 +139,7 @@ func notInURI(uri string) string {
 // placeholders are what people and programs leave where a value belongs: <bucket>, ${BUCKET}, {{ .Values.bucket }}, {bucket}, $(BUCKET).
 var placeholders = regexp.MustCompile(`<[\w][^<>]*>|\$\{[^{}]+\}|\{\{[^{}]+\}\}|\{[\w .-]+\}|\$\([\w.-]+\)`)
 
-// references are what looks like a placeholder and is replaced when the value is read: by Spark, or by the operator in a URL.
+// references match placeholders that Spark replaces when it reads the value, or the operator in a URL.
 var references = regexp.MustCompile(`^(\$\{(spark\.|env:|system:)|\{\{\s*\$|\{\{(APP_ID|EXECUTOR_ID|SPARK_VERSION)\}\})`)
 
 // Placeholder is the first placeholder that is left in a value; "" if there is none.

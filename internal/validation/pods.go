@@ -85,7 +85,7 @@ func judgedBefore(e *field.Error) bool {
 		strings.HasSuffix(e.Field, ".resources.requests") && strings.HasPrefix(e.Detail, "must be less than or equal to")
 }
 
-// error is the API server's error by the user's field.
+// error reports an error of the API server by the user's field.
 func (s source) error(app spark.Application, role string, e *field.Error) *spark.ConfError {
 	path := s.entry(segments(e.Field), e.BadValue)
 	found := &spark.ConfError{Value: shown(e.BadValue), Problem: kubernetesWords(e)}

@@ -140,13 +140,13 @@ func keysUnder(app spark.Application, prefix string) []string {
 	return keys
 }
 
-// NeedsIvy is what an image must have for packages that the driver resolves; nil if there are none, or the place for them is written.
+// NeedsIvy warns that the driver needs a folder for the packages that it resolves; nil without packages, or if a folder is set.
 func NeedsIvy(app spark.Application) *spark.ConfError {
 	if app.Conf[confIvyDirectory] != "" || len(app.Deps.Packages) == 0 && app.Conf[spark.ConfPackages] == "" {
 		return nil
 	}
 	e := &spark.ConfError{
-		Key: spark.ConfPackages, Problem: "the driver resolves them when it starts, into the home of the image's user; the official images have none: write " +
+		Key: spark.ConfPackages, Problem: "the driver resolves them into the home of the image's user, which the official images lack; write " +
 			confIvyDirectory + ": /tmp/ivy to " + app.Fields.Path(spark.FieldSparkConf),
 	}
 	if len(app.Deps.Packages) > 0 {

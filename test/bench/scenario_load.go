@@ -36,7 +36,7 @@ func with(executors int, lasts time.Duration) []byte {
 	return bytes.Replace(out, []byte(`"instances": 2`), fmt.Appendf(nil, `"instances": %d`, executors), 1)
 }
 
-// churn measures what executors cost that come and go.
+// churn measures the cost of executors that come and go.
 func churn(ctx context.Context, w *environment) error {
 	return lifecycles(ctx, w, func(all []string) error {
 		if err := w.load.Create(ctx, with(100, time.Minute), all); err != nil {
@@ -46,7 +46,7 @@ func churn(ctx context.Context, w *environment) error {
 	})
 }
 
-// big measures what many executors of one application cost, from its first to the end of its last.
+// big measures the cost of an application's many executors, from the first start to the last end.
 func big(ctx context.Context, w *environment) error {
 	if _, err := w.startOperator(ctx); err != nil {
 		return err
@@ -55,7 +55,7 @@ func big(ctx context.Context, w *environment) error {
 		return err
 	}
 	one := []string{"big"}
-	lasts := 10*time.Second + time.Duration(w.size)*24*time.Millisecond // which creates executors more slowly than they come
+	lasts := 10*time.Second + time.Duration(w.size)*24*time.Millisecond // longer than it takes to create all executors
 	if err := w.load.Create(ctx, with(w.size, lasts), one); err != nil {
 		return err
 	}

@@ -135,7 +135,7 @@ func commandOf(pod *corev1.Pod) (commandline.Command, bool) {
 	return c, true
 }
 
-// variablesOf returns the variables of the submitting machine that the driver has, too.
+// variablesOf returns the driver's variables that come from the submitting machine.
 func (c *converter) variablesOf(pod *corev1.Pod) map[string]string {
 	env := map[string]string{}
 	for _, e := range sparkContainer(pod).Env {

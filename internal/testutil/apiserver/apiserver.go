@@ -186,7 +186,7 @@ func (s *Server) AwaitWatch(resource string) {
 	}
 }
 
-// Requests returns what was asked for, from the beginning. Discovery is not among it.
+// Requests returns all requests since the start, except discovery.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()

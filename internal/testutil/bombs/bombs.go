@@ -243,7 +243,7 @@ func scalar(t reflect.Type) bool {
 	return k != reflect.Slice && k != reflect.Map && k != reflect.Struct || k == reflect.Slice && t.Elem().Kind() == reflect.Uint8
 }
 
-// smallest is the shortest value of a type that takes memory.
+// smallest returns the shortest JSON value that fills a type.
 func smallest(t reflect.Type) string {
 	switch k := t.Kind(); {
 	case scalar(t) && t.Name() == "Quantity":

@@ -202,7 +202,7 @@ func (w *Harness) groups(a *app) []string {
 	return names
 }
 
-// hasGroups waits until the plugin has as many objects for the application: one, if it has any at all, or none.
+// hasGroups waits until the application has one object of the plugin, if wanted and if the plugin has any; none otherwise.
 func (w *Harness) hasGroups(a *app, wanted bool) []string {
 	w.Helper()
 	number := 0

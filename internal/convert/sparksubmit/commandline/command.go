@@ -135,7 +135,7 @@ func (c *Command) set(flag, value string) error {
 // UnknownFlagError is the error for a flag that spark-submit lacks.
 type UnknownFlagError struct{ Flag string }
 
-// Error adds where flags of the application belong.
+// Error also says where flags of the application belong.
 func (e *UnknownFlagError) Error() string {
 	return e.Flag + ": spark-submit has no such flag; flags of the application come after its main file"
 }
