@@ -55,7 +55,7 @@ func Check(documents []Document, a kinds.Assumed, operator resolve.Operator) []F
 	return findings
 }
 
-// unchecked is the finding about a document of another kind. In a group of ours that is a slip, which would otherwise look like success.
+// unchecked is the finding about a document of another kind. An unknown kind in a group of ours is an error: a note would look like success.
 func unchecked(d *Document) Finding {
 	group, _, _ := strings.Cut(d.APIVersion, "/")
 	if served := kinds.Served(group); served != "" {
@@ -85,7 +85,7 @@ func (d *Document) check(a kinds.Assumed, operator resolve.Operator) []Problem {
 	return append(findings, d.said(Note, forecast.Remarks)...)
 }
 
-// reported are the findings about the fields of a document. They are enough if there is nothing that could be judged.
+// reported returns the findings about the fields of a document. enough is set if nothing else can be judged.
 func (d *Document) reported() (findings []Problem, enough bool) {
 	findings = slices.Clone(d.Problems)
 	if d.Undecoded != "" {
@@ -103,7 +103,7 @@ func (d *Document) reported() (findings []Problem, enough bool) {
 	return findings, d.malformed != "" && errors // the operator would report the same
 }
 
-// ruled adds the rules of the definition that are not reported otherwise.
+// ruled adds the broken rules of the definition that no other error reports.
 func (d *Document) ruled(findings []Problem) []Problem {
 	rules := slices.DeleteFunc(slices.Clone(d.Refused), func(p Problem) bool {
 		return slices.ContainsFunc(findings, func(f Problem) bool { return f.Severity == Error && within(f.Field, p.Field) })
@@ -111,13 +111,13 @@ func (d *Document) ruled(findings []Problem) []Problem {
 	return append(findings, rules...)
 }
 
-// within reports whether a field is another, or a part of it.
+// within reports whether a path is the other path, or below it.
 func within(path, other string) bool {
 	rest, is := strings.CutPrefix(path, other)
 	return is && other != "" && (rest == "" || strings.ContainsAny(rest[:1], ".["))
 }
 
-// findings are what is said about a document. What it needs to start is of no interest if it would not start anyway.
+// findings returns the findings of a dry run. Notes on the needs of its start are left out if it would not start anyway.
 func (d *Document) findings(forecast admission.DryRunResult) []Problem {
 	findings := append(d.said(Error, forecast.Errors), d.said(Warning, forecast.Warnings)...)
 	if len(forecast.Errors) > 0 {
@@ -126,7 +126,7 @@ func (d *Document) findings(forecast admission.DryRunResult) []Problem {
 	return append(findings, d.said(Note, forecast.Assumptions)...)
 }
 
-// said are the lines of what is said about fields.
+// said returns errors about fields as findings with a line.
 func (d *Document) said(severity Severity, list field.ErrorList) []Problem {
 	var all []Problem
 	for _, e := range list {

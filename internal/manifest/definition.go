@@ -27,7 +27,7 @@ type definition struct {
 	validator *validate.SchemaValidator
 }
 
-// definitions are those of the kinds of this project, as the API server that this program was built for judges them.
+// definitions returns the definitions of this project's kinds, as the API server that this program was built for judges them.
 var definitions = sync.OnceValues(func() (map[schema.GroupVersionKind]definition, error) {
 	files, err := fs.Glob(crd.Definitions, "bases/*.yaml")
 	if err != nil {
@@ -72,7 +72,7 @@ func defined(version apiextensionsv1.CustomResourceDefinitionVersion) (d definit
 	return d, err
 }
 
-// unstored are the paths of the fields of an object that the API server does not store. They are gone from the object then.
+// unstored removes the fields that the API server does not store from an object, and returns their paths.
 func (d definition) unstored(object map[string]any) map[string]bool {
 	paths := map[string]bool{}
 	for _, path := range pruning.PruneWithOptions(object, d.schema, true, structural.UnknownFieldPathOptions{TrackUnknownFieldPaths: true}) {
@@ -81,9 +81,9 @@ func (d definition) unstored(object map[string]any) map[string]bool {
 	return paths
 }
 
-// withoutNulls takes out of an object what the API server takes for absent: a null in a field or an entry of a map that may not be null. One in a
-// list stays, and is refused. The rule is that of k8s.io/apiextensions-apiserver, PruneNonNullableNullsWithoutDefaults, whose package would
-// bring CEL and half of an API server. A field with a default, which that leaves for it, is absent here: the operator takes that for the default.
+// withoutNulls removes the nulls that the API server takes for absent: of fields and map entries that may not be null. A null in a list stays,
+// and is refused. The rule is PruneNonNullableNullsWithoutDefaults of k8s.io/apiextensions-apiserver, whose package would bring CEL and half
+// of an API server. A field with a default is also removed here: the operator takes an absent field for the default.
 func withoutNulls(value any, s *structural.Structural) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -118,7 +118,7 @@ func ruleOf(key string, s *structural.Structural) *structural.Structural {
 	return nil
 }
 
-// refused is what the API server finds wrong with an object. It sets no defaults for these kinds, and has no rules beside the schema.
+// refused returns the API server's errors about a new object. It sets no defaults for these kinds; further rules are for edits.
 func (d definition) refused(object map[string]any) []error {
 	return d.validator.Validate(object).Errors
 }

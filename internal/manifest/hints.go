@@ -19,14 +19,14 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/text"
 )
 
-// meant says what to write instead of an unknown field: the field that does the same here, if its name is one of another API or of another
-// kind, the place of the field of its name, or the name that was meant. It is "" if nothing is known.
+// meant says what to write instead of an unknown field; "" if nothing is known. If another API or kind has the name, that is the field that
+// does the same here; else it is the place of a field with this name, or the name that was meant.
 func (d *Document) meant(object map[string]any, path string) string {
 	h := hinter{row: d.Row, t: reflect.TypeOf(d.Row.Fields()), object: object}
 	return h.hint(path)
 }
 
-// hinter knows the object of a kind, and looks for what is meant by its unknown fields.
+// hinter finds the fields that are meant by the unknown fields of an object.
 type hinter struct {
 	row    *kinds.Row
 	t      reflect.Type
@@ -58,7 +58,7 @@ func (h hinter) hint(path string) string {
 	return hint
 }
 
-// parts are the places of what stands in a block of another kind.
+// parts finds the places of the fields in a block of another kind.
 func (h hinter) parts(of *kinds.Row, path string, block map[string]any) (all []string) {
 	for _, key := range slices.Sorted(maps.Keys(block)) {
 		at := path + "." + key
@@ -106,7 +106,7 @@ func (h hinter) takes(path string, value any) bool {
 	return t != nil && hints.Fits(t, value)
 }
 
-// unit says how a number is counted, if that differs from how the other field counts.
+// unit names the unit of the field at a place, if the unknown field's name lacks it.
 func unit(t reflect.Type, name, place string) string {
 	if lenient.TypeAt(t, place) == reflect.TypeFor[metav1.Duration]() {
 		return `, a duration such as "30m"`
@@ -129,7 +129,7 @@ func (h hinter) otherKind(path string) *kinds.Row {
 	return nil
 }
 
-// shared are the places in this kind for a field of another one, by the names that all kinds share.
+// shared finds this kind's fields for a field of another kind, by the names that all kinds share.
 func (h hinter) shared(of *kinds.Row, path string, value any) []string {
 	var found []string
 	for _, name := range sharedNames(of, path) {
@@ -151,7 +151,7 @@ func (h hinter) conf(key string) string {
 	return h.row.Family.Fields.Path(spark.FieldSparkConf.Key(key))
 }
 
-// sharedNames are the names that all kinds share for a field of one.
+// sharedNames returns the shared names of one kind's field.
 func sharedNames(of *kinds.Row, path string) (shared []spark.Field) {
 	fields := of.Family.Fields
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
@@ -175,7 +175,7 @@ func valueAt(object map[string]any, path string) any {
 	return value
 }
 
-// properties are those that another kind makes of what is written in a field, where this kind takes them.
+// properties returns the paths of the properties that another kind makes of a field, if this kind takes properties.
 func (h hinter) properties(of *kinds.Row, path string) (all []string) {
 	if of.Read == nil || !h.takes(h.row.Family.Fields.Path(spark.FieldSparkConf), nil) {
 		return nil

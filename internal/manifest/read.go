@@ -26,15 +26,15 @@ type Document struct {
 	// Line is where the document begins in the file.
 	Line                   int
 	APIVersion, Kind, Name string
-	// Row is the kind's, and Object the object as the operator decodes it; nil if the operator does not serve the kind.
+	// Row is the kind's row, Object the object as the operator decodes it; nil if the operator does not serve the kind.
 	Row    *kinds.Row
 	Object kinds.Object
-	// Problems are what the API server, or a strict client, would report about its fields, and Refused what the definition of the kind
-	// has rules against.
+	// Problems are what the API server or a strict client would report about its fields. Refused are the broken rules of the kind's
+	// definition.
 	Problems, Refused []Problem
-	// Undecoded says that the object could not be decoded beside its spec, so that nothing else can be said of it; "" if it was.
+	// Undecoded says why the object could not be decoded outside of its spec; "" if it was. Then nothing else is judged.
 	Undecoded string
-	// Generated says that the API server chooses the name, and that Name is made like one.
+	// Generated is set if the API server chooses the name. Name is an example then.
 	Generated bool
 
 	// malformed says why the spec of the object is left out; "" if it is not.
@@ -42,7 +42,7 @@ type Document struct {
 	root      *yamlv3.Node
 }
 
-// Problem is something wrong with a line, and the field that it is about; "" if it is about none.
+// Problem is a finding and the field that it is about; "" if it is about none.
 type Problem struct {
 	Finding
 	Field string
@@ -79,7 +79,7 @@ type part struct {
 	line int
 }
 
-// split cuts a file at its lines "---". Objects of JSON may also follow each other. Directives, such as %YAML 1.1, say nothing that matters.
+// split cuts a file at its lines "---". Objects of JSON may also follow each other. Directives, such as %YAML 1.1, are blanked.
 func split(text []byte) []part {
 	parts := []part{{line: 1}}
 	line := 0
@@ -132,7 +132,7 @@ func jsonStream(p part) []part {
 	}
 }
 
-// shift moves the lines of a node from those of its document to those of the file.
+// shift changes the lines of a node from lines of its document to lines of the file.
 func shift(node *yamlv3.Node, lines int) {
 	node.Line += lines
 	for _, child := range node.Content {
@@ -140,7 +140,7 @@ func shift(node *yamlv3.Node, lines int) {
 	}
 }
 
-// lineInError is how the YAML library spells a line, which its errors have nowhere but in their text.
+// lineInError matches a line in the text of a YAML library's error, which has it nowhere else.
 var lineInError = regexp.MustCompile(`line ([0-9]+)`)
 
 // shifted corrects the line in an error.
@@ -191,7 +191,7 @@ var plain = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 // step matches one step of a path.
 var step = regexp.MustCompile(`^\.?([A-Za-z0-9_-]+)|^\[([0-9]+)\]|^\[("(?:[^"\\]|\\.)*")\]`)
 
-// LineOf returns the line of a field, or of the nearest thing around it that the document has.
+// LineOf returns the line of a field, or of the nearest parent that the document has.
 func (d *Document) LineOf(field string) int {
 	node, line := d.root, d.Line
 	for field != "" {
@@ -213,7 +213,7 @@ func (d *Document) LineOf(field string) int {
 	return line
 }
 
-// childOf returns an entry of a map by its name, or one of a list by its index, and the line of it.
+// childOf returns an entry of a map by its name, or one of a list by its index, and its line.
 func childOf(node *yamlv3.Node, name, index string) (*yamlv3.Node, int) {
 	if node.Kind == yamlv3.AliasNode {
 		node = node.Alias
@@ -224,7 +224,7 @@ func childOf(node *yamlv3.Node, name, index string) (*yamlv3.Node, int) {
 			return node.Content[i], node.Content[i].Line
 		}
 	case yamlv3.MappingNode:
-		for i := len(node.Content) - 2; i >= 0; i -= 2 { // of two the last counts
+		for i := len(node.Content) - 2; i >= 0; i -= 2 { // the last of two counts
 			if node.Content[i].Value == name && index == "" {
 				return node.Content[i+1], node.Content[i].Line
 			}
@@ -234,7 +234,7 @@ func childOf(node *yamlv3.Node, name, index string) (*yamlv3.Node, int) {
 	return nil, 0
 }
 
-// JSON writes an object with every character escaped that a reader of YAML refuses even inside of quotes.
+// JSON writes an object. It escapes the characters that a reader of YAML refuses even in quotes.
 func JSON(object any) ([]byte, error) {
 	content, err := json.Marshal(object)
 	if err != nil {
@@ -242,7 +242,7 @@ func JSON(object any) ([]byte, error) {
 	}
 	var escaped bytes.Buffer
 	for _, r := range string(content) {
-		// Such characters can only stand inside of texts.
+		// Such characters occur only inside texts.
 		if r == 0x7f || r >= 0x80 && r <= 0x9f || r == 0xfeff || r == 0xfffe || r == 0xffff {
 			fmt.Fprintf(&escaped, `\u%04x`, r)
 		} else {

@@ -2,8 +2,8 @@
 
 package manifest
 
-// synonyms are words of other APIs, and what does the same here: fields by the names that all kinds share, or by their own. The first one that
-// a kind has is proposed, at the place where it has it.
+// synonyms maps words of other APIs to the fields that do the same here, by the names that all kinds share or by their own. The first one that
+// a kind has is proposed, at its place in that kind.
 var synonyms = map[string][]string{
 	// Jobs and CronJobs of Kubernetes.
 	"ttlSecondsAfterFinished":    {"timeToLiveSeconds", "ttlAfterStopMillis"},
@@ -43,7 +43,7 @@ var synonyms = map[string][]string{
 	"executorMemory":  {"executor.memory"},
 	"executorCores":   {"executor.cores"},
 	"application":     {"mainApplicationFile", "jars"},
-	// The kinds of this operator, where they have another shape.
+	// The kinds of this operator, where their fields differ.
 	"mainApplicationFile":      {"jars"},
 	"arguments":                {"driverArgs"},
 	"driverArgs":               {"arguments"},

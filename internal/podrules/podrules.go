@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package podrules judges pods by the API server's own code, k8s.io/kubernetes, so that what is found offline is what a
-// cluster finds. The rules are those of the newest supported Kubernetes, and features are allowed, whatever their gates are.
+// Package podrules judges pods by the API server's own code, k8s.io/kubernetes, so that it finds offline what a cluster
+// finds. The rules are those of the newest supported Kubernetes. Features are allowed, whatever their gates are.
 package podrules
 
 import (
@@ -18,10 +18,10 @@ import (
 	"k8s.io/kubernetes/pkg/capabilities"
 )
 
-// Whether privileged containers run is a flag of the API server, which nearly all set. Pod Security and policies refuse them by namespace.
+// A flag of the API server allows privileged containers, and nearly all set it. Pod Security and policies refuse them by namespace.
 func init() { capabilities.Setup(true, 0) }
 
-// Errors returns what the API server refuses of a pod that is created as it is: after defaults, before any webhook. Paths are those of the
+// Errors returns the API server's errors about the creation of a pod: after defaults, before any webhook. Paths are those of the
 // pod. The pod is not changed.
 func Errors(pod *corev1.Pod) field.ErrorList {
 	pod = pod.DeepCopy()
@@ -39,7 +39,7 @@ func Errors(pod *corev1.Pod) field.ErrorList {
 	return validation.ValidatePodCreate(&internal, options)
 }
 
-// SetErrors returns what the API server refuses of a StatefulSet and of the pods that it makes. Paths are those of the StatefulSet, which is not changed.
+// SetErrors returns the API server's errors about a StatefulSet and its pods. Paths are those of the StatefulSet, which is not changed.
 func SetErrors(set *appsv1.StatefulSet) field.ErrorList {
 	set = set.DeepCopy()
 	appsv1defaults.SetObjectDefaults_StatefulSet(set)
@@ -53,7 +53,7 @@ func SetErrors(set *appsv1.StatefulSet) field.ErrorList {
 	return appsvalidation.ValidateStatefulSet(&internal, appsvalidation.StatefulSetValidationOptions{AllowStatefulSetRecreateStrategy: true}, options)
 }
 
-// allowFeatures allows what depends on features of Kubernetes: a cluster may have them, whatever their default is here.
+// allowFeatures allows fields that need a feature gate: a cluster may have it, whatever its default is here.
 func allowFeatures(o *validation.PodValidationOptions) {
 	for _, feature := range []*bool{
 		&o.AllowRelaxedEnvironmentVariableValidation, &o.PodLevelResourcesEnabled, &o.InPlacePodLevelResourcesVerticalScalingEnabled,

@@ -15,13 +15,13 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// checkBuilt checks what would be created: the builders refuse what they cannot build, and what contradicts itself in a
-// pod shows only there. said is what is wrong already.
+// checkBuilt checks the objects that would be created: the builders' refusals, and contradictions that show only in a
+// finished pod. said are the errors so far.
 func checkBuilt(app spark.Application, submission spark.Submission, failed error, said []*spark.ConfError) []*spark.ConfError {
 	var unsupported *spark.UnsupportedVersionError
 	switch {
 	case errors.As(failed, &unsupported):
-		return nil // checkVersion says it
+		return nil // checkVersion reports it
 	case failed != nil:
 		return refusal(failed)
 	}
@@ -43,10 +43,10 @@ func refusal(err error) []*spark.ConfError {
 	return []*spark.ConfError{{Field: spark.FieldSpec, Problem: err.Error()}}
 }
 
-// maxConfigMap is what a ConfigMap may hold, with room for its names.
+// maxConfigMap bounds the data of a ConfigMap, in bytes, with room for its metadata.
 const maxConfigMap = 1<<20 - 1<<12
 
-// checkObjects checks what is created in addition to the pods.
+// checkObjects checks the objects that are created besides the pods.
 func checkObjects(s spark.Submission) []*spark.ConfError {
 	var found []*spark.ConfError
 	for _, object := range s.Resources {
@@ -96,13 +96,13 @@ func checkObjects(s spark.Submission) []*spark.ConfError {
 type podCheck struct {
 	app  spark.Application
 	role string
-	// field is the role's.
+	// field is the field of the role.
 	field spark.Field
 	pod   *corev1.Pod
-	// paths are what is mounted into Spark's container by Spark itself later.
+	// paths are the mounts that Spark adds to its container later, by path.
 	paths map[string]mounter
 	found []*spark.ConfError
-	// sources is made when it is asked for.
+	// sources is made by the first call of written.
 	sources *source
 }
 
@@ -117,7 +117,7 @@ func (p *podCheck) refuse(at spark.Field, value, problem string) {
 	p.found = append(p.found, &spark.ConfError{Field: at, Value: value, Problem: problem})
 }
 
-// executor knows what the driver will add to its executors.
+// executor adds the mounts that the driver will add to its executors.
 func (p *podCheck) executor() {
 	for _, key := range keysUnder(p.app, spark.ConfExecutorVolumesPrefix) {
 		parts := strings.SplitN(strings.TrimPrefix(key, spark.ConfExecutorVolumesPrefix), ".", 3)
@@ -141,7 +141,7 @@ func (p *podCheck) all() {
 	}
 }
 
-// kubernetes adds what the API server refuses and nothing has said yet, unless so much is wrong that the rest may be said once it is mended.
+// kubernetes adds the API server's errors that nothing has reported yet. If there are too many errors already, they come once those are fixed.
 func (p *podCheck) kubernetes(said []*spark.ConfError, refused func() []*spark.ConfError) {
 	said = slices.Concat(said, p.found)
 	if len(said) >= mostPodErrors {
@@ -154,8 +154,8 @@ func (p *podCheck) kubernetes(said []*spark.ConfError, refused func() []*spark.C
 	}
 }
 
-// repeatedBy tells errors that have said the same: about a field that the other's is part of, or about the same value where one of them knows
-// no more of the place than the role.
+// repeatedBy reports whether another error says the same. Either its field contains the error's field, or both have the same value and one of
+// them names no place below the role.
 func repeatedBy(e *spark.ConfError) func(other *spark.ConfError) bool {
 	placed := func(e *spark.ConfError) bool { return e.Key == "" && strings.Contains(string(e.Field), ".") }
 	return func(other *spark.ConfError) bool {

@@ -16,7 +16,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// spark is whether a container is Spark's own.
+// spark reports whether a container is Spark's own.
 func (p *podCheck) spark(c *corev1.Container) bool {
 	if p.role == spark.RoleDriver {
 		return len(c.Args) > 0 && c.Args[0] == spark.RoleDriver || c.Name == spark.DriverContainerName
@@ -28,7 +28,7 @@ func (p *podCheck) spark(c *corev1.Container) bool {
 	return c == &containers[max(named, 0)]
 }
 
-// sparkIndex is the index of Spark's container; -1 if no container is known as it.
+// sparkIndex is the index of Spark's container; -1 if unknown.
 func (p *podCheck) sparkIndex() int {
 	for i := range p.pod.Spec.Containers {
 		if p.spark(&p.pod.Spec.Containers[i]) {
@@ -38,9 +38,9 @@ func (p *podCheck) sparkIndex() int {
 	return -1
 }
 
-// container checks a container, which is at a path of the pod.
+// container checks the container at a path of the pod.
 func (p *podCheck) container(c *corev1.Container, at string) {
-	if spark.Placeholder(c.Image) != "" && !p.spark(c) { // whose image is checked by its field
+	if spark.Placeholder(c.Image) != "" && !p.spark(c) { // checkNames checks Spark's image
 		p.refuse(p.field, c.Image, notAnImage)
 	}
 	p.mounts(c, at)
@@ -116,7 +116,7 @@ var deniedKeys = map[string]string{
 // deniedToken matches properties that carry a credential for the API server.
 var deniedToken = regexp.MustCompile(`^spark\.kubernetes\.authenticate\.(submission\.|driver\.|executor\.)?oauthToken(File)?$`)
 
-// submissionToken begins those of them that are for spark-submit.
+// submissionToken begins those that spark-submit itself uses.
 const submissionToken = "spark.kubernetes.authenticate.submission."
 
 // checkDeniedKeys checks the keys of sparkConf itself: the same property from a typed field is fine.
@@ -127,7 +127,7 @@ func checkDeniedKeys(app spark.Application) []*spark.ConfError {
 			continue
 		}
 		instead, denied := deniedKeys[key]
-		denied = denied && app.Direct == nil // nothing but the configuration says it there, and what is built is judged
+		denied = denied && app.Direct == nil // there only the configuration says it, and the built pod is checked
 		class := field.ErrorType("")
 		if !denied && deniedToken.MatchString(key) {
 			instead, denied = "a pod uses its service account", true
@@ -136,7 +136,7 @@ func checkDeniedKeys(app spark.Application) []*spark.ConfError {
 			instead, denied = "an application runs in its own namespace", true
 		}
 		if denied {
-			if strings.HasPrefix(key, submissionToken) { // which Kubeflow's operator takes
+			if strings.HasPrefix(key, submissionToken) { // Kubeflow's operator takes it
 				class = field.ErrorTypeNotSupported
 			}
 			found = append(found, &spark.ConfError{Key: key, Type: class, Problem: fmt.Sprintf("sparkConf key %q is not allowed: %s", key, app.Fields.Text(instead))})

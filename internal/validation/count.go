@@ -11,8 +11,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// MaxObjects is how many objects an attempt may have besides its pods: what is created before its driver, what exposes it, and the
-// volume claims that its driver and one executor bring along.
+// MaxObjects bounds the objects of an attempt besides its pods: those created before its driver, those that expose it, and the
+// volume claims of its driver and of one executor.
 const MaxObjects = 100
 
 // checkCount bounds the objects of an attempt: they are made one after another, and named in its status.

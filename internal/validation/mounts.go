@@ -12,11 +12,11 @@ import (
 type mounter struct {
 	field spark.Field
 	key   string
-	// own says what of Spark's is mounted, and instead which field is for files of the user's, in the family that has one.
+	// own names the mounted files if they are Spark's. instead is the field for the user's files, if the family has one.
 	own, instead string
 }
 
-// ownMounts are what Spark mounts itself, by the volumes' names.
+// ownMounts are the mounts of Spark itself, by the volumes' names.
 var ownMounts = map[string]mounter{
 	"spark-conf-volume-driver": {own: "Spark's own configuration", instead: "{sparkConfigMap}"},
 	"spark-conf-volume-exec":   {own: "Spark's own configuration", instead: "{sparkConfigMap}"},
@@ -24,10 +24,10 @@ var ownMounts = map[string]mounter{
 	"pod-template-volume":      {own: "the template of the executors"},
 }
 
-// maxSamePath bounds how often a container is said to mount two volumes at a path: to find what mounts them takes long.
+// maxSamePath bounds the reports of two mounts at one path in a container: the search for their sources takes long.
 const maxSamePath = 2
 
-// samePath refuses the second of two mounts at a path, and names both. One of Spark's own is not the user's to change.
+// samePath refuses the second of two mounts at a path, and names both. It refuses the user's if the other is Spark's own.
 func (p *podCheck) samePath(path string, first, second mounter) {
 	if first.own == "" && second.own != "" {
 		first, second = second, first
@@ -42,7 +42,7 @@ func (p *podCheck) samePath(path string, first, second mounter) {
 	p.found = append(p.found, &spark.ConfError{Key: second.key, Field: second.field, Value: path, Problem: problem})
 }
 
-// written finds the fields of the pod's parts.
+// written returns the source of the pod's parts.
 func (p *podCheck) written() source {
 	if p.sources == nil {
 		s := sourceOf(p.app, p.role, p.pod, p.sparkIndex())
@@ -51,7 +51,7 @@ func (p *podCheck) written() source {
 	return *p.sources
 }
 
-// mounterOf is what mounts the volume of a mount of a container, which is at a path of the pod.
+// mounterOf returns the source of a mount, given by the container's path and the mount's index.
 func (p *podCheck) mounterOf(container string, index int, volume string) mounter {
 	s, at := p.written(), segments(container+".volumeMounts["+strconv.Itoa(index)+"]")
 	if field, written := s.field(at); written {

@@ -31,7 +31,7 @@ func checkVersion(app spark.Application) []*spark.ConfError {
 	return []*spark.ConfError{{Field: spark.FieldSparkVersion, Value: app.SparkVersion, Type: versionError(app), Problem: problem}}
 }
 
-// versionError is the class of a version that is not supported. Pod templates need Spark 3, whoever submits.
+// versionError is the class of an unsupported version. Pod templates need Spark 3, also with other operators.
 func versionError(app spark.Application) field.ErrorType {
 	major, _, _ := strings.Cut(strings.TrimPrefix(app.SparkVersion, "v"), ".")
 	number, err := strconv.Atoi(major)
@@ -44,7 +44,7 @@ func versionError(app spark.Application) field.ErrorType {
 func checkDriverName(app spark.Application) []*spark.ConfError {
 	name := cmp.Or(app.OperatorConf[spark.ConfDriverPodName], app.Conf[spark.ConfDriverPodName])
 	if name == "" && app.Direct != nil {
-		return nil // the application's ids name it, and what is built is checked
+		return nil // it is named by the application's ids, and the built pod is checked
 	}
 	if problems := utilvalidation.IsDNS1123Subdomain(name); len(problems) > 0 {
 		return []*spark.ConfError{{
@@ -55,7 +55,7 @@ func checkDriverName(app spark.Application) []*spark.ConfError {
 	return nil
 }
 
-// checkExecutorPrefix refuses a prefix at which the driver fails when it reads it. Spark: isValidExecutorPodNamePrefix.
+// checkExecutorPrefix refuses a prefix that makes the driver fail. Spark: isValidExecutorPodNamePrefix.
 func checkExecutorPrefix(app spark.Application) []*spark.ConfError {
 	const longestSuffix = len("-exec-2147483647")
 	prefix, set := app.Conf[spark.ConfExecutorPodNamePrefix]
@@ -119,8 +119,8 @@ func checkNames(app spark.Application) []*spark.ConfError {
 	return found
 }
 
-// checkOptions refuses keys of properties that become options of a JVM, which reads some otherwise: a blank, a quote or a '=' ends the key, and
-// Kubernetes expands $(...), so that limits on keys would see another one. The properties of an application are in a file, with every key escaped.
+// checkOptions refuses keys that a JVM would read differently among its options: a blank, a quote or a '=' ends the key, and Kubernetes expands
+// $(...). Limits on keys would see another key. The properties of an application need no check: they are in a file, with every key escaped.
 func checkOptions(conf map[string]string) []*spark.ConfError {
 	var found []*spark.ConfError
 	for _, key := range slices.Sorted(maps.Keys(conf)) {

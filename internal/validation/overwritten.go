@@ -11,7 +11,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// sized are the properties of a role that say what Spark's container gets.
+// sized are the properties of a role that set the CPU of Spark's container.
 type sized struct{ role, cores, coreRequest, coreLimit string }
 
 var sizedRoles = []sized{
@@ -19,13 +19,13 @@ var sizedRoles = []sized{
 	{spark.RoleExecutor, spark.ConfExecutorCores, spark.ConfExecutorRequestCores, spark.ConfExecutorLimitCores},
 }
 
-// warnSizes warns of CPU and memory in templates that Spark replaces by what its configuration says. Other resources stay as they are.
+// warnSizes warns of CPU and memory in templates that Spark replaces by its configuration. Other resources stay as they are.
 func warnSizes(app spark.Application) []*spark.ConfError {
 	var found []*spark.ConfError
 	var sizes map[string]corev1.ResourceRequirements
 	for _, r := range sizedRoles {
 		if r.role == spark.RoleDriver && app.Server != nil {
-			continue // whose template holds
+			continue // the template of a server counts
 		}
 		i, c := spark.RoleContainer(app, r.role)
 		if c == nil || len(c.Resources.Requests)+len(c.Resources.Limits) == 0 {
@@ -33,7 +33,7 @@ func warnSizes(app spark.Application) []*spark.ConfError {
 		}
 		if sizes == nil {
 			if sizes = spark.Resources(app); sizes == nil {
-				return nil // which is refused
+				return nil // another check refuses it
 			}
 		}
 		at := (spark.Field(r.role) + ".template.spec.containers").Index(i) + ".resources"
@@ -61,7 +61,7 @@ func (r sized) memoryField(app spark.Application) string {
 	return app.Fields.Path(spark.Field(r.role)+".memory") + ", to which an overhead is added"
 }
 
-// overwritten are the resources of a list that others replace, of which fields says where they are written.
+// overwritten warns of written resources that counts replaces. fields says where to write them instead.
 func overwritten(at spark.Field, written, counts corev1.ResourceList, fields map[corev1.ResourceName]string) (found []*spark.ConfError) {
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		asked, is := written[name]

@@ -17,57 +17,57 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// driverErrors are what the API server refuses of the driver's pod.
+// driverErrors are the API server's errors about the driver's pod.
 func driverErrors(app spark.Application, pod *corev1.Pod, container int) []*spark.ConfError {
 	pod = pod.DeepCopy()
 	if len(pod.Name) == 0 || checkDriverName(app) != nil {
-		pod.Name = placeholderName // checkDriverName has said it
+		pod.Name = placeholderName // checkDriverName reports it
 	}
 	return podErrors(app, spark.RoleDriver, pod, container)
 }
 
-// executorErrors are what the API server refuses of the pods that the driver makes.
+// executorErrors are the API server's errors about the pods that the driver makes.
 func executorErrors(app spark.Application, s spark.Submission) []*spark.ConfError {
 	pod := spark.NewReader(app, s).ExecutorPod(s)
-	pod.Name = placeholderName // Spark makes it
+	pod.Name = placeholderName // Spark makes up the name
 	if s.ExecutorContainer < len(pod.Spec.Containers) && pod.Spec.Containers[s.ExecutorContainer].Image == "" {
-		pod.Spec.Containers[s.ExecutorContainer].Image = placeholderName // checkServerImages has said it
+		pod.Spec.Containers[s.ExecutorContainer].Image = placeholderName // checkServerImages reports it
 	}
 	return podErrors(app, spark.RoleExecutor, pod, s.ExecutorContainer)
 }
 
 const (
-	// placeholderName is the name, or the image, of a pod whose own is judged elsewhere.
+	// placeholderName replaces a name or an image that another check judges.
 	placeholderName = "pod"
-	// mostPodErrors bounds what is said of one pod. The rest is found once these are mended.
+	// mostPodErrors bounds the errors about one pod. The rest appears once these are fixed.
 	mostPodErrors = 20
 )
 
-// podErrors are what the API server refuses of a role's pod, by the fields and properties that users wrote.
+// podErrors are the API server's errors about a role's pod, by the fields and properties that users wrote.
 func podErrors(app spark.Application, role string, pod *corev1.Pod, container int) []*spark.ConfError {
-	pod.Namespace = placeholderName // the object's own exists
+	pod.Namespace = placeholderName // the application's namespace exists
 	return sourceOf(app, role, pod, container).errors(app, role, slices.DeleteFunc(podrules.Errors(pod), judgedBefore))
 }
 
-// memberErrors are what the API server refuses of the StatefulSet of a role of a standalone cluster, and of its pods.
+// memberErrors are the API server's errors about the StatefulSet of a standalone cluster's role, and about its pods.
 func memberErrors(r spark.StandaloneRole) []*spark.ConfError {
 	set, is := r.Set.(*appsv1.StatefulSet)
 	if !is {
 		return nil
 	}
 	set = set.DeepCopy()
-	set.Name, set.Namespace = placeholderName, placeholderName // the cluster's own is checked
+	set.Name, set.Namespace = placeholderName, placeholderName // those of the cluster are checked
 	return newSource(set, -1, -1, r.Written).errors(spark.Application{}, r.Name, podrules.SetErrors(set))
 }
 
-// errors are the API server's, as far as so many are said at once.
+// errors reports the API server's errors, at most mostPodErrors.
 func (s source) errors(app spark.Application, role string, all field.ErrorList) (found []*spark.ConfError) {
 	for _, e := range all {
 		if len(found) == mostPodErrors {
 			break
 		}
 		if e.Type == field.ErrorTypeNotFound && s.hasVolume(shown(e.BadValue)) {
-			continue // the volume is wrong, which is said
+			continue // the error about the volume is reported
 		}
 		found = append(found, s.error(app, role, e))
 	}
@@ -79,7 +79,7 @@ func (s source) hasVolume(name string) bool {
 	return is && slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == name })
 }
 
-// judgedBefore is whether podCheck says it, in words that know what Spark and the operator add.
+// judgedBefore reports whether podCheck has the error too, in words that know the additions of Spark and the operator.
 func judgedBefore(e *field.Error) bool {
 	return strings.Contains(e.Field, ".volumeMounts[") && e.Detail == "must be unique" ||
 		strings.HasSuffix(e.Field, ".resources.requests") && strings.HasPrefix(e.Detail, "must be less than or equal to")
@@ -109,7 +109,7 @@ func (s source) error(app spark.Application, role string, e *field.Error) *spark
 	return found
 }
 
-// entry completes the path of an error that names a list or a map alone, by the value that it is about.
+// entry completes the path of an error that names only a list or a map: it finds the entry with the error's value.
 func (s source) entry(path []segment, value any) []segment {
 	for i := 1; i < len(path); i++ {
 		list := reach(s.made, path[:i])
@@ -134,7 +134,7 @@ func (s source) entry(path []segment, value any) []segment {
 	return path
 }
 
-// shown is a value that may be shown; "" for a whole object.
+// shown returns a value for a message; "" for a whole object.
 func shown(value any) string {
 	switch v := value.(type) {
 	case nil, field.OmitValueType, map[string]string:

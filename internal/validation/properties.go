@@ -14,12 +14,12 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/text"
 )
 
-// knownProperties are those of drivers and executors that a release of Spark knows. hack/spark-properties.py found them.
+// knownProperties are the properties of drivers and executors in any release of Spark. hack/spark-properties.py found them.
 //
 //go:embed properties.txt
 var knownProperties string
 
-// property is one that Spark knows, with the words of its name. An open one, which ends in a dot, goes on as the user likes.
+// property is a known property with the words of its name. An open one ends in a dot: users choose the rest.
 type property struct {
 	name  string
 	open  bool
@@ -34,13 +34,13 @@ var properties = sync.OnceValue(func() []property {
 	return all
 })
 
-// described begin properties that are known by their names. Others may be read by any library.
+// described matches properties whose names are all known. Any library may read others.
 var described = regexp.MustCompile(`^spark\.(kubernetes\.|driver|executor)`)
 
 // ofTheirOperator begins the properties of Apache's operator.
 const ofTheirOperator = "spark.kubernetes.operator."
 
-// UnknownProperties returns warnings of properties of pods that no release of Spark has, where one with a name like it exists.
+// UnknownProperties warns of properties of pods that no release of Spark has, if there is one with a similar name.
 func UnknownProperties(app spark.Application) []*spark.ConfError {
 	var found []*spark.ConfError
 	unknown := 0
@@ -64,7 +64,7 @@ func UnknownProperties(app spark.Application) []*spark.ConfError {
 	return found
 }
 
-// maxUnknown bounds how many unknown properties are compared with all that are known, each time that an application is read.
+// maxUnknown bounds the unknown properties that are compared with all known ones, each time that an application is read.
 const maxUnknown = 20
 
 // isProperty reports whether Spark knows a property.
@@ -97,11 +97,11 @@ func nearestProperty(key string) string {
 	return best
 }
 
-// farApart is further apart than two names that are alike.
+// farApart is the distance of names that are not similar.
 const farApart = 5
 
-// apart is how far two names are from each other: slips of the pen count one each, other dots and capitals one, a word too many or missing
-// three, and two missing words four.
+// apart is the distance of two names: a slip of the pen counts one, other dots and capitals one, a word too many or missing three, and two
+// missing words four.
 func apart(a, b string, words, others []string) int {
 	if n := text.Slips(strings.ToLower(a), strings.ToLower(b)); n <= 2 {
 		return n
@@ -118,7 +118,7 @@ func apart(a, b string, words, others []string) int {
 	return farApart
 }
 
-// apartOpen is how far the beginning of a name is from an open one: its last word says what follows.
+// apartOpen is the distance of the head of a name from an open property. Unless it is misspelled, its last word must be the same.
 func apartOpen(head string, p property) int {
 	words := partsOf(head)
 	n := apart(head, strings.TrimSuffix(p.name, "."), words, p.words)
@@ -128,7 +128,7 @@ func apartOpen(head string, p property) int {
 	return n
 }
 
-// without is how many words are not among others.
+// without counts the words that are not among others.
 func without(words, others []string) (n int) {
 	for _, w := range words {
 		if !slices.Contains(others, w) {

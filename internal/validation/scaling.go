@@ -10,7 +10,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// count reads a property that counts something. It reports false, and says what is wrong, for what is no whole number.
+// count reads a property that is a whole number. For other values it returns the preset, and an error.
 func count(app spark.Application, key string, preset int64) (int64, *spark.ConfError) {
 	value, set := app.Conf[key]
 	if !set || strings.Contains(value, "${") {

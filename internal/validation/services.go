@@ -21,7 +21,7 @@ var serviceTypes = []corev1.ServiceType{"", corev1.ServiceTypeClusterIP, corev1.
 
 const notAServiceType = `not a type of Services; write "ClusterIP", "NodePort" or "LoadBalancer"`
 
-// checkServices refuses Services that are requested whole and that no API server takes: the server would not be reachable.
+// checkServices refuses the user's own Services if no API server takes their type: the server would not be reachable.
 func checkServices(app spark.Application) []*spark.ConfError {
 	var found []*spark.ConfError
 	for i := range app.Exposure.Services {
@@ -32,7 +32,7 @@ func checkServices(app spark.Application) []*spark.ConfError {
 	return found
 }
 
-// warnExposed warns of ports that will not be exposed as they are written; the driver runs without.
+// warnExposed warns of ports that will not be exposed as they are written; the driver runs all the same.
 func warnExposed(app spark.Application) []*spark.ConfError {
 	found := notExposed("ui", app.Exposure.UI)
 	for i := range app.Exposure.Ports {
@@ -43,7 +43,7 @@ func warnExposed(app spark.Application) []*spark.ConfError {
 
 const unreachable = "; nothing leads to the driver's port as it is"
 
-// warnAttached warns of Services and Ingresses that are requested whole and that the API server refuses.
+// warnAttached warns of the user's own Services and Ingresses that the API server refuses.
 func warnAttached(app spark.Application) (found []*spark.ConfError) {
 	add := func(meta, spec spark.Field, all field.ErrorList) {
 		for _, e := range all {
@@ -62,7 +62,7 @@ func warnAttached(app spark.Application) (found []*spark.ConfError) {
 	}
 	for i := range app.Exposure.Services {
 		service := app.Exposure.Services[i].DeepCopy()
-		service.Namespace, service.Spec.Selector = app.Namespace, nil // which the operator sets
+		service.Namespace, service.Spec.Selector = app.Namespace, nil // the operator sets them
 		if slices.Contains(serviceTypes, service.Spec.Type) {
 			refused := podrules.ServiceErrors(service)
 			add("services.metadata", "services.spec", slices.DeleteFunc(refused, func(e *field.Error) bool { return e.Field == "metadata.name" }))

@@ -10,14 +10,14 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// checkSizes refuses sizes. Spark reads more of them than spark-submit checks.
+// checkSizes refuses invalid sizes, also those that spark-submit does not check.
 func checkSizes(app spark.Application) []*spark.ConfError { return sizesOf(app.Conf) }
 
 func sizesOf(conf map[string]string) []*spark.ConfError {
 	return slices.Concat(heapErrors(conf), sizeErrors(conf), factorErrors(conf), quantityErrors(conf))
 }
 
-// Defaults returns what is wrong with properties that are to hold for any application: its sizes, and what spark-submit checks of them.
+// Defaults returns the errors in default properties for any application: in sizes, and those that spark-submit finds.
 func Defaults(conf map[string]string) []*spark.ConfError {
 	found := sizesOf(conf)
 	for _, e := range spark.SubmitErrors(conf) {
@@ -28,7 +28,7 @@ func Defaults(conf map[string]string) []*spark.ConfError {
 	return found
 }
 
-// heap is what a JVM takes after -Xmx. Spark itself reads more ("2gb", "2048", "2g "), but the driver's launcher hands
+// heap matches the sizes that a JVM takes after -Xmx. Spark itself reads more ("2gb", "2048", "2g "), but the driver's launcher hands
 // spark.driver.memory to the JVM unchanged, which then does not start.
 var heap = regexp.MustCompile(`^[0-9]+[kKmMgGtT]$`)
 
@@ -44,7 +44,7 @@ func heapErrors(conf map[string]string) []*spark.ConfError {
 }
 
 // sizeKeys are the properties that Spark reads as sizes, besides the driver's heap. A number without a unit counts in
-// MiB, but for the size outside of the heap, where it counts in bytes.
+// MiB, except for the off-heap size, where it counts in bytes.
 var sizeKeys = []string{
 	spark.ConfDriverMemoryOverhead, spark.ConfDriverMinMemoryOverhead,
 	spark.ConfExecutorMemory, spark.ConfExecutorMemoryOverhead, spark.ConfExecutorMinMemoryOverhead,
@@ -68,7 +68,7 @@ func sizeErrors(conf map[string]string) []*spark.ConfError {
 	return found
 }
 
-// factorErrors checks the parts of the memory that are added to it.
+// factorErrors checks the overhead factors, which are parts of the memory.
 func factorErrors(conf map[string]string) []*spark.ConfError {
 	var found []*spark.ConfError
 	for _, key := range []string{spark.ConfMemoryOverheadFactor, spark.ConfDriverMemoryOverheadFactor, spark.ConfExecutorMemoryOverheadFactor} {

@@ -12,7 +12,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// CheckCluster returns what is wrong with what is built of a standalone cluster.
+// CheckCluster returns the errors in the objects of a standalone cluster.
 func CheckCluster(built spark.Standalone) []*spark.ConfError {
 	found := checkOptions(built.Conf)
 	for _, r := range built.Roles {
@@ -30,8 +30,8 @@ func CheckCluster(built spark.Standalone) []*spark.ConfError {
 	return found
 }
 
-// checkTemplate refuses metadata of a pod's template, and of the templates of its claims, that is not a user's to set. Every template of a pod
-// passes here. The fields are those of the template and of the role.
+// checkTemplate refuses metadata that users must not set, in a pod template and in the templates of its claims. Every pod template passes
+// here. The fields are those of the template and of the role.
 func checkTemplate(template, role spark.Field, pod *corev1.Pod) []*spark.ConfError {
 	found := checkMetadata(template+".metadata", "pod", &pod.ObjectMeta)
 	for i := range pod.Spec.Volumes {
@@ -47,7 +47,7 @@ func checkTemplate(template, role spark.Field, pod *corev1.Pod) []*spark.ConfErr
 	return found
 }
 
-// checkMetadata refuses what keeps an object when it is to be deleted, and what has it deleted together with another one.
+// checkMetadata refuses finalizers, which keep a deleted object, and owner references, which delete it with another one.
 func checkMetadata(at spark.Field, what string, meta *metav1.ObjectMeta) (found []*spark.ConfError) {
 	if len(meta.Finalizers) > 0 {
 		found = append(found, &spark.ConfError{

@@ -29,11 +29,11 @@ var checks = []func(spark.Application) []*spark.ConfError{
 	spark.FileErrors,
 }
 
-// Check returns everything that is wrong with the application and with what was built of it, in the order of the
-// checks. Of a field that one check objects to the later checks skip. failed is why it could not be built.
+// Check returns all errors in the application and in the objects built of it, in the order of the checks. A field that
+// one check refuses is skipped by later ones. failed is why it could not be built.
 func Check(app spark.Application, built spark.Submission, failed error) []*spark.ConfError {
 	var found []*spark.ConfError
-	said := map[string]bool{} // by path, and each by all of it
+	said := map[string]bool{} // paths and whole sentences
 	add := func(more []*spark.ConfError) {
 		var fresh []*spark.ConfError
 		for _, f := range more {
@@ -55,7 +55,7 @@ func Check(app spark.Application, built spark.Submission, failed error) []*spark
 	return found
 }
 
-// ErrorList names the fields of the user's object in what is wrong with an application.
+// ErrorList converts problems of an application to errors about the fields of the user's object.
 func ErrorList(app spark.Application, problems []*spark.ConfError) field.ErrorList {
 	list := make(field.ErrorList, 0, len(problems))
 	for _, p := range problems {
@@ -64,8 +64,8 @@ func ErrorList(app spark.Application, problems []*spark.ConfError) field.ErrorLi
 	return list
 }
 
-// Later reports whether an error may be gone when the application starts, or is a limit of this operator alone: what names something
-// missing and what another Spark or operator takes. Admission warns of it and refuses the rest, which could never run.
+// Later reports whether an error may be gone when the application starts (something is missing), or is a limit of this operator alone
+// (another Spark or operator takes it). Admission warns of such errors. It refuses the rest, which could never run.
 func Later(e *field.Error) bool {
 	return e.Type == field.ErrorTypeRequired || e.Type == field.ErrorTypeNotFound || e.Type == field.ErrorTypeNotSupported
 }
@@ -87,7 +87,7 @@ func Sentence(e *field.Error) string {
 	return e.Field + ": " + Problem(e)
 }
 
-// Problem is a sentence without its field.
+// Problem renders one error as text, without its field.
 func Problem(e *field.Error) string {
 	if value, ok := e.BadValue.(string); ok {
 		return strconv.Quote(value) + ": " + e.Detail
@@ -95,7 +95,7 @@ func Problem(e *field.Error) string {
 	return e.Detail
 }
 
-// Explain renders an error for users: with the field of the user's object where the value came from.
+// Explain renders an error for users, with the field of the user's object that the value came from.
 func Explain(app spark.Application, err error) string {
 	var c *spark.ConfError
 	if !errors.As(err, &c) {
@@ -104,7 +104,7 @@ func Explain(app spark.Application, err error) string {
 	return c.About(app.PathOf(c))
 }
 
-// checkServerImages refuses a server of which a role has no image. Other clients of this API rely on the refusal of the write.
+// checkServerImages refuses a server with a role that has no image. Other clients of this API rely on the refusal of the write.
 func checkServerImages(app spark.Application) []*spark.ConfError {
 	if app.Server == nil || app.Conf[spark.ConfImage] != "" {
 		return nil

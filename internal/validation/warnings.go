@@ -13,7 +13,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// warnings is the list of what is accepted and does not do what it says.
+// warnings is the list of checks for settings that are accepted and do not do what they say.
 var warnings = []func(spark.Application) []*spark.ConfError{
 	func(app spark.Application) []*spark.ConfError { return app.Warnings },
 	warnScaling,
@@ -27,7 +27,7 @@ var warnings = []func(spark.Application) []*spark.ConfError{
 	warnAttached,
 }
 
-// Warnings returns what will be ignored, in the order of the list. Nothing of it keeps an application from running.
+// Warnings returns the settings that will be ignored, in the order of the list. None keeps an application from running.
 func Warnings(app spark.Application) []*spark.ConfError {
 	var found []*spark.ConfError
 	for _, list := range warnings {
@@ -112,7 +112,7 @@ func warnLifecycle(app spark.Application) []*spark.ConfError {
 	}}
 }
 
-// warnRestarts warns of what starts Spark's container again in its pod: a program runs once in an attempt, and retries are the operator's.
+// warnRestarts warns of settings that restart Spark's container in its pod: a program runs once in an attempt, and the operator retries.
 func warnRestarts(app spark.Application) []*spark.ConfError {
 	i, c := spark.RoleContainer(app, spark.RoleDriver)
 	if c == nil {

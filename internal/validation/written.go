@@ -18,7 +18,7 @@ import (
 type source struct {
 	// made is the finished object.
 	made reflect.Value
-	// container is the index of Spark's in the pod, and own its index in the user's template; -1 without one.
+	// container is the index of Spark's container in the pod, own its index in the user's template; -1 without one.
 	container, own int
 	parts          []writtenPart
 }
@@ -37,7 +37,7 @@ func newSource(made any, container, own int, parts []spark.Written) source {
 	return s
 }
 
-// sourceOf finds the fields of a role's pod, in which Spark's container has an index.
+// sourceOf returns the source of a role's pod. container is the index of Spark's container.
 func sourceOf(app spark.Application, role string, pod *corev1.Pod, container int) source {
 	own, _ := spark.RoleContainer(app, role)
 	wanted := app.Driver
@@ -86,7 +86,7 @@ func join(path []segment) string {
 	return b.String()
 }
 
-// child is what a step leads to, by the names of JSON; the zero Value if there is nothing.
+// child follows a step, by the names of JSON; the zero Value if there is nothing.
 func child(node reflect.Value, s segment) reflect.Value {
 	node = content(node)
 	if node.Kind() == reflect.Struct {
@@ -101,7 +101,7 @@ func child(node reflect.Value, s segment) reflect.Value {
 	return reflect.Value{}
 }
 
-// entry is one of a list, which is there though it may say nothing.
+// entry returns an entry of a list. An empty entry exists, too.
 func entry(list reflect.Value, i int) reflect.Value {
 	e := list.Index(i)
 	for e.Kind() == reflect.Pointer || e.Kind() == reflect.Interface {
@@ -110,7 +110,7 @@ func entry(list reflect.Value, i int) reflect.Value {
 	return e
 }
 
-// member is a field of a struct, and of those that JSON has inline.
+// member returns a field of a struct, or of a struct that JSON has inline.
 func member(node reflect.Value, name string) reflect.Value {
 	for i := range node.NumField() {
 		f := node.Type().Field(i)
@@ -127,7 +127,7 @@ func member(node reflect.Value, name string) reflect.Value {
 	return reflect.Value{}
 }
 
-// content is what a value has; the zero Value where JSON would have nothing.
+// content follows pointers to a value; the zero Value where JSON would have nothing.
 func content(v reflect.Value) reflect.Value {
 	there := false
 	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
@@ -140,7 +140,7 @@ func content(v reflect.Value) reflect.Value {
 	return v
 }
 
-// reach is what a path leads to.
+// reach follows a path.
 func reach(node reflect.Value, path []segment) reflect.Value {
 	node = content(node)
 	for _, s := range path {
@@ -174,13 +174,13 @@ func (s source) field(path []segment) (spark.Field, bool) {
 	return "", false
 }
 
-// inSpark is whether a path is one of Spark's container.
+// inSpark reports whether a path is in Spark's container.
 func (s source) inSpark(path []segment) bool {
 	return len(path) >= 3 && join(path[:3]) == "spec.containers["+strconv.Itoa(s.container)+"]"
 }
 
-// rest follows a path in what was built and in what the user wrote at once, and returns it with the indices of the latter. What neither has is
-// missing: the field is below the part that the user wrote.
+// rest follows a path in the built object and in the user's part at once, and returns it with the indices of the user's part. A step that
+// neither has is a missing field below the user's part.
 func (s source) rest(path []segment, built, own reflect.Value, template bool) (spark.Field, bool) {
 	if !own.IsValid() {
 		return "", false
@@ -211,7 +211,7 @@ func (s source) rest(path []segment, built, own reflect.Value, template bool) (s
 	return at, true
 }
 
-// fieldOf are the steps of a path as part of a field.
+// fieldOf writes the steps of a path as part of a field.
 func fieldOf(path []segment) (at spark.Field) {
 	for _, s := range path {
 		if _, err := strconv.Atoi(s.name); s.bracket && err != nil {
@@ -223,7 +223,7 @@ func fieldOf(path []segment) (at spark.Field) {
 	return at
 }
 
-// sameEntry is the index of the user's entry that became one of the pod: the same one, or the only one of its name; -1 if there is none.
+// sameEntry is the index of the user's entry that became an entry of the pod: an equal one, or the only one of its name; -1 without one.
 func sameEntry(entries, built reflect.Value, index string) int {
 	if !built.IsValid() {
 		return -1
@@ -237,7 +237,7 @@ func sameEntry(entries, built reflect.Value, index string) int {
 		return named(e) && equality.Semantic.DeepEqual(e.Interface(), built.Interface())
 	}
 	if i, err := strconv.Atoi(index); err == nil && i < entries.Len() && same(entries.Index(i)) {
-		return i // of two that are the same, the one that is meant
+		return i // of two equal entries, the one that is meant
 	}
 	found, alike := -1, 0
 	for i := range entries.Len() {
