@@ -53,11 +53,11 @@ type Application struct {
 
 	// ConfigMaps are created before the driver, in addition to Spark's.
 	ConfigMaps []ConfigMap
-	// Attached are the user's own objects of the driver: Services, and what leads to them. They exist as long as it does. A Service without
-	// a selector selects the driver.
+	// Attached are the user's own objects of the driver: Services, and the Ingresses and routes to them. They exist as long as the driver. A
+	// Service without a selector selects the driver.
 	Attached []Attached
 
-	// Warnings are what the user wrote and nothing reads; they stop nothing.
+	// Warnings are about settings that nothing reads. They stop nothing.
 	Warnings []*ConfError
 
 	Submitter Submitter
@@ -97,7 +97,7 @@ func (d *Dependencies) lists() map[Field][]string {
 
 // Role is one of the two kinds of pods: the driver or the executors.
 type Role struct {
-	// Template is the user's pod template, where Spark starts from; nil for none.
+	// Template is the user's pod template, from which Spark starts; nil for none.
 	Template *corev1.PodTemplateSpec
 	// TemplateText is a template as YAML or JSON. For the driver it is read if Template is nil. For executors it wins
 	// over Template, and is shipped byte for byte if there is no overlay to lay over it.
@@ -172,7 +172,7 @@ type Scheduling struct {
 	// SchedulerFrom is the default that named the scheduler; "" if the application did.
 	SchedulerFrom string
 	// PodScheduler is the schedulerName of the pods of both roles, in a family whose applications have no other field for a scheduler; ""
-	// for none. The plugin that serves that scheduler is meant, if there is one.
+	// for none. It selects the plugin that serves that scheduler, if there is one.
 	PodScheduler string
 	Queue        string
 	// QueueFrom is the default that named the queue; "" if the application did.

@@ -71,7 +71,7 @@ func imageOf(c *conf, key, version string, profile Profile) string {
 }
 
 func (b *builder) ports() {
-	// Both are read, so that a mistake in the one that is not used does not go unnoticed.
+	// Both are read, so that a mistake in the unused one is noticed, too.
 	blockManager := b.conf.port(ConfBlockManagerPort, defaultBlockManagerPort)
 	b.addPort(PortDriverRPC, b.conf.port(ConfDriverPort, defaultDriverPort))
 	b.addPort(PortBlockManager, b.conf.port(ConfDriverBlockPort, blockManager))
@@ -105,7 +105,7 @@ func (b *builder) environment() {
 }
 
 // sparkUser is the user that the application runs for: SPARK_USER of the submitter's environment, the proxy user, or
-// whoever submits.
+// the submitter.
 func (b *builder) sparkUser() string {
 	variable, set := b.app.Submitter.Env["SPARK_USER"]
 	switch {

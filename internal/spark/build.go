@@ -25,7 +25,7 @@ type builder struct {
 	namespace string
 	// prefix begins the names of most objects.
 	prefix string
-	// driverLabels are those of the driver pod that its service selects by.
+	// driverLabels are the labels of the driver pod that its Service selects.
 	driverLabels map[string]string
 	volumes      []volume
 
@@ -143,7 +143,7 @@ func (b *builder) placeholders(text string) string {
 	return strings.ReplaceAll(text, "{{EXECUTOR_ID}}", "")
 }
 
-// check refuses combinations that the steps rule out before any of them runs, and even when they are excluded.
+// check refuses combinations that the steps rule out. It runs before all steps, and covers excluded steps, too.
 func (b *builder) check() {
 	if value, ok := b.conf.raw(confBindAddress); ok && !b.mode.inPod {
 		b.conf.fail(confBindAddress, value, "must not be set: the driver listens on the address of its pod")

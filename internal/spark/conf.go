@@ -22,7 +22,7 @@ type conf struct {
 	keys []string
 	// env are the submitter's variables, for references such as ${env:HOME}.
 	env map[string]string
-	// expanded are the properties whose references were replaced, and spent what that took; see expand.
+	// expanded are the properties with their references replaced, spent the bytes read for that; see expand.
 	expanded map[string]string
 	spent    int
 	err      error
@@ -95,7 +95,7 @@ func (c *conf) raw(key string) (string, bool) {
 	return value, ok
 }
 
-// has is whether the key itself was set, be it to the empty text.
+// has reports whether the key itself was set, even to the empty text.
 func (c *conf) has(key string) bool {
 	_, ok := c.raw(key)
 	return ok

@@ -26,7 +26,7 @@ const (
 // which reaches the driver as spark.properties.
 var notShipped = regexp.MustCompile(`^(?:.*\.(?:gz|zip|jar|tar)|.*\.template|spark.*(?:conf|properties))$`)
 
-// ShipsConfFile is whether a file of SPARK_CONF_DIR travels to the driver, if there is room for it.
+// ShipsConfFile reports whether a file of SPARK_CONF_DIR is shipped to the driver, if there is room for it.
 func ShipsConfFile(name string) bool {
 	return !strings.Contains(name, "/") && !notShipped.MatchString(name)
 }
@@ -44,7 +44,7 @@ func (b *builder) mountDriverConf() {
 	for _, file := range sortedKeys(data) {
 		items = append(items, corev1.KeyToPath{Key: file, Path: file, Mode: new(confDirFileMode)})
 	}
-	// After spark-submit it is not a file of the volume: it is for those who read the map itself.
+	// As in spark-submit it is no file of the volume: only readers of the ConfigMap see it.
 	data[ConfNamespace] = b.namespace
 	b.mount(driverConfVolume, confDirInPod, mapSource(name, items...))
 	b.addEnv("SPARK_CONF_DIR", confDirInPod)

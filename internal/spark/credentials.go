@@ -17,7 +17,7 @@ const (
 
 // credential is one of the files or texts that the driver can authenticate to the API server with.
 type credential struct {
-	// conf ends the key that it is uploaded by, mounted the key that names its path in the pod.
+	// conf ends the key of its text or file, mounted the key of its path in the pod.
 	conf, mounted string
 	// item is its key in the Secret.
 	item string
@@ -60,12 +60,12 @@ func (b *builder) credentials() {
 	}
 }
 
-// templateAccount is whether the template names a service account, be it by the old field.
+// templateAccount reports whether the template names a service account, by the new or the old field.
 func (b *builder) templateAccount() bool {
 	return b.pod.Spec.ServiceAccountName != "" || b.pod.Spec.DeprecatedServiceAccount != ""
 }
 
-// redact hides tokens from the driver's configuration, and lets paths of the user's win over those of the Secret.
+// redact hides tokens from the driver's configuration, and lets the user's paths win over those of the Secret.
 func (b *builder) redact() {
 	for key := range b.conf.values {
 		if strings.HasSuffix(key, oauthTokenSuffix) {
@@ -152,8 +152,8 @@ func (b *builder) checkKerberos() {
 	}
 }
 
-// kerberos gives the driver its krb5.conf, and a keytab or delegation tokens: KerberosConfDriverFeatureStep. Without a
-// JVM there is no login here, so tokens come from a Secret of the user's only.
+// kerberos gives the driver its krb5.conf, and a keytab or delegation tokens: KerberosConfDriverFeatureStep. There is no
+// login here, because it needs a JVM. Tokens come only from a Secret of the user.
 func (b *builder) kerberos() {
 	b.krb5()
 	keytab, hasKeytab := b.conf.text(confKeytab)

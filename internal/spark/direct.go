@@ -9,9 +9,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Direct makes an application one that is handed to Spark's Kubernetes client itself, as an operator on the JVM does it. Nothing of
-// spark-submit is between: none of its checks, defaults and properties. Objects are named after the application id alone, and belong to the
-// driver pod. They are those of the client's newest release, whatever the image has.
+// Direct hands an application to Spark's Kubernetes client itself, as an operator on the JVM does. The checks, defaults and properties of
+// spark-submit are left out. Objects are named after the application id alone, and the driver pod owns them. They are those of the client's
+// newest release, whatever the image has.
 type Direct struct {
 	// Language is how Spark runs the main file, whatever its suffix.
 	Language Language
@@ -24,10 +24,10 @@ type Attached struct {
 	Meta, Spec Field
 }
 
-// oldestDirect is the oldest release that is run so.
+// oldestDirect is the oldest release that runs so.
 const oldestDirect = "4.0"
 
-// directProfile is that of the client. What a release newer than the recordings changed of the driver's user is not recorded.
+// directProfile is the client's profile. The recordings of such operators are older than ProxyUserWins.
 var directProfile = func() Profile {
 	p := profiles["4.3"]
 	p.ProxyUserWins = false
@@ -45,7 +45,7 @@ func checkUploads(app *Application, values map[string]string, _ Profile) error {
 	return nil
 }
 
-// finishDirect adds the user's own objects of the driver, and what such an operator sets on everything.
+// finishDirect adds the user's own objects of the driver, and the labels that such an operator sets on all objects.
 func (b *builder) finishDirect() {
 	b.forbidEscalation(b.pod.Spec.InitContainers)
 	b.forbidEscalation(b.pod.Spec.Containers)
@@ -59,7 +59,7 @@ func (b *builder) finishDirect() {
 		}
 		b.addResource(object)
 	}
-	if n := len(b.app.Attached); n > 0 { // what the driver waits for comes last: then it starts with all that it needs
+	if n := len(b.app.Attached); n > 0 { // the ConfigMap that the driver waits for comes last: then all others exist
 		last := len(b.resources) - 1 - n
 		driverMap := b.resources[last]
 		b.resources = append(slices.Delete(b.resources, last, last+1), driverMap)
@@ -74,7 +74,7 @@ func (b *builder) finishDirect() {
 	}
 }
 
-// forbidEscalation forbids containers that do not say otherwise to gain privileges.
+// forbidEscalation forbids privilege escalation to containers that do not set it.
 func (b *builder) forbidEscalation(containers []corev1.Container) {
 	for i := range containers {
 		c := &containers[i]

@@ -26,7 +26,7 @@ type ConfError struct {
 	// Required is something missing that may come later or from elsewhere, NotFound the name of something missing, and NotSupported what
 	// another Spark or another operator takes.
 	Type field.ErrorType
-	// Policy is the operator's policy that refuses, and Limit what that allows; "" if no policy does.
+	// Policy is the operator's policy that refuses, and Limit what it allows; "" if no policy does.
 	Policy, Limit string
 }
 
@@ -41,7 +41,7 @@ func (e *ConfError) About(subject string) string {
 	return subject + ": " + strconv.Quote(e.Shown()) + ": " + e.detail()
 }
 
-// detail is the problem of a value. A placeholder that is left in it is the first cause of whatever is wrong.
+// detail is the problem of a value. A placeholder that is left in the value comes first: it is the likely cause.
 func (e *ConfError) detail() string {
 	left := Placeholder(e.Value)
 	if left == "" || sensitive(e.Key) || e.Policy != "" {
@@ -64,7 +64,7 @@ func (e *ConfError) Shown() string {
 	return shorten(e.Value)
 }
 
-// Invalid is the error as the API machinery has it, under the name of the user's field.
+// Invalid converts the error to the API machinery's, with the path of the user's field.
 func (e *ConfError) Invalid(subject string) *field.Error {
 	var value any = field.OmitValueType{}
 	switch {
@@ -77,8 +77,8 @@ func (e *ConfError) Invalid(subject string) *field.Error {
 	return &field.Error{Type: cmp.Or(e.Type, field.ErrorTypeInvalid), Field: field.NewPath(subject).String(), BadValue: value, Detail: e.detail()}
 }
 
-// credentialKey is Spark's default of spark.redaction.regex; what it matches in secretReference is the name of a Secret
-// or of a key in one, not its value.
+// credentialKey is Spark's default of spark.redaction.regex. It also matches the keys of secretReference, whose values
+// are only names of Secrets and of their keys.
 var (
 	credentialKey   = regexp.MustCompile(`(?i)secret|password|token|access[.]?key`)
 	secretReference = regexp.MustCompile(`^spark\.kubernetes\..*(\.secrets\.|\.secretKeyRef\.|\.tokenSecret\.|\.image\.pullSecrets$)`)

@@ -19,8 +19,8 @@ const (
 	labelProfile = "spark-exec-resourceprofile-id"
 )
 
-// ExecutorPod returns the first executor of a submission as its driver will send it to the API server, as far as admission and quotas read it:
-// MadeExecutor and what Spark adds itself, without arguments, ports and variables of Spark's container. It has no owner.
+// ExecutorPod returns the first executor of a submission as its driver will send it to the API server: MadeExecutor and Spark's own additions.
+// Arguments, ports and variables of Spark's container are left out, because admission and quotas do not read them. It has no owner.
 func (r Reader) ExecutorPod(s Submission) *corev1.Pod {
 	pod, _ := r.MadeExecutor(s)
 	prefix := cmp.Or(r.Text(ConfExecutorPodNamePrefix), strings.TrimSuffix(s.Driver.Name, "-driver"))
@@ -57,7 +57,7 @@ func (r Reader) ExecutorPod(s Submission) *corev1.Pod {
 	return pod
 }
 
-// addScratch adds the volumes that Spark adds for the scratch space and the configuration of executors, where a container mounts them.
+// addScratch adds Spark's own volumes for the scratch space and the configuration of executors, if a container mounts them.
 func addScratch(spec *corev1.PodSpec) {
 	for _, c := range slices.Concat(spec.InitContainers, spec.Containers) {
 		for _, m := range c.VolumeMounts {

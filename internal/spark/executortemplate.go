@@ -32,7 +32,7 @@ func (b *builder) executorTemplate() {
 	b.useTemplate(templateDirInPod+"/"+templateFileInPod, container)
 }
 
-// templateMap is the ConfigMap of a template. Unlike all others of Spark's it can be changed: a driver reads it for each executor.
+// templateMap is the ConfigMap of a template. Except in direct mode it can be changed: a driver reads it for each executor.
 func (b *builder) templateMap(text string) *corev1.ConfigMap {
 	m := b.configMap(b.prefix+"-driver-podspec-conf-map", map[string]string{templateKeyInMap: text})
 	if !b.mode.direct {
@@ -41,7 +41,7 @@ func (b *builder) templateMap(text string) *corev1.ConfigMap {
 	return m
 }
 
-// emptyTemplate says nothing but which container is Spark's: for a driver whose template said more before an edit.
+// emptyTemplate only names Spark's container. A running driver gets it if an edit removed the template.
 func (b *builder) emptyTemplate() string {
 	name, _ := b.conf.text(ConfExecTemplateContainer)
 	return "apiVersion: v1\nkind: Pod\nspec:\n  containers:\n  - name: " + strconv.Quote(cmp.Or(name, ExecutorContainerName)) + "\n"
@@ -64,13 +64,13 @@ func (b *builder) checkExecutorTemplate() {
 // useTemplate makes the driver read the executors' template from a path in its pod.
 func (b *builder) useTemplate(path, container string) {
 	b.properties[ConfExecTemplateFile] = path
-	if container != "" && !b.mode.direct { // the first, or the one that the user names
+	if container != "" && !b.mode.direct { // else Spark takes the first, or the user's choice
 		b.properties[ConfExecTemplateContainer] = container
 	}
 }
 
 // executorTemplateText returns the template's text, and the name of Spark's container in it if we wrote the text
-// ourselves. A text of the user's is not touched unless there is an overlay to lay over it.
+// ourselves. The user's text stays as it is unless there is an overlay.
 func (b *builder) executorTemplateText() (text, container string, ok bool) {
 	role := &b.app.Executor
 	plain := role.Overlay.isZero()
@@ -129,7 +129,7 @@ func (b *builder) executorPod() (*corev1.Pod, int) {
 	return pod, i
 }
 
-// isZero is whether the overlay changes nothing.
+// isZero reports whether the overlay changes nothing.
 func (o *PodOverlay) isZero() bool {
 	return reflect.ValueOf(o).Elem().IsZero()
 }

@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// Field names a field of an application by the name that all API families share, such as "driver.memory". A field of one family alone is
-// named by its path below the spec, with a dot before it where it may have the name of a shared one. Messages show its path in the user's
-// object, which Fields has.
+// Field is the name of an application's field that all API families share, such as "driver.memory". A field of only one family has its path
+// below the spec as name, with a dot before it if a shared field may have the same name. Messages show its path in the user's object: see
+// Fields.
 type Field string
 
 // Fields that more than one package names. All others are named where they are used.
@@ -26,18 +26,18 @@ const (
 	FieldDriverName   Field = "driver.podName"
 )
 
-// Key is an entry of a map, and Index one of a list.
+// Key is an entry of a map.
 func (f Field) Key(key string) Field { return f + Field("["+strconv.Quote(key)+"]") }
 
 // Index is an entry of a list.
 func (f Field) Index(i int) Field { return f + Field("["+strconv.Itoa(i)+"]") }
 
-// Fields has the paths that an API family's users write for fields, such as "spec.driver.memory". A field that is not listed has the path
-// of the longest listed part before one of its dots or brackets, and "" is part of all. "labels" is listed by families whose pods inherit those of
-// the application.
+// Fields maps fields to their paths in an API family, such as "spec.driver.memory". In a field that is not listed, the longest listed part
+// before a dot or a bracket is replaced by its path; "" is a part of all. "labels" is listed by families whose pods inherit those of the
+// application.
 type Fields map[Field]string
 
-// Path is what the family's users write for a field.
+// Path is the path of a field in the user's object.
 func (f Fields) Path(name Field) string {
 	head := name
 	for head != "" && f[head] == "" {
@@ -80,7 +80,7 @@ var DependencyProperties = map[Field]string{
 
 var fieldName = regexp.MustCompile(`\{([a-zA-Z][a-zA-Z.]*)\}`)
 
-// Text is a message in which fields are named in braces, with their paths: "raise {driver.memory}".
+// Text replaces the fields in braces in a message by their paths: "raise {driver.memory}".
 func (f Fields) Text(message string) string {
 	if !strings.Contains(message, "{") {
 		return message // as most are
@@ -91,11 +91,11 @@ func (f Fields) Text(message string) string {
 // Origin is the field that a property came from.
 type Origin struct {
 	Field Field
-	// Policy is the operator's policy of whose defaults the field is one; "" for a field of the application.
+	// Policy is the operator's policy that has the field among its defaults; "" for a field of the application.
 	Policy string
 }
 
-// Path is what messages call the field.
+// Path is the name of the field in messages.
 func (o Origin) Path(f Fields) string {
 	if o.Policy != "" {
 		return fmt.Sprintf("defaults.%s of the operator's policy %q", o.Field, o.Policy)

@@ -31,8 +31,8 @@ func NewReader(app Application, s Submission) Reader {
 	return Reader{newConf(s.Properties, nil), profile, app.SparkVersion}
 }
 
-// Text returns a property with its references replaced, or what stands in for it. What only the driver can replace stays
-// as it is; see Unknown.
+// Text returns a property, or else its fallback or default, with references replaced. References that only the driver
+// can replace stay; see Unknown.
 func (r Reader) Text(key string) string {
 	text, _ := r.conf.text(key)
 	return text
@@ -41,8 +41,8 @@ func (r Reader) Text(key string) string {
 // Image returns the image of a role: ConfDriverImage or ConfExecutorImage.
 func (r Reader) Image(key string) string { return imageOf(r.conf, key, r.version, r.profile) }
 
-// driverTexts are the texts that a driver reads for its executors and that reach beyond Spark. Sizes and numbers with
-// references that cannot be replaced are refused when a submission is built.
+// driverTexts are the texts for executors that a driver passes on to Kubernetes. Build refuses sizes and numbers with
+// references that cannot be replaced.
 var driverTexts = []string{
 	ConfExecutorImage, ConfImage, ConfExecutorServiceAccount, ConfImagePullSecrets, ConfExecutorSchedulerName, ConfSchedulerName, ConfDriverServiceAccount,
 	ConfExecTemplateFile, ConfExecTemplateContainer,
@@ -60,8 +60,8 @@ func (r Reader) Unknown() []string {
 	})
 }
 
-// UnseenTemplate returns the path of the template that executors start from if it is a file of the driver's pod that the operator cannot
-// read before; "" otherwise.
+// UnseenTemplate returns the path of the executors' template if it is a file of the driver's pod, which the operator cannot read; ""
+// otherwise.
 func (r Reader) UnseenTemplate() string {
 	switch path := r.Text(ConfExecTemplateFile); path {
 	case templateDirInPod + "/" + templateFileInPod, serverTemplatePath:
@@ -117,7 +117,7 @@ func (r Reader) MadeExecutor(s Submission) (*corev1.Pod, []ExecutorClaim) {
 	return pod, claims
 }
 
-// claim is the claim of a volume as far as the volume says it.
+// claim is the claim that the options of a volume describe.
 func (v *volume) claim(name, class string) *corev1.PersistentVolumeClaim {
 	return &corev1.PersistentVolumeClaim{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"},

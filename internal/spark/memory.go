@@ -94,8 +94,8 @@ func (b *builder) sizeDriver() {
 	b.conf.customResources(ConfDriverResourcePrefix, b.container.Resources.Limits)
 }
 
-// Resources returns what Spark's containers of both roles ask for, whatever a template says; it is empty if the configuration does not say so in
-// numbers.
+// Resources returns the resources of Spark's containers by role, as the configuration sets them; templates are not read. It is nil if the
+// configuration cannot be read.
 func Resources(app Application) map[string]corev1.ResourceRequirements {
 	profile, err := ProfileOf(app)
 	if err != nil {

@@ -64,8 +64,8 @@ func AppNameLabel(appName string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(label, "-"), "-")
 }
 
-// driverServiceName returns the name of the driver's headless service. A prefix that leaves no room for the suffix, or that no API server takes
-// in such a name, is replaced as a whole, and only here.
+// driverServiceName returns the name of the driver's headless service. A prefix is replaced as a whole, and only here, if it leaves no room for
+// the suffix or if some API server refuses it.
 func driverServiceName(prefix, serviceID string) string {
 	const suffix = "-driver-svc"
 	if len(validation.IsDNS1035Label(prefix+suffix)) == 0 {
@@ -74,8 +74,8 @@ func driverServiceName(prefix, serviceID string) string {
 	return "spark-" + serviceID + suffix
 }
 
-// NewServiceName says which Kubernetes takes a Service of this name; "" for all that are supported, or none. It is a name that begins with a digit
-// (Kubernetes: the feature RelaxedServiceNameValidation).
+// NewServiceName says which Kubernetes takes the name of a Service that begins with a digit (feature RelaxedServiceNameValidation). It returns
+// "" if all supported ones take the name, or none.
 func NewServiceName(name string) string {
 	if len(validation.IsDNS1035Label(name)) == 0 || len(validation.IsDNS1123Label(name)) > 0 {
 		return ""

@@ -51,8 +51,8 @@ func applyToContainer(c *corev1.Container, o *PodOverlay) {
 	}
 }
 
-// keepPrivilege returns the overlay's security context with what Spark says about privilege escalation, if the overlay
-// says nothing: since 4.3 Spark forbids it by default. Kubernetes does not allow to forbid it to privileged containers.
+// keepPrivilege returns the overlay's security context. Unless it sets privilege escalation, Spark's setting is added:
+// since 4.3 Spark forbids it by default. Kubernetes refuses that in privileged containers.
 func keepPrivilege(spark, overlay *corev1.SecurityContext) *corev1.SecurityContext {
 	privileged := overlay.Privileged != nil && *overlay.Privileged
 	if spark != nil && overlay.AllowPrivilegeEscalation == nil && !privileged {

@@ -14,8 +14,8 @@ import (
 // defaultInstances is how many executors Spark starts by default.
 const defaultInstances = 2
 
-// measure adds what the driver will do by itself: the executors' pod with its sizes, what the pods of both roles ask for
-// (CPU in cores, memory in bytes), and how many executors there are at the start, at least and at most.
+// measure computes what the driver will do: the executors' pod with its sizes, the requests and limits of both roles
+// (CPU in cores, memory in bytes), and the number of executors at the start, at least and at most.
 func (b *builder) measure() {
 	b.executor, b.executorContainer = b.executorPod()
 	if b.conf.err != nil {
@@ -29,7 +29,7 @@ func (b *builder) measure() {
 	s.MaxPending = maxPending(b.conf)
 }
 
-// sizeExecutor sets the resources of an executor's container, as the driver will do it.
+// sizeExecutor sets the resources of an executor's container, as the driver will.
 func (b *builder) sizeExecutor(container *corev1.Container) {
 	total := executorMemory.total(b.conf, b.language, b.profile)
 	if b.conf.flag(ConfOffHeapEnabled, false) {
@@ -52,8 +52,8 @@ func (b *builder) sizeExecutor(container *corev1.Container) {
 	b.conf.customResources(ConfExecutorResourcePrefix, container.Resources.Limits)
 }
 
-// resourceType is what the driver takes the application for when it sizes executors. The manifest of a server does not say what its
-// clients run, unless its configuration does.
+// resourceType is the language by which the driver sizes executors. Only the configuration of a server can say what its clients run; the rest
+// of its manifest does not.
 func (b *builder) resourceType() Language {
 	if b.mode.inPod {
 		value, _ := b.conf.text(confResourceType)
@@ -116,7 +116,7 @@ func executors(c *conf) (initial, minimum, maximum int32) {
 	return initial, minimum, max(initial, maximum)
 }
 
-// maxPending reads spark.kubernetes.allocation.maxPendingPods. A wrong value is the driver's to refuse.
+// maxPending reads spark.kubernetes.allocation.maxPendingPods. The driver refuses a wrong value.
 func maxPending(c *conf) int32 {
 	value, _ := c.text(confMaxPendingPods)
 	limit, err := strconv.ParseInt(trimJava(value), 10, 32)
@@ -148,7 +148,7 @@ func requesting(containers []corev1.Container) []corev1.Container {
 	return filled
 }
 
-// fillRequests requests what is limited, and neither requested here nor already.
+// fillRequests requests resources that are only limited, unless they are requested already.
 func fillRequests(r *corev1.ResourceRequirements, already corev1.ResourceList) {
 	for name, quantity := range r.Limits {
 		_, here := r.Requests[name]
@@ -173,7 +173,7 @@ type PodAttributes struct {
 	Affinity          *corev1.Affinity
 }
 
-// attributesOf returns the traits of a pod as it is.
+// attributesOf returns the attributes of a pod as it is.
 func attributesOf(pod *corev1.Pod) PodAttributes {
 	return PodAttributes{
 		Labels: maps.Clone(pod.Labels), Annotations: maps.Clone(pod.Annotations), NodeSelector: maps.Clone(pod.Spec.NodeSelector),
@@ -182,7 +182,7 @@ func attributesOf(pod *corev1.Pod) PodAttributes {
 	}
 }
 
-// executorAttributes are those of the executors' pod, with what their driver will add from its configuration.
+// executorAttributes returns the attributes of the executors' pod, with the additions from the driver's configuration.
 func (b *builder) executorAttributes() PodAttributes {
 	t := attributesOf(b.executor)
 	b.addUnder(&t.Labels, ConfExecutorLabelPrefix)
@@ -190,7 +190,7 @@ func (b *builder) executorAttributes() PodAttributes {
 	b.addUnder(&t.NodeSelector, ConfNodeSelectorPrefix)
 	b.addUnder(&t.NodeSelector, ConfExecutorNodeSelectorPrefix)
 	for _, key := range []string{ConfSchedulerName, ConfExecutorSchedulerName} {
-		if name, ok := b.conf.text(key); ok && name != "" { // the driver takes it before its executors' template
+		if name, ok := b.conf.text(key); ok && name != "" { // it wins over the executors' template
 			t.SchedulerName = name
 		}
 	}

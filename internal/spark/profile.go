@@ -140,8 +140,8 @@ func ProfileFor(sparkVersion string) (Profile, error) {
 	return Profile{}, &UnsupportedVersionError{Version: sparkVersion, Supported: SupportedVersions()}
 }
 
-// ProfileOf returns the profile that an application is submitted with. Which one that is says nothing of the executors, which the
-// image's release makes.
+// ProfileOf returns the profile that an application is submitted with. It does not describe the executors: the image's release makes
+// them.
 func ProfileOf(app Application) (Profile, error) {
 	if app.Direct != nil {
 		return directProfile, nil

@@ -15,7 +15,7 @@ var reference = regexp.MustCompile(`\$\{(?:(\w+?):)?(\S+?)\}`)
 // What references may cost. An application is small, but what its references expand to need not be: without bounds one
 // object would take all memory of the operator, and again after each restart.
 const (
-	// maxReferences bounds those of one property: references may refer to references, each of them many times.
+	// maxReferences bounds the references of one property, which may refer to further ones, each many times.
 	maxReferences = 1000
 	// MaxExpanded bounds one property with its references replaced, in bytes.
 	MaxExpanded = 64 << 10

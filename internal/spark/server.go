@@ -18,9 +18,9 @@ type Server struct {
 	TemplateMap string
 	// TokenSecret names the Secret with the token that clients present, in its key "token"; "" if all are let in.
 	TokenSecret string
-	// TokenMade says that the Secret was made for this server. Before, TokenSecret is how its name begins.
+	// TokenMade is set once the Secret was made for this server. Before that, TokenSecret only begins its name.
 	TokenMade bool
-	// Labels of these two, whose names are the same on every attempt.
+	// Labels of the ConfigMap and the Secret, whose names are the same on every attempt.
 	Labels map[string]string
 }
 
@@ -62,8 +62,8 @@ func RunsDriver(labels map[string]string) bool {
 	return role == RoleDriver || role == RoleServer
 }
 
-// serverSteps are those of a server. Spark has none for it, because such a driver is started in client mode. What does not differ is made
-// as for other drivers.
+// serverSteps are the steps of a server. Spark has none for it, because such a driver is started in client mode. Where nothing differs, they
+// are those of other drivers.
 var serverSteps = []step{
 	{"BasicDriverFeatureStep", (*builder).basicServer},
 	{"DriverKubernetesCredentialsFeatureStep", (*builder).credentials},
@@ -79,8 +79,8 @@ var serverSteps = []step{
 	{"LocalDirsFeatureStep", (*builder).localDirs},
 }
 
-// mode is what an application that is submitted in cluster mode and a server, which starts in client mode inside of its
-// pod, do differently.
+// mode holds the differences between an application, which is submitted in cluster mode, and a server, which starts in
+// client mode inside of its pod.
 type mode struct {
 	// deploy is the value of spark.submit.deployMode, and role that of the driver's label spark-role.
 	deploy, role string
@@ -88,11 +88,11 @@ type mode struct {
 	checks       []submitCheck
 	// dropped are the properties of the user's that the driver must not see.
 	dropped []string
-	// inPod is whether paths in the configuration are those of the driver's pod, where nothing can be read before.
+	// inPod is set if paths in the configuration are those of the driver's pod, which cannot be read here.
 	inPod bool
 	// takesClients opens the port of Spark Connect in every release.
 	takesClients bool
-	// direct is whether Spark's client gets the application as it is (Application.Direct).
+	// direct is set if Spark's client gets the application as it is (Application.Direct).
 	direct bool
 }
 
@@ -108,7 +108,7 @@ func modeOf(app *Application) mode {
 	}
 	return mode{
 		deploy: DeployModeClient, role: RoleServer, steps: serverSteps, inPod: true, takesClients: true,
-		// The entrypoint and the steps set these; with submitInDriver the driver would look for what no step made.
+		// The entrypoint and the steps set these; with submitInDriver the driver would look for objects that no step made.
 		dropped: []string{ConfDriverHost, confBindAddress, confSubmitInDriver},
 		checks:  []submitCheck{checkMaster, checkSizes, checkJavaOptions},
 	}
@@ -139,8 +139,8 @@ func (b *builder) checkServer() {
 	}
 }
 
-// basicServer makes the container and the pod of a server. What the template's container says of a resource, of pulling
-// its image and of privileges holds; there is no submission that would know better.
+// basicServer makes the container and the pod of a server. The template's container keeps its resources, its pull policy
+// and its privileges, because no submission sets them.
 func (b *builder) basicServer() {
 	template := b.container.DeepCopy()
 	b.container.Resources = corev1.ResourceRequirements{Claims: template.Resources.Claims}
@@ -165,8 +165,8 @@ func (b *builder) basicServer() {
 	b.serverProperties()
 }
 
-// keepResources lays what the template says of its resources over what Spark computes. A resource that the template
-// requests or limits is the template's as a whole: a computed limit could be lower than its request.
+// keepResources lays the template's resources over the computed ones. A resource that the template requests or limits is
+// replaced as a whole: a computed limit could be lower than its request.
 func keepResources(computed, template *corev1.ResourceRequirements) {
 	for _, named := range []corev1.ResourceList{template.Requests, template.Limits} {
 		for name := range named {
@@ -178,8 +178,8 @@ func keepResources(computed, template *corev1.ResourceRequirements) {
 	maps.Copy(computed.Limits, template.Limits)
 }
 
-// probes let the pod be ready when the server takes clients. There is none for liveness: a server that is busy is not
-// restarted.
+// probes let the pod be ready when the server takes clients. There is no liveness probe: it would restart
+// a busy server.
 func (b *builder) probes() {
 	listens := corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(b.connectPort())}}
 	if b.container.StartupProbe == nil {
@@ -237,7 +237,7 @@ const (
 	noTemplate = "null\n"
 )
 
-// serverTemplate ships the template that the server makes its executors from. The ConfigMap exists also without one.
+// serverTemplate ships the template that the server makes its executors from. The ConfigMap exists even without a template.
 func (b *builder) serverTemplate() {
 	text, container, ok := b.executorTemplateText()
 	if !ok {
@@ -263,8 +263,8 @@ type ServerPorts struct {
 // defaultUIPort is the value of spark.ui.port that Spark begins with.
 const defaultUIPort = 4040
 
-// ServerPortsOf returns the ports that the properties of a server name. One that they do not name, or not as a number, is Spark's
-// default: Build refuses what is wrong.
+// ServerPortsOf returns the ports in the properties of a server. A port that is missing or is no number is Spark's default: Build
+// refuses wrong ones.
 func ServerPortsOf(app Application) ServerPorts {
 	values := mergeConf(&app)
 	read := func(key string, preset int32) int32 {

@@ -47,7 +47,7 @@ func (b *builder) service() {
 		service.Spec.PublishNotReadyAddresses = b.conf.flag(confPublishNotReady, false)
 	}
 	if b.mode.takesClients {
-		// Its pod is ready only when it takes clients, and executors come before.
+		// A server's pod is ready only when it takes clients. Executors must find it before.
 		service.Spec.PublishNotReadyAddresses = true
 	}
 	b.addResource(service)
@@ -120,22 +120,22 @@ func (b *builder) networkPolicy() {
 	})
 }
 
-// Exposure is what a user requests as auxiliary objects of a running driver. Nothing of it is a
-// part of the submission, so that an edit restarts nothing.
+// Exposure is what a user requests as auxiliary objects of a running driver. It is not a part of
+// the submission: an edit restarts nothing.
 type Exposure struct {
-	// NoUI says that the operator adds nothing for the UI: the user does.
+	// NoUI says that the user exposes the UI, and the operator adds nothing.
 	NoUI bool
 	// UI describes the Service and the Ingress of Spark's UI; a Port of 0 is the one that the UI listens on.
 	UI ExposedPort
-	// Ports of the driver that are exposed besides.
+	// Ports are further exposed ports of the driver.
 	Ports []ExposedPort
-	// Services are requested whole.
+	// Services are the user's own Services of the driver.
 	Services []corev1.Service
 	// DisruptionBudget protects the driver from eviction for maintenance.
 	DisruptionBudget bool
 }
 
-// ExposedPort describes a Service of one port, and perhaps an Ingress. What is empty is left to the operator.
+// ExposedPort describes a Service of one port, and perhaps an Ingress. The operator fills in empty fields.
 type ExposedPort struct {
 	Port        int32
 	PortName    string

@@ -50,25 +50,25 @@ type Submission struct {
 	Resources []Object
 	Driver    *corev1.Pod
 	// TokenSecret is created before the driver, once and with a random token; nil for none. Unless TokenMade is set its name is new:
-	// what there is under any name is another's.
+	// an existing Secret of any name belongs to another owner.
 	TokenSecret *corev1.Secret
 	TokenMade   bool
 	// Properties is the final Spark configuration, as written to spark.properties.
 	Properties map[string]string
 
 	// Executor is the pod that the driver makes its executors from, with the sizes that it will give them, and
-	// ExecutorContainer the index of Spark's container in it. What else is Spark's own in an executor is missing.
+	// ExecutorContainer the index of Spark's container in it. Spark's further additions to an executor are missing.
 	Executor          *corev1.Pod
 	ExecutorContainer int
-	// ExecutorTemplate is the ConfigMap of the template that the driver reads for each executor. It is among the resources only if there is
-	// something to say in it.
+	// ExecutorTemplate is the ConfigMap of the template that the driver reads for each executor; nil for a server. Resources has it only if there
+	// is a template.
 	ExecutorTemplate *corev1.ConfigMap
-	// PodSets are what the pods ask for.
+	// PodSets are the sizes of the pods.
 	PodSets PodSets
 }
 
-// PodResources is what one pod of a role asks for: the sum over its Spark container and its sidecars, or what its init
-// containers need if that is more. Requests include what is only limited, as the API server fills it in.
+// PodResources are the requests and limits of one pod of a role: the sum over its Spark container and its sidecars, or
+// those of its init containers if they are more. A missing request is the limit, as the API server fills it in.
 type PodResources struct {
 	Requests corev1.ResourceList
 	Limits   corev1.ResourceList

@@ -36,7 +36,7 @@ func (b *builder) startPod() {
 }
 
 // RoleContainer returns the index of the container that becomes Spark's in a role's template, and that container; nil without one. A
-// template that the operator has to read from elsewhere is not seen.
+// template in a file is not read.
 func RoleContainer(app Application, role string) (int, *corev1.Container) {
 	of, key := app.Driver, ConfDriverTemplateContainer
 	if role == RoleExecutor {
@@ -44,7 +44,7 @@ func RoleContainer(app Application, role string) (int, *corev1.Container) {
 	}
 	template := of.Template
 	if template == nil && of.TemplateText != "" {
-		template, _ = ParseTemplate(of.TemplateText) // one that cannot be read is refused when it is built from
+		template, _ = ParseTemplate(of.TemplateText) // Build refuses one that cannot be read
 	}
 	if template == nil {
 		return -1, nil

@@ -13,7 +13,7 @@ import (
 // uriLists are the properties that are lists of URIs.
 var uriLists = []string{ConfJars, ConfFiles, ConfArchives, ConfPyFiles}
 
-// FileErrors are all URIs and paths of an application that cannot be used without the disk of whoever submits.
+// FileErrors are the errors about URIs and paths that need the disk of the submitting machine.
 func FileErrors(app Application) []*ConfError {
 	if app.Server != nil {
 		return nil // its driver reads them
@@ -21,7 +21,7 @@ func FileErrors(app Application) []*ConfError {
 	values := mergeConf(&app)
 	found := uriErrors(&app, values)
 	if app.MainFile == "" {
-		found = nil // of which is said that it is missing
+		found = nil // it is reported as missing
 	}
 	b := builder{app: &app}
 	for _, key := range submitterFiles {
@@ -36,7 +36,7 @@ func FileErrors(app Application) []*ConfError {
 	return found
 }
 
-// uriErrors are the URIs that cannot be used without touching a file system.
+// uriErrors are the errors about URIs that need access to a file system.
 func uriErrors(app *Application, values map[string]string) []*ConfError {
 	var found []*ConfError
 	for _, key := range uriLists {
@@ -64,7 +64,7 @@ func uriErrors(app *Application, values map[string]string) []*ConfError {
 	return found
 }
 
-// about is an error about an element of a list, which is in a field or in a property.
+// about places an error about an element of a list: in a field or in a property.
 func (a *Application) about(e *ConfError, key string, i int) *ConfError {
 	for name, list := range a.Deps.lists() {
 		if DependencyProperties[name] == key && len(list) > 0 {
@@ -74,7 +74,7 @@ func (a *Application) about(e *ConfError, key string, i int) *ConfError {
 	return e.of(key, "")
 }
 
-// submitterFiles are the properties that name one file of whoever submits, and what to write instead.
+// submitterFiles are the properties that name one file of the submitting machine.
 var submitterFiles = []string{
 	confKeytab, confKrb5Path, ConfDriverTemplateFile,
 	confDriverCredentials + "caCertFile", confDriverCredentials + "clientCertFile", confDriverCredentials + "clientKeyFile",
@@ -88,7 +88,7 @@ var insteadOfFile = map[string]string{
 	ConfExecTemplateFile:   "write the template to {executor.template}",
 }
 
-// noFile is what is wrong with a path of the machine that submits, which an operator does not have.
+// noFile is the problem of a path on the submitting machine, which an operator does not have.
 func (a *Application) noFile(key string) string {
 	instead := insteadOfFile[key]
 	if name, is := strings.CutPrefix(key, confDriverCredentials); is {
@@ -100,15 +100,15 @@ func (a *Application) noFile(key string) string {
 	return noSuchFile + "; " + a.Fields.Text(instead)
 }
 
-// noSuchFile and notUploaded are what is wrong with files that spark-submit would read or copy from its own disk.
+// noSuchFile and notUploaded are the problems of files that spark-submit would read or copy from its own disk.
 const (
 	noSuchFile  = "no such file on the submitting machine"
 	notUploaded = "a file of the submitting machine cannot be uploaded; write the URI of a store that the pods can " +
 		"read, or local:// and the path for a file in the image"
 )
 
-// uriError is what is wrong with a URI that a pod cannot read: it is a file of whoever submits, a placeholder is left in it, or it is none. A
-// text with a scheme and a character that no URI has is for Spark the name of such a file, too.
+// uriError is the problem of a URI that a pod cannot read: a file of the submitting machine, a URI with a placeholder, or no URI at all. Spark
+// takes a text with a scheme and an invalid character for the name of such a file, too.
 func uriError(uri string) *ConfError {
 	bad := notInURI(uri)
 	switch {
@@ -120,7 +120,7 @@ func uriError(uri string) *ConfError {
 	return &ConfError{Value: uri, Problem: notUploaded, Type: field.ErrorTypeNotSupported}
 }
 
-// schemed matches what begins with a scheme of its own, such as s3a: or local:.
+// schemed matches texts that begin with a scheme, such as s3a: or local:.
 var schemed = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:`)
 
 // notInURI is the first character that a URI cannot have; "" if there is none.
@@ -136,7 +136,7 @@ func notInURI(uri string) string {
 	return ""
 }
 
-// placeholders are what people and programs leave where a value belongs: <bucket>, ${BUCKET}, {{ .Values.bucket }}, {bucket}, $(BUCKET).
+// placeholders match texts that people and programs leave where a value belongs: <bucket>, ${BUCKET}, {{ .Values.bucket }}, {bucket}, $(BUCKET).
 var placeholders = regexp.MustCompile(`<[\w][^<>]*>|\$\{[^{}]+\}|\{\{[^{}]+\}\}|\{[\w .-]+\}|\$\([\w.-]+\)`)
 
 // references match placeholders that Spark replaces when it reads the value, or the operator in a URL.

@@ -135,11 +135,11 @@ func splitJava(text, separator string) []string {
 	return parts
 }
 
-// maxQuantity bounds the text of a quantity, in bytes: what Kubernetes makes of a longer one is the same number, but the
-// memory that this takes grows with the square of its length.
+// maxQuantity bounds the text of a quantity, in bytes: Kubernetes reads longer ones too, but the memory that this takes
+// grows with the square of the length.
 const maxQuantity = 64
 
-// ParseQuantity reads a quantity of Kubernetes that is not too long to be meant, and can be computed with.
+// ParseQuantity reads a quantity of Kubernetes. It refuses long texts, and exponents too large to compute with.
 func ParseQuantity(text string) (resource.Quantity, error) {
 	if len(text) > maxQuantity {
 		return resource.Quantity{}, resource.ErrFormatWrong

@@ -74,7 +74,7 @@ func (v *volume) set(option, value string, profile Profile) {
 	}
 }
 
-// requiredOptions are those without which a volume of a type makes no sense.
+// requiredOptions are the options that a volume of a type needs.
 var requiredOptions = map[string][]string{
 	volumeHostPath: {"options.path"},
 	volumeClaim:    {"options.claimName"},
@@ -180,8 +180,8 @@ func (v *volume) source(profile Profile) corev1.VolumeSource {
 	}}
 }
 
-// makesClaim reports whether a claim is made for the volume, and of which class. Spark does so whenever it knows class and size, also
-// under a name that it did not make up.
+// makesClaim reports whether a claim is made for the volume, and its class. Spark makes a claim whenever class and size are set, even if
+// the user chose its name.
 func (v *volume) makesClaim() (class string, made bool) {
 	class, made = v.options["options.storageClass"]
 	return class, made && v.size != nil
@@ -227,8 +227,8 @@ func (b *builder) localDirs() {
 	b.addEnv("SPARK_LOCAL_DIRS", strings.Join(dirs, ","))
 }
 
-// defaultLocalDirs are the directories without volumes of the user's. Spark shuffles them since 3.4; the order that
-// was given is as good.
+// defaultLocalDirs are the directories without volumes of the user's. Spark shuffles them since 3.4; here they keep
+// their order.
 func (b *builder) defaultLocalDirs() []string {
 	if dirs, ok := b.app.Submitter.Env["SPARK_LOCAL_DIRS"]; ok {
 		return splitJava(dirs, ",")

@@ -23,7 +23,7 @@ type Written struct {
 // WrittenContainer stands for Spark's container in Written.At.
 const WrittenContainer = "container"
 
-// Parts are all parts of a role's pod that users wrote, those that win first. A family says what its fields are where they are no part of the overlay.
+// Parts returns all parts of a role's pod that users wrote, those that win first. Role.Written has the fields that are no part of the overlay.
 func (r Role) Parts(role Field) []Written {
 	o := &r.Overlay
 	parts := append(r.Written[:len(r.Written):len(r.Written)], []Written{
@@ -48,7 +48,7 @@ func (r Role) Parts(role Field) []Written {
 	return parts
 }
 
-// SourceKeys are the properties that an entry of a list or a map in a role's pod may come from, by the path of the list and the entry's name.
+// SourceKeys returns the properties that may set an entry of a list or a map in a role's pod, by the path of the list and the entry's name.
 // Spark's running-on-kubernetes page lists them.
 func SourceKeys(role, list, name string) []string {
 	prefix := "spark.kubernetes." + role + "."
