@@ -54,7 +54,7 @@ func serviceWarnings(app spark.Application) []*spark.ConfError {
 
 func portWarnings(app spark.Application, at spark.Field, p spark.ExposedPort) (found []*spark.ConfError) {
 	warn := func(name spark.Field, value, problem string) {
-		found = append(found, &spark.ConfError{Field: at + name, Value: value, Problem: problem + "; nothing leads to the driver's port as it is"})
+		found = append(found, &spark.ConfError{Field: at + name, Value: value, Problem: problem + "; nothing would lead to the driver's port"})
 	}
 	if p.URLFormat != "" {
 		if _, err := rule(p.URLFormat, namesOf(app, exampleID)); err != nil {

@@ -15,7 +15,7 @@ import (
 
 // Case 012: what no Service or Ingress can have is said before the driver runs without them.
 func TestWarnings(t *testing.T) {
-	const nothing = "; nothing leads to the driver's port as it is"
+	const nothing = "; nothing would lead to the driver's port"
 	tls := func(secret string, hosts ...string) spark.ExposedPort {
 		return spark.ExposedPort{TLS: []networkingv1.IngressTLS{{SecretName: "fine", Hosts: []string{"*.example.org"}}, {SecretName: secret, Hosts: hosts}}}
 	}

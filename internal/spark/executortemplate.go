@@ -81,7 +81,7 @@ func (b *builder) executorTemplateText() (text, container string, ok bool) {
 	fromFile := named && role.Template == nil && role.TemplateText == ""
 	switch {
 	case fromFile && b.mode.inPod && !plain:
-		b.conf.fail(ConfExecTemplateFile, path, "a file of the driver's pod cannot be read here, and executors need more than it says; "+
+		b.conf.fail(ConfExecTemplateFile, path, "the operator cannot read a file of the driver's pod, but must add to this template; "+
 			"write the template into the application")
 		return "", "", false
 	case fromFile && !b.mode.inPod && plain:

@@ -135,7 +135,7 @@ func (b *builder) checkServer() {
 		refuse("authentication.token", "", "the server of Spark "+b.profile.Minor+" asks for no token; use Spark 4.0 or newer, or remove the token")
 	}
 	if b.conf.has(confConnectToken) {
-		b.conf.fail(confConnectToken, "", "this token would be asked for instead of the one in the Secret "+server.TokenSecret+"; remove one of them")
+		b.conf.fail(confConnectToken, "", "the server would ask for this token instead of the one in the Secret "+server.TokenSecret+"; remove one of them")
 	}
 }
 

@@ -119,15 +119,15 @@ func TestServerRefusals(t *testing.T) {
 		"TwoTokens": {
 			reason: "Spark prefers the property", version: "4.0",
 			change: func(a *Application) { a.Server.TokenSecret, a.Conf[confConnectToken] = "s", "hidden" },
-			want:   "spark.connect.authenticate.token: this token would be asked for instead of the one in the Secret s; remove one of them",
+			want:   "spark.connect.authenticate.token: the server would ask for this token instead of the one in the Secret s; remove one of them",
 		},
 		"TemplateInPod": {
 			reason: "a file of the image cannot be read here", version: "4.1",
 			change: func(a *Application) {
 				a.Conf[ConfExecTemplateFile], a.Executor.Overlay.Labels = "/opt/e.yaml", map[string]string{"a": "b"}
 			},
-			want: `spark.kubernetes.executor.podTemplateFile: "/opt/e.yaml": a file of the driver's pod cannot be read here, ` +
-				"and executors need more than it says; write the template into the application",
+			want: `spark.kubernetes.executor.podTemplateFile: "/opt/e.yaml": the operator cannot read a file of the driver's pod, ` +
+				"but must add to this template; write the template into the application",
 		},
 		"Cluster": {
 			reason: "an application of this class cannot be submitted", version: "4.1",

@@ -115,7 +115,7 @@ func uriError(uri string) *ConfError {
 	case bad != "" && Placeholder(uri) != "":
 		return &ConfError{Value: uri, Problem: "a URI cannot have " + bad}
 	case bad != "" && schemed.MatchString(uri):
-		return &ConfError{Value: uri, Problem: "a URI cannot have " + bad + "; write it without, or encoded, such as %20 for a space"}
+		return &ConfError{Value: uri, Problem: "a URI cannot have " + bad + "; leave it out or encode it, such as %20 for a space"}
 	}
 	return &ConfError{Value: uri, Problem: notUploaded, Type: field.ErrorTypeNotSupported}
 }

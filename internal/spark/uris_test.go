@@ -19,7 +19,7 @@ func said(app Application, errs []*ConfError) []string {
 // Cases 005 and 023: all that cannot be read is named, by the field, with what is wrong with it.
 func TestFileErrors(t *testing.T) {
 	const uploaded = "a file of the submitting machine cannot be uploaded; write the URI of a store that the pods can read, or local:// and the path for a file in the image"
-	const encoded = "; write it without, or encoded, such as %20 for a space"
+	const encoded = "; leave it out or encode it, such as %20 for a space"
 	for _, tc := range []struct {
 		reason string
 		change func(*Application)

@@ -194,7 +194,7 @@ func TestBuiltIsChecked(t *testing.T) {
 			a.MainFile = "/home/me/a.jar"
 		}, says: `spec.mainApplicationFile: "/home/me/a.jar": a file of the submitting machine`, right: "local://"},
 		"LocalJar":        {reason: "it would be uploaded", change: func(a *spark.Application) { a.Deps.Jars = []string{"file:///a.jar"} }, says: `spec.deps.jars[0]: "file:///a.jar": a file of the submitting machine`, right: "local://"},
-		"DuplicateVolume": {reason: "no pod has two", change: driver(func(o *spark.PodOverlay) { mounted("data", "/a")(o); mounted("data", "/b")(o) }), says: `spec.driver.volumes[0].name: "data": there twice`, right: `change one of them`},
+		"DuplicateVolume": {reason: "no pod has two", change: driver(func(o *spark.PodOverlay) { mounted("data", "/a")(o); mounted("data", "/b")(o) }), says: `spec.driver.volumes[0].name: "data": present twice`, right: `change one of them`},
 		"DuplicatePath":   {reason: "one hides the other", change: executor(func(o *spark.PodOverlay) { mounted("a", "/data")(o); mounted("b", "/data")(o) }), says: `spec.executor.volumeMounts[1]: "/data": a volume is mounted there already, by spec.executor.volumeMounts[0]`, right: "a path of its own"},
 		"PathOfSpark":     {reason: "Spark's own ConfigMap is there", change: executor(mounted("a", "/opt/spark/conf")), says: `spec.executor.volumeMounts[0]: "/opt/spark/conf": Spark's own configuration is mounted there`, right: "spec.sparkConfigMap is the field"},
 		"PathOfSparkToo":  {reason: "case 011: in the driver, too, of two mounts", change: driver(func(o *spark.PodOverlay) { mounted("a", "/a")(o); mounted("b", "/opt/spark/conf")(o) }), says: `spec.driver.volumeMounts[1]: "/opt/spark/conf": Spark's own configuration is mounted there`, right: "spec.sparkConfigMap is the field"},
@@ -218,7 +218,7 @@ func TestBuiltIsChecked(t *testing.T) {
 			c := corev1.Container{Name: "x", Image: "x"}
 			sidecar(c)(o)
 			o.InitContainers = append(o.InitContainers, c)
-		}), says: `spec.driver.initContainers[0].name: "x": there twice`, right: `change one of them`},
+		}), says: `spec.driver.initContainers[0].name: "x": present twice`, right: `change one of them`},
 		"SidecarImage": {reason: "nothing to run", change: executor(sidecar(corev1.Container{Name: "x"})), says: `spec.executor.sidecars[0].image: missing`, right: "requires it"},
 		"Variable":     {reason: "no name", change: driver(func(o *spark.PodOverlay) { o.Env = []corev1.EnvVar{{Name: "A=B"}} }), says: `spec.driver.env[0].name: "A=B": Kubernetes refuses it`, right: `other than '='`},
 		"TwoValues": {reason: "which one?", change: driver(func(o *spark.PodOverlay) {
@@ -228,11 +228,11 @@ func TestBuiltIsChecked(t *testing.T) {
 		"ExecSecretKey": {reason: "no key", change: typed("spark.kubernetes.executor.secretKeyRef.A", "S:k", `executor.envSecretKeyRefs["A"]`), says: `spec.executor.envSecretKeyRefs["A"]: "S:k": needs the name of a Secret`, right: "':'"},
 		"PortNumber":    {reason: "no port", change: driver(ports(port("a", 70000))), says: `spec.driver.ports[0].containerPort: "70000": Kubernetes refuses it`, right: `between 1 and 65535`},
 		"PortName":      {reason: "no name", change: executor(ports(port("much-too-long-a-name", 80))), says: `spec.executor.ports[0].name: "much-too-long-a-name": Kubernetes refuses it`, right: `no more than 15`},
-		"PortNames":     {reason: "which one?", change: driver(ports(port("spark-ui", 80))), says: `spec.driver.ports[0].name: "spark-ui": there twice`, right: `change one of them`},
+		"PortNames":     {reason: "which one?", change: driver(ports(port("spark-ui", 80))), says: `spec.driver.ports[0].name: "spark-ui": present twice`, right: `change one of them`},
 		"Protocol":      {reason: "no protocol", change: driver(ports(corev1.ContainerPort{Name: "a", ContainerPort: 80, Protocol: "tcp"})), says: `spec.driver.ports[0].protocol: "tcp": not a value that Kubernetes takes`, right: `"TCP"`},
-		"HostPorts":     {reason: "a node has each port once", change: driver(func(o *spark.PodOverlay) { o.HostNetwork = true; ports(port("a", 4040))(o) }), says: `spec.driver.ports[0].hostPort: "TCP//4040": there twice`, right: `change one of them`},
+		"HostPorts":     {reason: "a node has each port once", change: driver(func(o *spark.PodOverlay) { o.HostNetwork = true; ports(port("a", 4040))(o) }), says: `spec.driver.ports[0].hostPort: "TCP//4040": present twice`, right: `change one of them`},
 		"ServicePorts":  {reason: "a service has each port once", change: conf(spark.ConfUIPort, "7078"), says: `spec.sparkConf: "7078": both driver-rpc-port and spark-ui`, right: "different"},
-		"Prefix":        {reason: "the driver fails at it", change: conf(spark.ConfExecutorPodNamePrefix, "Nightly_Report"), says: `spec.sparkConf["spark.kubernetes.executor.podNamePrefix"]: "Nightly_Report": not what the names of pods begin with`, right: `"nightly-report"`},
+		"Prefix":        {reason: "the driver fails at it", change: conf(spark.ConfExecutorPodNamePrefix, "Nightly_Report"), says: `spec.sparkConf["spark.kubernetes.executor.podNamePrefix"]: "Nightly_Report": not a prefix of pod names`, right: `"nightly-report"`},
 		"LongPrefix":    {reason: "a pod's name has 253 characters", change: conf(spark.ConfExecutorPodNamePrefix, strings.Repeat("a", 238)), says: `spec.sparkConf["spark.kubernetes.executor.podNamePrefix"]: "aaa`, right: `at most 237`},
 		"GPUName":       {reason: "no such resource", change: driver(func(o *spark.PodOverlay) { o.Limits = corev1.ResourceList{"gpu": resource.MustParse("1")} }), says: `spec.driver: "gpu": not the name of a resource`, right: "nvidia.com/gpu"},
 		"ManyPorts":     {reason: "a Service and an Ingress each", change: manyPorts(50), says: "spec.driverIngressOptions: an attempt would have 104 objects: 2 for its driver, 102 that expose it", right: "at most 100"},
@@ -349,10 +349,10 @@ func TestWarnings(t *testing.T) {
 		"RestartsBeside": {reason: "other containers do not count", change: template(corev1.Container{}, corev1.Container{Name: "log", RestartPolicy: new(corev1.ContainerRestartPolicyAlways)})},
 		"RestartsNever":  {reason: "what pods say anyway", change: template(corev1.Container{RestartPolicy: new(corev1.ContainerRestartPolicyNever)})},
 		"UIType": {reason: "the driver runs without (finding 17)", change: func(a *spark.Application) { a.Exposure.UI.ServiceType = "Loadbalancer" },
-			want: `spec.sparkUIOptions.serviceType: "Loadbalancer": not a type of Services; write "ClusterIP", "NodePort" or "LoadBalancer"; nothing leads to the driver's port as it is`},
+			want: `spec.sparkUIOptions.serviceType: "Loadbalancer": not a type of Services; write "ClusterIP", "NodePort" or "LoadBalancer"; nothing would lead to the driver's port`},
 		"ExposedPort": {reason: "the driver runs without (finding 17)", change: func(a *spark.Application) {
 			a.Exposure.Ports = []spark.ExposedPort{{Port: 80}, {Port: 70000}}
-		}, want: `spec.driverIngressOptions[1].servicePort: "70000": not a port; write a number from 1 to 65535; nothing leads to the driver's port as it is`},
+		}, want: `spec.driverIngressOptions[1].servicePort: "70000": not a port; write a number from 1 to 65535; nothing would lead to the driver's port`},
 		"UnknownSpark": {reason: "refused anyway", change: func(a *spark.Application) { a.SparkVersion = "9" }},
 	}
 	for name, tc := range cases {

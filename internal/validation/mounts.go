@@ -37,7 +37,7 @@ func (p *podCheck) samePath(path string, first, second mounter) {
 	case first.own == "":
 		problem = "a volume is mounted there already, by " + p.app.PathOf(&spark.ConfError{Key: first.key, Field: first.field}) + "; give each a path of its own"
 	case instead != "" && p.app.Direct == nil && p.app.Server == nil:
-		problem = first.own + " is mounted there; " + instead + " is the field for files of yours, or use another path"
+		problem = first.own + " is mounted there; " + instead + " is the field for your files, or use another path"
 	}
 	p.found = append(p.found, &spark.ConfError{Key: second.key, Field: second.field, Value: path, Problem: problem})
 }

@@ -26,7 +26,7 @@ func checkVersion(app spark.Application) []*spark.ConfError {
 	}
 	problem += strings.Join(spark.SupportedVersions(), ", ")
 	if app.SparkVersion != "" {
-		problem += "; write the version of Spark in the image; an image of an older Spark stays with the operator that it has"
+		problem += "; write the version of Spark in the image; leave an older Spark to its present operator"
 	}
 	return []*spark.ConfError{{Field: spark.FieldSparkVersion, Value: app.SparkVersion, Type: versionError(app), Problem: problem}}
 }
@@ -65,7 +65,7 @@ func checkExecutorPrefix(app spark.Application) []*spark.ConfError {
 	}
 	return []*spark.ConfError{{
 		Key: spark.ConfExecutorPodNamePrefix, Value: prefix,
-		Problem: `not what the names of pods begin with; write at most 237 lower-case letters, digits, '-' and '.', such as "nightly-report"`,
+		Problem: `not a prefix of pod names; write at most 237 lower-case letters, digits, '-' and '.', such as "nightly-report"`,
 	}}
 }
 

@@ -96,7 +96,7 @@ func (s source) error(app spark.Application, role string, e *field.Error) *spark
 	case e.Type == field.ErrorTypeNotFound && strings.Contains(e.Field, ".volumeMounts["):
 		found.Type, found.Problem = e.Type, "no volume of the pod has this name; add it to the volumes of the template"
 		if strings.HasPrefix(string(at), role+".") && !strings.HasPrefix(string(at), role+".template") {
-			found.Problem = "no volume of the pod has this name; a role has those of " + app.Fields.Path(spark.Field(role)+".volumes") + " that its volumeMounts name"
+			found.Problem = "no volume of the pod has this name; a role gets the volumes of " + app.Fields.Path(spark.Field(role)+".volumes") + " that its volumeMounts name"
 		}
 	}
 	if found.Field = at; written {
@@ -105,7 +105,7 @@ func (s source) error(app spark.Application, role string, e *field.Error) *spark
 	if found.Key = s.key(app.Conf, role, path); found.Key != "" {
 		return found
 	}
-	found.Field, found.Problem = spark.Field(role), "in what is made of it, "+e.Field+": "+found.Problem
+	found.Field, found.Problem = spark.Field(role), "in the object built from it, "+e.Field+": "+found.Problem
 	return found
 }
 
@@ -157,7 +157,7 @@ func shown(value any) string {
 
 var wordsOf = map[field.ErrorType]string{
 	field.ErrorTypeRequired: "missing, and Kubernetes requires it", field.ErrorTypeForbidden: "Kubernetes does not allow it",
-	field.ErrorTypeDuplicate:    "there twice, and Kubernetes takes it once; change one of them",
+	field.ErrorTypeDuplicate:    "present twice, and Kubernetes takes it once; change one of them",
 	field.ErrorTypeNotSupported: "not a value that Kubernetes takes",
 	field.ErrorTypeTooLong:      "more than Kubernetes takes", field.ErrorTypeTooMany: "more than Kubernetes takes",
 }

@@ -41,7 +41,7 @@ func warnExposed(app spark.Application) []*spark.ConfError {
 	return found
 }
 
-const unreachable = "; nothing leads to the driver's port as it is"
+const unreachable = "; nothing would lead to the driver's port"
 
 // warnAttached warns of the user's own Services and Ingresses that the API server refuses.
 func warnAttached(app spark.Application) (found []*spark.ConfError) {

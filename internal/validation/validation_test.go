@@ -95,7 +95,7 @@ func TestCheckRefuses(t *testing.T) {
 	}{
 		"Version": {
 			reason: "no profile", change: func(a *spark.Application) { a.SparkVersion = "2.4.8" },
-			says: `spec.sparkVersion: "2.4.8": not a supported Spark version; supported: ` + strings.Join(spark.SupportedVersions(), ", ") + "; write the version of Spark in the image; an image of an older Spark stays with the operator that it has",
+			says: `spec.sparkVersion: "2.4.8": not a supported Spark version; supported: ` + strings.Join(spark.SupportedVersions(), ", ") + "; write the version of Spark in the image; leave an older Spark to its present operator",
 		},
 		"NoVersion": {
 			reason: "nothing given (finding 21)", change: func(a *spark.Application) { a.SparkVersion = "" },
@@ -103,7 +103,7 @@ func TestCheckRefuses(t *testing.T) {
 		},
 		"VersionText": {
 			reason: "the version becomes a label", change: func(a *spark.Application) { a.SparkVersion = "4.1.0 x" },
-			says: `spec.sparkVersion: "4.1.0 x": not a supported Spark version; supported: ` + strings.Join(spark.SupportedVersions(), ", ") + "; write the version of Spark in the image; an image of an older Spark stays with the operator that it has",
+			says: `spec.sparkVersion: "4.1.0 x": not a supported Spark version; supported: ` + strings.Join(spark.SupportedVersions(), ", ") + "; write the version of Spark in the image; leave an older Spark to its present operator",
 		},
 		"Master":          {reason: "another cluster", change: conf("spark.master", "local"), says: denied("spark.master", "the operator sets it")},
 		"DriverMaster":    {reason: "use the field", change: conf("spark.kubernetes.driver.master", "x"), says: denied("spark.kubernetes.driver.master", "use spec.driver.kubernetesMaster")},
