@@ -78,7 +78,7 @@ func (e *ConfError) Invalid(subject string) *field.Error {
 }
 
 // credentialKey is Spark's default of spark.redaction.regex. It also matches the keys of secretReference, whose values
-// are only names of Secrets and of their keys.
+// are not secret: names of Secrets and of their keys, and paths.
 var (
 	credentialKey   = regexp.MustCompile(`(?i)secret|password|token|access[.]?key`)
 	secretReference = regexp.MustCompile(`^spark\.kubernetes\..*(\.secrets\.|\.secretKeyRef\.|\.tokenSecret\.|\.image\.pullSecrets$)`)

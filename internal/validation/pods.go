@@ -96,7 +96,7 @@ func (s source) error(app spark.Application, role string, e *field.Error) *spark
 	case e.Type == field.ErrorTypeNotFound && strings.Contains(e.Field, ".volumeMounts["):
 		found.Type, found.Problem = e.Type, "no volume of the pod has this name; add it to the volumes of the template"
 		if strings.HasPrefix(string(at), role+".") && !strings.HasPrefix(string(at), role+".template") {
-			found.Problem = "no volume of the pod has this name; a role gets the volumes of " + app.Fields.Path(spark.Field(role)+".volumes") + " that its volumeMounts name"
+			found.Problem = "no volume of the pod has this name; a role gets those of " + app.Fields.Path(spark.Field(role)+".volumes") + " that its volumeMounts name"
 		}
 	}
 	if found.Field = at; written {
