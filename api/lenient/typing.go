@@ -40,7 +40,7 @@ func NamesAt(t reflect.Type, path string) []string {
 	return slices.Sorted(maps.Keys(FieldsOf(t)))
 }
 
-// TypeAt is the type of what stands at a path of a type; nil if the path leads nowhere.
+// TypeAt is the type at a path of a type; nil if the path leads nowhere.
 func TypeAt(t reflect.Type, path string) reflect.Type {
 	if path != "" {
 		for step := range strings.SplitSeq(strings.NewReplacer("[", ".[").Replace(path), ".") {

@@ -2,11 +2,11 @@
 
 package main
 
-// The API server decodes what is stored into the version of a request, drops what that version's schema lacks, and stores the rest. So a client that
-// writes an older version, or one that writes while an older release's definitions are installed, would delete what the operator has recorded.
+// The API server decodes a stored object into the version of a request, drops the fields that this version's schema lacks, and stores the rest. So
+// a client that writes an older version, or writes while an older release's definitions are installed, would delete the operator's records.
 
-// keep makes every version keep what the stored one has: fields of the spec by their names, so that a misspelled one is still refused, and of the status
-// all, so that a release also keeps what a newer one has recorded.
+// keep makes every version keep the fields of the stored one: in the spec by their names, so that a misspelled field is still refused, and in the
+// status all fields, so that a release also keeps the records of a newer one.
 func keep(doc map[string]any) {
 	var stored map[string]any
 	versions := versionsOf(doc)

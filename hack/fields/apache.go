@@ -107,7 +107,7 @@ func apacheFields() []apiField {
 		found := map[string]bool{}
 		after := kind.Load(changed, lifecycle.Record{})
 		compare(reflect.ValueOf(before.App), reflect.ValueOf(after.App), found)
-		// what runs follows what is desired; all else is for the next attempt
+		// a change of Desired applies at once; all else is for the next attempt
 		all[i].Restarts = reflect.DeepEqual(before.Desired, after.Desired)
 		if words := wordsOf(all[i].Path); words != "" {
 			found = map[string]bool{words: true}

@@ -43,7 +43,7 @@ func apiFields() []apiField {
 	return all
 }
 
-// ignored returns the reason of the path or of what it is part of.
+// ignored returns the reason of the path or of a field around it.
 func ignored(path string) string {
 	for prefix, reason := range kubeflow.Ignored() {
 		if rest, ok := strings.CutPrefix(path, prefix); ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {

@@ -322,7 +322,7 @@ var opposites = map[token.Token]string{
 // bounds are the comparisons that differ where both sides are the same.
 var bounds = map[token.Token]string{token.LSS: "<=", token.LEQ: "<", token.GTR: ">=", token.GEQ: ">"}
 
-// calls are the operators with which two values become one, what they become, and the function that does either.
+// calls are operators that join two values, each with its mutant and with the function that does either.
 var calls = map[token.Token]struct{ other, call string }{
 	token.LAND: {"||", "mutantAnd"}, token.LOR: {"&&", "mutantOr"}, token.ADD: {"-", "mutantAdd"}, token.SUB: {"+", "mutantSub"},
 }

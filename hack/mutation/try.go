@@ -129,7 +129,7 @@ func (t *trial) compile(ctx context.Context, overlay string) (said string, err e
 
 var complaint = regexp.MustCompile(`(?m)^(?:.*/)?([a-z0-9_]+\.go):(\d+):\d+: `)
 
-// ban takes the lines of which the compiler complains; false if there is none.
+// ban adds the lines of the compiler's errors; false if none is new.
 func ban(banned map[string]map[int]bool, said string) bool {
 	any := false
 	for _, m := range complaint.FindAllStringSubmatch(said, -1) {
@@ -239,7 +239,7 @@ func (t *trial) command(ctx context.Context, folder string, args ...string) *exe
 	return command
 }
 
-// all reports of each mutant whether a test finds it. Survivors are said at once, so that a run that is cut has told them.
+// all reports of each mutant whether a test finds it. Survivors are printed at once, also for a run that is cut.
 func (t *trial) all(ctx context.Context) ([]bool, error) {
 	found := make([]bool, len(t.mutants))
 	work := make(chan int)

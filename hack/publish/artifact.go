@@ -20,7 +20,7 @@ type blob struct {
 	annotations map[string]string
 }
 
-// noConfig is the configuration of what has none.
+// noConfig is the configuration of an artifact without one.
 var noConfig = blob{media: "application/vnd.oci.empty.v1+json", content: []byte("{}")}
 
 func (b blob) descriptor() (v1.Descriptor, error) {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command testreport reads what a run of hack/test.sh has left in a folder and prints where the time went; of a red run, what failed and how to repeat it.
+// Command testreport reads what a run of hack/test.sh has left in a folder and prints where the time went; of a red run, the failures and how to repeat them.
 //
 //	testreport FOLDER
 //	testreport tries FOLDER
 //
 // The folder has times.txt (seconds, CPU seconds and name of each stage and package, separated by tabs), go-*.json (events of go test -json) and
-// specs/NAME.json (Ginkgo's report of the suite test/NAME); its folder again has the same of what was tried a second time. The exit code is 1 when
+// specs/NAME.json (Ginkgo's report of the suite test/NAME); its folder again has the same files of second tries. The exit code is 1 when
 // a test failed, and did not pass when it was tried again.
 //
-// tries prints the arguments of go test that try again what failed, a line for each call; nothing when it may not be tried.
+// tries prints the arguments of go test that try failed tests again, a line for each call; nothing if a failure is final.
 package main
 
 import (

@@ -25,7 +25,7 @@ const module = "github.com/firesteel-dev/firesteel/"
 type usage struct {
 	name    string
 	seconds int
-	// cpu are CPU seconds of the process and of all that it waited for.
+	// cpu are CPU seconds of the process and of its waited-for children.
 	cpu float64
 }
 
@@ -35,10 +35,10 @@ type result struct {
 	pkg, name string
 	took      time.Duration
 	failed    bool
-	// spec is set for a Ginkgo spec, which the suite's seed ordered, and for a set-up of its suite, which has no words to focus on.
+	// spec is set for a Ginkgo spec, which the suite's seed ordered. setUp is set for a set-up of a suite, which has no words to focus on.
 	spec, setUp bool
 	seed        int64
-	// ordered are the words of the container whose specs need each other; cut, that such a spec did not run since an earlier one failed.
+	// ordered are the words of the container whose specs need each other. cut is set if an earlier failure kept such a spec from running.
 	ordered string
 	cut     bool
 	// where is the place of a spec's failure: file:line.

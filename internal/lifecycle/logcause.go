@@ -282,7 +282,7 @@ func deepest(chain []string) string {
 }
 
 var (
-	// answered is what Spark's client of Kubernetes says around the API server's own words.
+	// answered matches the words of Spark's Kubernetes client around the API server's own.
 	answered   = regexp.MustCompile(`Failure executing: \w+ at: \S+\. Message: (.+?)\.? Received status: .*`)
 	userInfo   = regexp.MustCompile(`://[^\s/@]+@`)
 	credential = regexp.MustCompile(`(?i)([\w.-]*(?:password|passwd|secret|token|access\.?key|credential)[\w.-]*["']?\s*=\s*)[^\s,;&]+`)

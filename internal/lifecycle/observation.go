@@ -192,7 +192,7 @@ func (o Observation) seenAt(env Env) time.Time {
 type Executor struct {
 	Name  string
 	State ExecutorState
-	// Ready is whether its pod is ready.
+	// Ready is set if its pod is ready.
 	Ready bool
 	// ExitCode is nil if its container reported none; Reason is the kubelet's.
 	ExitCode *int32

@@ -39,7 +39,7 @@ type Application struct {
 	// OperatorConf are the keys that the operator owns (master, namespace, driver pod name, owner labels ...). They are
 	// laid over Conf, so a user cannot override them.
 	OperatorConf map[string]string
-	// OwnLabels are the labels by which the operator finds what it makes; a user has no say in them.
+	// OwnLabels are the labels by which the operator finds its objects. Users cannot change them.
 	OwnLabels []string
 	// Origins are the fields that Conf keys came from, e.g. "spark.driver.memory" from "driver.memory".
 	Origins map[string]Origin
@@ -149,7 +149,7 @@ type PodOverlay struct {
 	ShareProcessNamespace         bool
 }
 
-// Submitter is what spark-submit would read from the process and the machine that it runs on.
+// Submitter holds the values that spark-submit would read from its process and its machine.
 type Submitter struct {
 	// User is the submitting user. It becomes SPARK_USER of the driver, unless there is a proxy user or SPARK_USER in
 	// Env.

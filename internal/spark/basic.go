@@ -26,7 +26,7 @@ func (b *builder) basic() {
 	b.properties[ConfMemoryOverheadFactor] = formatDouble(overheadFactor(b.conf, b.language))
 }
 
-// basicPod is what the pods of all modes have.
+// basicPod makes the parts that pods of all modes have.
 func (b *builder) basicPod() {
 	b.image()
 	b.ports()

@@ -52,8 +52,8 @@ func (b *builder) sizeExecutor(container *corev1.Container) {
 	b.conf.customResources(ConfExecutorResourcePrefix, container.Resources.Limits)
 }
 
-// resourceType is the language by which the driver sizes executors. Only the configuration of a server can say what its clients run; the rest
-// of its manifest does not.
+// resourceType is the language by which the driver sizes executors. Of a server's manifest, only the configuration can say what its
+// clients run.
 func (b *builder) resourceType() Language {
 	if b.mode.inPod {
 		value, _ := b.conf.text(confResourceType)

@@ -22,17 +22,17 @@ type Profile struct {
 	ServiceLabels bool
 	// ServiceIPFamilies writes ipFamilyPolicy and ipFamilies to the driver service.
 	ServiceIPFamilies bool
-	// Connect is whether the release has Spark Connect, whose server it refuses as main class in cluster mode.
+	// Connect is set if the release has Spark Connect, whose server it refuses as main class in cluster mode.
 	Connect bool
-	// ConnectPage is whether the UI of a Spark Connect server has a page of its sessions.
+	// ConnectPage is set if the UI of a Spark Connect server has a page of its sessions.
 	ConnectPage bool
-	// ConnectTokens is whether the Spark Connect server can ask its clients for a token.
+	// ConnectTokens is set if the Spark Connect server can ask its clients for a token.
 	ConnectTokens bool
 	// KeepSubmitTime leaves a spark.app.submitTime of the user alone.
 	KeepSubmitTime bool
 	// HadoopConfigMapProperty passes the Hadoop ConfigMap to the executors.
 	HadoopConfigMapProperty bool
-	// ReadWriteOnceConf is whether spark.kubernetes.legacy.useReadWriteOnceAccessMode is read.
+	// ReadWriteOnceConf is set if spark.kubernetes.legacy.useReadWriteOnceAccessMode is read.
 	ReadWriteOnceConf bool
 	// ReadWriteOnce is the default of that property: ReadWriteOnce if true, ReadWriteOncePod if false.
 	ReadWriteOnce bool
@@ -58,7 +58,7 @@ type Profile struct {
 	GRPCAppProtocol bool
 	// NetworkPolicy isolates the executors from everything but their own application.
 	NetworkPolicy bool
-	// VolcanoFeatureStep is whether the release contains the step that makes a Volcano PodGroup.
+	// VolcanoFeatureStep is set if the release contains the step that makes a Volcano PodGroup.
 	VolcanoFeatureStep bool
 	// PodGroupJSON reads spark.kubernetes.scheduler.volcano.podGroupTemplateJson.
 	PodGroupJSON bool

@@ -92,8 +92,8 @@ type PodSets struct {
 // identityNamespace separates our name-based UUIDs from everyone else's.
 var identityNamespace = uuid.NewSHA1(uuid.NameSpaceDNS, []byte("spark.firesteel.dev"))
 
-// NewIdentity derives the ids of one attempt from the application's UID and the attempt's number, so that whoever
-// repeats a submission, also after a crash, arrives at the same names. submitTime is not part of the ids.
+// NewIdentity derives the ids of one attempt from the application's UID and the attempt's number, so that a
+// repeated submission, also after a crash, has the same names. submitTime is not part of the ids.
 func NewIdentity(uid types.UID, attempt int32, submitTime time.Time) Identity {
 	seed := string(uid) + "/" + strconv.FormatInt(int64(attempt), 10)
 	return Identity{

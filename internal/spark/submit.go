@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Language is how Spark runs the primary resource. Its value is what spark.kubernetes.resource.type says.
+// Language is how Spark runs the primary resource. Its value is that of spark.kubernetes.resource.type.
 type Language string
 
 // The languages.
@@ -254,7 +254,7 @@ func isHex(b byte) bool {
 	return b >= '0' && b <= '9' || b >= 'a' && b <= 'f' || b >= 'A' && b <= 'F'
 }
 
-// OnSubmitter is whether a URI names a file on the machine that submits, which Spark would upload.
+// OnSubmitter reports whether a URI names a file of the submitting machine, which Spark would upload.
 func OnSubmitter(uri string) bool {
 	name, ok := scheme(uri)
 	return !ok || name == "" || name == "file"

@@ -161,8 +161,8 @@ func Identity(o *v1.SparkApplication, attempt int32, submitTime time.Time) spark
 	return id
 }
 
-// nameProblems refuses an id of the user's that no object can be named after, and a name that is no label, by which the objects are found. An id
-// that is made of a name can always be one.
+// nameProblems refuses a user's id that cannot be in the names of objects, and a name that cannot be the label by which objects are found. An
+// id that is made of the name is always valid.
 func nameProblems(o *v1.SparkApplication) (found []*spark.ConfError) {
 	if problems := validation.IsValidLabelValue(o.Name); len(problems) > 0 {
 		found = append(found, &spark.ConfError{

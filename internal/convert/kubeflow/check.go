@@ -204,8 +204,8 @@ func (w *warner) template(k roleKeys, t *corev1.PodTemplateSpec) {
 	}
 }
 
-// sparkVariables are set by Spark in its executors, after those of the template. The value is true if those of properties
-// (spark.executorEnv) come later.
+// sparkVariables are set by Spark in its executors, after the template's variables. The value is true if the variables of
+// properties (spark.executorEnv) come later.
 var sparkVariables = map[string]bool{
 	"SPARK_USER": true, "SPARK_DRIVER_URL": true, "SPARK_EXECUTOR_CORES": true, "SPARK_EXECUTOR_MEMORY": true,
 	"SPARK_APPLICATION_ID": true, "SPARK_CONF_DIR": true, "SPARK_EXECUTOR_ID": true, "SPARK_RESOURCE_PROFILE_ID": true,

@@ -68,7 +68,7 @@ func overlayOf(s *v1beta2.SparkApplicationSpec, p *v1beta2.SparkPodSpec, field s
 	}, problems
 }
 
-// writtenOf are the fields of a role whose content is in the overlay beside what the operator adds, or in another form.
+// writtenOf returns a role's fields that the overlay holds with additions of the operator, or in another form.
 func writtenOf(s *v1beta2.SparkApplicationSpec, p *v1beta2.SparkPodSpec, role spark.Field) []spark.Written {
 	return append(mountsOf(s, p, role).written,
 		spark.Written{Field: role + ".env", At: "container.env", Value: p.Env},

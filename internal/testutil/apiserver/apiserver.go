@@ -160,7 +160,7 @@ func (s *Server) SetLog(pod, container, text string) {
 	s.set(func() { s.logs[pod+"/"+container] = text })
 }
 
-// EndWatches ends all watches, as an API server does now and then. Watches send before what has happened.
+// EndWatches ends all watches, as an API server does now and then. Watches first send all earlier events.
 func (s *Server) EndWatches() { s.set(func() { s.ended++ }) }
 
 // AwaitWatch waits until one more watch of a resource has begun than it has seen.
