@@ -73,7 +73,7 @@ func (d *Document) decode(content []byte, of metav1.TypeMeta) error {
 		return err
 	}
 	if d.Object, d.malformed, err = d.Row.Decode(content); err != nil {
-		// The decoder contains mistakes in the spec, so this one is elsewhere. The problems have it, with its place.
+		// The decoder isolates mistakes in the spec, so this one is elsewhere. Problems has it, with its place.
 		d.Undecoded = err.Error()
 	}
 	if prefix := head.Metadata.GenerateName; d.Name == "" && prefix != "" && d.Object != nil {

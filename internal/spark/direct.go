@@ -74,7 +74,7 @@ func (b *builder) finishDirect() {
 	}
 }
 
-// forbidEscalation forbids privilege escalation to containers that do not set it.
+// forbidEscalation forbids privilege escalation in containers that do not set it.
 func (b *builder) forbidEscalation(containers []corev1.Container) {
 	for i := range containers {
 		c := &containers[i]

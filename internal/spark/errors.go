@@ -50,7 +50,7 @@ func (e *ConfError) detail() string {
 	return "the placeholder " + shorten(left) + " is left; replace it; " + e.Problem
 }
 
-// of is the error about a property or a field.
+// of sets the property or the field of an error.
 func (e *ConfError) of(key string, name Field) *ConfError {
 	e.Key, e.Field = key, name
 	return e

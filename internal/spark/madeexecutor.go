@@ -22,7 +22,7 @@ type Reader struct {
 	version string
 }
 
-// NewReader returns a reader of what the driver of a submission gets. The variables of the submitter are not the driver's.
+// NewReader returns a reader of the driver's configuration. References to the submitter's variables stay unresolved.
 func NewReader(app Application, s Submission) Reader {
 	profile, err := ProfileFor(app.SparkVersion)
 	if err != nil {

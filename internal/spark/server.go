@@ -139,8 +139,8 @@ func (b *builder) checkServer() {
 	}
 }
 
-// basicServer makes the container and the pod of a server. The template's container keeps its resources, its pull policy
-// and its privileges, because no submission sets them.
+// basicServer makes the container and the pod of a server. The template's container decides about resources, privileges
+// and, unless it is configured, the pull policy.
 func (b *builder) basicServer() {
 	template := b.container.DeepCopy()
 	b.container.Resources = corev1.ResourceRequirements{Claims: template.Resources.Claims}

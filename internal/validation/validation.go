@@ -15,7 +15,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// checks is the list. Each returns what it objects to.
+// checks are all checks, in order. Each returns its errors.
 var checks = []func(spark.Application) []*spark.ConfError{
 	checkVersion,
 	checkDeniedKeys,
