@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package admission
+package webhook
 
 import (
 	"strings"
@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	v1 "github.com/firesteel-dev/firesteel/api/spark/v1"
+	"github.com/firesteel-dev/firesteel/internal/admission"
 	"github.com/firesteel-dev/firesteel/internal/convert/apache"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/policy"
@@ -26,15 +27,17 @@ import (
 	"github.com/firesteel-dev/firesteel/test/schedulers/schedulertest"
 )
 
+var wordsAt = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
+
 // podsOf returns pods of a cluster: a master that waits for a node and says why, or one that runs before workers that wait.
 func podsOf(waiting corev1.PodCondition, workers int) scheduler.PodStatuses {
 	pod := func(name string) scheduler.PodStatus {
-		return scheduler.PodStatus{Name: name, UID: name, Phase: corev1.PodPending, CreatedAt: start, SchedulerName: yunikorn.Name, Conditions: []corev1.PodCondition{waiting}}
+		return scheduler.PodStatus{Name: name, UID: name, Phase: corev1.PodPending, CreatedAt: wordsAt, SchedulerName: yunikorn.Name, Conditions: []corev1.PodCondition{waiting}}
 	}
 	master := pod("m")
-	f := scheduler.PodStatuses{Now: start.Add(time.Hour), Driver: &master}
+	f := scheduler.PodStatuses{Now: wordsAt.Add(time.Hour), Driver: &master}
 	if workers > 0 {
-		master = scheduler.PodStatus{Name: "m", UID: "m", Phase: corev1.PodRunning, Node: "n", Started: true, CreatedAt: start}
+		master = scheduler.PodStatus{Name: "m", UID: "m", Phase: corev1.PodRunning, Node: "n", Started: true, CreatedAt: wordsAt}
 	}
 	for range workers {
 		f.Executors = append(f.Executors, pod("w"))
@@ -111,8 +114,8 @@ func TestWordsOfRoles(t *testing.T) {
 				t.Fatal(err)
 			}
 			operator := resolve.Operator{Registry: registry, Policies: policy.Set{p}}
-			loaded := apache.Clusters{}.Load(o, policy.Set{}.Apply, CheckCluster(operator, o.Namespace))
-			c := ClusterOf(apache.ClusterFamily, o, loaded, lifecycle.Submitters{}, start)
+			loaded := apache.Clusters{}.Load(o, policy.Set{}.Apply, admission.CheckCluster(operator, o.Namespace))
+			c := admission.ClusterOf(apache.ClusterFamily, o, loaded, lifecycle.Submitters{}, wordsAt)
 			c.Submitter = lifecycle.Submitter{User: "executor"}
 			if p.Defaults.Queue == "" {
 				c.Recorded = scheduler.Choice{Scheduler: tc.scheduler, Source: scheduler.SourceApplication, Queue: "root.executors", Parameters: tc.parameters}
@@ -130,7 +133,7 @@ func TestWordsOfRoles(t *testing.T) {
 }
 
 // answerTo returns the message about a cluster that starts, or about one with pods.
-func answerTo(t *testing.T, c Cluster, operator resolve.Operator, objects []string, pods *scheduler.PodStatuses) string {
+func answerTo(t *testing.T, c admission.Cluster, operator resolve.Operator, objects []string, pods *scheduler.PodStatuses) string {
 	t.Helper()
 	if pods != nil {
 		candidate := c.Running(operator)
@@ -148,7 +151,7 @@ func answerTo(t *testing.T, c Cluster, operator resolve.Operator, objects []stri
 }
 
 // snapshotOf returns what is read of the objects; GROUP in them stands for the attempt.
-func snapshotOf(t *testing.T, c *Candidate, reads []scheduler.Read, texts []string) scheduler.Snapshot {
+func snapshotOf(t *testing.T, c *admission.Candidate, reads []scheduler.Read, texts []string) scheduler.Snapshot {
 	t.Helper()
 	s := scheduler.Snapshot{}
 	for _, read := range reads {
