@@ -4,11 +4,13 @@ package observe
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -152,6 +154,22 @@ func below(v reflect.Value, room int) int {
 func IsStub(o client.Object) bool {
 	_, stub := o.GetAnnotations()[annotationStub]
 	return stub
+}
+
+// Whole returns a listed object with its spec. A stub is read from a reader of WithStubs, into a new object: the listed one may
+// be the cache's own. there is false if the object of a stub was deleted meanwhile.
+func Whole[T client.Object](ctx context.Context, from client.Reader, listed T, empty func() T) (o T, there bool, err error) {
+	if !IsStub(listed) {
+		return listed, true, nil
+	}
+	o = empty()
+	switch err := from.Get(ctx, client.ObjectKeyFromObject(listed), o); {
+	case apierrors.IsNotFound(err):
+		return o, false, nil
+	case err != nil:
+		return o, false, fmt.Errorf("read an object with a large spec: %w", err)
+	}
+	return o, true, nil
 }
 
 // WithStubs returns a reader of a cache that reads stubs live. Lists keep the stubs. read is called for each live read.

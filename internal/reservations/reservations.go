@@ -6,10 +6,12 @@ package reservations
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
 
@@ -29,10 +31,12 @@ type Manager struct {
 	ledger *scheduler.Ledger
 	// generation counts the reasons for a rebuild; built is the generation of the last one.
 	built, generation int
-	// rebuilds enter the running attempts of each kind.
-	rebuilds []func(context.Context) error
-	waiting  map[scheduler.Key]waiter
-	loose    loose
+	// rebuilds enter the running attempts of each kind. The caller that runs them holds rebuilding, because each reads all
+	// objects of its kind.
+	rebuilds   []func(context.Context) error
+	rebuilding *semaphore.Weighted
+	waiting    map[scheduler.Key]waiter
+	loose      loose
 	// entered are the attempts in the ledger, by application.
 	entered  map[scheduler.Key]string
 	room     time.Time
@@ -55,7 +59,7 @@ type waiter struct {
 func New(now clock.PassiveClock, kinds Kinds, order scheduler.Order) *Manager {
 	return &Manager{clock: now, kinds: kinds, generation: 1, ledger: scheduler.NewLedger(order), waiting: map[scheduler.Key]waiter{},
 		loose: loose{}, entered: map[scheduler.Key]string{}, room: now.Now(),
-		unplaced: newUnplaced()}
+		rebuilding: semaphore.NewWeighted(1), unplaced: newUnplaced()}
 }
 
 // Admit asks the scheduler of a candidate under the quotas. Of two candidates for the same room, one is checked after the
@@ -116,11 +120,18 @@ func (m *Manager) Rebuild(enter func(context.Context) error) {
 	m.generation++
 }
 
+// rebuildOnce rebuilds the ledger if there is a reason. Concurrent callers wait for the one that does it; if it fails, the next
+// of them tries again.
 func (m *Manager) rebuildOnce(ctx context.Context) error {
-	m.mu.Lock()
-	built, generation, rebuilds := m.built, m.generation, slices.Clone(m.rebuilds)
-	m.mu.Unlock()
-	if built == generation {
+	if _, _, due := m.rebuildDue(); !due {
+		return nil
+	}
+	if err := m.rebuilding.Acquire(ctx, 1); err != nil {
+		return fmt.Errorf("wait until running attempts are entered: %w", err)
+	}
+	defer m.rebuilding.Release(1)
+	generation, rebuilds, due := m.rebuildDue()
+	if !due {
 		return nil
 	}
 	for _, enter := range rebuilds {
@@ -130,8 +141,15 @@ func (m *Manager) rebuildOnce(ctx context.Context) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.built = max(m.built, generation)
+	m.built = generation
 	return nil
+}
+
+// rebuildDue reports whether there is a reason for a rebuild, with its generation and what it runs.
+func (m *Manager) rebuildDue() (generation int, rebuilds []func(context.Context) error, due bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.generation, slices.Clone(m.rebuilds), m.built != m.generation
 }
 
 // RebuildAgain makes the ledger enter running attempts again: namespaces may have appeared that neither the last rebuild nor a

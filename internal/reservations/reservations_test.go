@@ -3,7 +3,6 @@
 package reservations
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -63,45 +62,6 @@ func TestForgottenApplicationsHoldNothing(t *testing.T) {
 	m.Forget(gone.App.Key())
 	if ahead := m.ledger.Outstanding(next, time.Now()).Ahead[inLine].Count; ahead != 0 {
 		t.Errorf("%d are ahead of it", ahead)
-	}
-}
-
-// What comes while the ledger is rebuilt, or after, is entered with the next rebuild, and there is none without need.
-func TestRebuild(t *testing.T) {
-	m := New(clock.RealClock{}, nil, scheduler.Order{})
-	arrives, fails, count := false, error(nil), 0
-	m.Rebuild(func(context.Context) error {
-		count++
-		if arrives {
-			m.RebuildAgain() // after the list
-		}
-		return fails
-	})
-	ask := func() (int, error) {
-		count = 0
-		err := m.rebuildOnce(t.Context())
-		return count, err
-	}
-	for _, step := range []struct {
-		reason  string
-		before  bool
-		arrives bool
-		fails   error
-		want    int
-	}{
-		{reason: "an error of the list", fails: errors.New("boom"), want: 1},
-		{reason: "nothing is entered yet, and a namespace comes meanwhile", arrives: true, want: 1},
-		{reason: "that one is not entered yet", want: 1},
-		{reason: "all are"},
-		{reason: "another one comes", before: true, want: 1},
-		{reason: "all are again"},
-	} {
-		if arrives, fails = step.arrives, step.fails; step.before {
-			m.RebuildAgain()
-		}
-		if got, err := ask(); got != step.want || !errors.Is(err, step.fails) {
-			t.Errorf("%s: rebuilt %d times, %v; want %d", step.reason, got, err, step.want)
-		}
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -134,66 +133,67 @@ func (e *Engine[T]) release(ctx context.Context, s *scope[T], number int32) []sc
 }
 
 // EnterRunning enters running attempts in the ledger, so that a restarted operator reserves nothing twice, and announces
-// waiting ones, so that none is passed.
+// waiting ones, so that none is passed. The listed objects are the cache's own: thousands may have ended.
 func (e *Engine[T]) EnterRunning(ctx context.Context) error {
-	all, err := observe.List[T](ctx, e.Cache, e.List)
+	all, err := observe.List[T](ctx, e.Cache, e.List, client.UnsafeDisableDeepCopy)
 	if err != nil {
 		return fmt.Errorf("list applications: %w", err)
 	}
 	for _, obj := range all {
-		record := e.Kind.FromStatus(obj)
 		if !e.watches(obj.GetNamespace()) {
 			continue
 		}
-		if record.State == lifecycle.Queued && record.Cause.Reason.WaitsForRoom() {
-			if s := e.scope(obj, record, e.Clock.Now()); !e.Schedulers.Knows(e.keyOf(obj), s.attemptID()) {
-				e.Schedulers.Expect(s.attemptID())
-			}
-		}
-		if !record.State.HasDriver() {
-			continue
-		}
-		if observe.IsStub(obj) {
-			switch err := e.Cache.Get(ctx, client.ObjectKeyFromObject(obj), obj); {
-			case apierrors.IsNotFound(err):
-				continue
-			case err != nil:
-				return fmt.Errorf("read an application with a large spec: %w", err)
-			}
-			record = e.Kind.FromStatus(obj)
-		}
-		s := e.scope(obj, record, e.Clock.Now())
-		if s.complete() || e.Schedulers.Knows(e.keyOf(obj), s.attemptID()) {
-			continue
-		}
-		candidate, _, err := e.candidate(ctx, s)
-		if err != nil {
-			return err
-		}
-		if candidate == nil {
-			continue
-		}
-		facts, err := e.facts(ctx, s)
-		if err != nil {
-			return err
-		}
-		e.Schedulers.Enter(candidate.Attempt(), scheduler.ProgressOf(facts))
-		if err := e.releaseEnded(ctx, obj, s); err != nil {
+		if err := e.enter(ctx, obj); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// enter enters or announces one application, unless its attempt is known.
+func (e *Engine[T]) enter(ctx context.Context, obj T) error {
+	record := e.Kind.FromStatus(obj)
+	waits := record.State == lifecycle.Queued && record.Cause.Reason.WaitsForRoom()
+	if !waits && !record.State.HasDriver() {
+		return nil
+	}
+	id := admission.AttemptID(e.Kind.Identity(obj, max(1, record.Attempt), e.Clock.Now()), record.Attempt)
+	switch {
+	case e.Schedulers.Knows(e.keyOf(obj), id):
+		return nil
+	case waits:
+		e.Schedulers.Expect(id)
+		return nil
+	}
+	obj, there, err := observe.Whole(ctx, e.Cache, obj, e.Kind.New)
+	if err != nil || !there {
+		return err
+	}
+	s := e.scope(obj, e.Kind.FromStatus(obj), e.Clock.Now())
+	if s.complete() {
+		return nil
+	}
+	candidate, _, err := e.candidate(ctx, s)
+	if err != nil || candidate == nil {
+		return err
+	}
+	facts, err := e.facts(ctx, s)
+	if err != nil {
+		return err
+	}
+	e.Schedulers.Enter(candidate.Attempt(), scheduler.ProgressOf(facts))
+	return e.releaseEnded(ctx, s)
+}
+
 // releaseEnded drops the reservation of an attempt that ended after it was listed: the reconcile of its end found no
 // reservation.
-func (e *Engine[T]) releaseEnded(ctx context.Context, listed T, s *scope[T]) error {
+func (e *Engine[T]) releaseEnded(ctx context.Context, s *scope[T]) error {
 	now := e.Kind.New()
-	err := e.Cache.Get(ctx, client.ObjectKeyFromObject(listed), now)
+	err := e.Cache.Get(ctx, client.ObjectKeyFromObject(s.obj), now, client.UnsafeDisableDeepCopy)
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("read an application once more: %w", err)
 	}
-	if err == nil && now.GetUID() == listed.GetUID() {
+	if err == nil && now.GetUID() == s.obj.GetUID() {
 		if record := e.Kind.FromStatus(now); record.State.HasDriver() && record.Attempt == s.Record.Attempt {
 			return nil
 		}

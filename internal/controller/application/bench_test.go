@@ -110,7 +110,7 @@ func (b *bare) ran(phase corev1.PodPhase, state corev1.ContainerState) *corev1.P
 }
 
 // newBare returns an application that nobody has looked at, and who looks at it.
-func newBare(b *testing.B) (c *bare, look func()) {
+func newBare(b testing.TB) (c *bare, look func()) {
 	b.Helper()
 	labels := kubeflow.SparkApplications{}.Family().Labels
 	app := testutil.Pi(testutil.Executors(2))

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package application
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/events"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/admission"
+	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/observe"
+	"github.com/firesteel-dev/firesteel/internal/reservations"
+	"github.com/firesteel-dev/firesteel/internal/resolve"
+	"github.com/firesteel-dev/firesteel/internal/scheduler"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
+)
+
+// lent is a cache of applications that lends its objects to readers that ask for no copies, and counts the others' copies.
+type lent struct {
+	client.Reader
+	apps          []*v1beta2.SparkApplication
+	lists, copies atomic.Int32
+}
+
+func (c *lent) List(_ context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	c.lists.Add(1)
+	o := (&client.ListOptions{}).ApplyOptions(opts)
+	all, _ := list.(*v1beta2.SparkApplicationList)
+	for _, app := range c.apps {
+		all.Items = append(all.Items, *c.give(app, o.UnsafeDisableDeepCopy))
+	}
+	return nil
+}
+
+func (c *lent) Get(_ context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	options := (&client.GetOptions{}).ApplyOptions(opts)
+	for _, app := range c.apps {
+		if client.ObjectKeyFromObject(app) == key {
+			*o.(*v1beta2.SparkApplication) = *c.give(app, options.UnsafeDisableDeepCopy)
+		}
+	}
+	return nil
+}
+
+func (c *lent) give(app *v1beta2.SparkApplication, lends *bool) *v1beta2.SparkApplication {
+	if lends != nil && *lends {
+		return app
+	}
+	c.copies.Add(1)
+	return app.DeepCopy()
+}
+
+// typical has a spec of a usual size: about 15 kB.
+func typical(o *v1beta2.SparkApplication) {
+	o.Spec.BatchScheduler, o.Spec.SparkConf = new("counting"), map[string]string{}
+	for i := range 60 {
+		o.Spec.SparkConf[fmt.Sprintf("spark.hadoop.fs.s3a.bucket.b%d.endpoint", i)] = strings.Repeat("x", 80)
+		o.Spec.Driver.Env = append(o.Spec.Driver.Env, corev1.EnvVar{Name: fmt.Sprint("V", i), Value: strings.Repeat("y", 40)})
+	}
+	o.Labels = map[string]string{"team": "a"}
+}
+
+// cacheOf returns a cache of applications that run, wait for a quota, and have ended.
+func cacheOf(t testing.TB, running, waiting, ended int) *lent {
+	t.Helper()
+	c, look := newBare(t)
+	typical(c.app)
+	c.app.Spec.BatchScheduler = nil
+	look()
+	runs := c.app
+	pod := c.ran(corev1.PodSucceeded, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}})
+	if err := c.put(pod); err != nil {
+		t.Fatal(err)
+	}
+	look()
+	over := c.app
+	waits, changed := kubeflow.SparkApplications{}.ToStatus(testutil.Pi(typical), lifecycle.Outcome{Record: lifecycle.Record{
+		State: lifecycle.Queued, Attempt: 1, QueuedAt: start, Cause: lifecycle.Cause{Reason: scheduler.ReasonWaitingForQuota},
+	}}, start)
+	if !changed || runs.Status.AppState.State != v1beta2.ApplicationStateSubmitted || over.Status.AppState.State != v1beta2.ApplicationStateCompleted {
+		t.Fatalf("%t, %q, %q", changed, runs.Status.AppState.State, over.Status.AppState.State)
+	}
+	all := &lent{}
+	for i := range running + waiting + ended {
+		from := over
+		switch {
+		case i < running:
+			from = runs
+		case i < running+waiting:
+			from = waits
+		}
+		app := from.DeepCopy()
+		app.Name, app.UID = fmt.Sprint("app-", i), types.UID(fmt.Sprintf("00000000-0000-0000-0000-%012d", i))
+		all.apps = append(all.apps, app)
+	}
+	return all
+}
+
+// newOperator is an operator that has just started, over a cache, and an attempt that it is asked to admit.
+func newOperator(t testing.TB, c *lent) (*Engine[*v1beta2.SparkApplication], *admission.Candidate) {
+	t.Helper()
+	registry, err := scheduler.NewRegistry("counting", counting{plain{goAhead}}, plain{goAhead})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pods := toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, observe.IndexPods(v1beta2.LabelAppName))
+	reader := observe.Reader{Cache: c, Live: c, Pods: observe.CachedPods(func(context.Context, string) (toolscache.Indexer, error) { return pods, nil })}
+	now := clocktesting.NewFakePassiveClock(start.Add(time.Minute))
+	e := NewEngine(kubeflow.SparkApplications{}, &v1beta2.SparkApplicationList{}, reader, nil, registry, &events.FakeRecorder{}, now, reservations.New(now, nil, scheduler.Order{}))
+	asked, answer := admission.NewCandidate(resolve.Load(kubeflow.SparkApplications{}, testutil.Pi(), lifecycle.Record{}, e.operator(), start), registry, nil)
+	if asked == nil {
+		t.Fatal(answer.Message)
+	}
+	return e, asked
+}
+
+// admitByAll makes all workers of an operator ask at once.
+func admitByAll(t testing.TB, e *Engine[*v1beta2.SparkApplication], asked *admission.Candidate) {
+	t.Helper()
+	var all sync.WaitGroup
+	for range 16 {
+		own := *asked
+		all.Go(func() {
+			if _, err := e.Schedulers.Admit(t.Context(), &own, nil); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// What the cache has is read where it is: of thousands of applications, most of which have ended, copies would fill the memory.
+func TestRebuildCopiesNothing(t *testing.T) {
+	c := cacheOf(t, 3, 3, 3)
+	var before []*v1beta2.SparkApplication
+	for _, app := range c.apps {
+		before = append(before, app.DeepCopy())
+	}
+	e, asked := newOperator(t, c)
+	read := make(chan struct{})
+	go func() { // another controller, for the race detector
+		defer close(read)
+		for _, app := range c.apps {
+			_ = app.DeepCopy()
+		}
+	}()
+	admitByAll(t, e, asked)
+	<-read
+	if lists, copies := c.lists.Load(), c.copies.Load(); lists != 1 || copies != 0 {
+		t.Errorf("16 workers list all applications %d times and copy %d, want once and none", lists, copies)
+	}
+	if diff := cmp.Diff(before, c.apps); diff != "" {
+		t.Errorf("the rebuild changes what others read (-want +got):\n%s", diff)
+	}
+	o := e.Schedulers.Outstanding(scheduler.Attempt{ID: "other", App: scheduler.App{Namespace: "jobs"}})
+	if len(o.Others) != 4 || !o.Expected {
+		t.Errorf("%d attempts have room reserved, expected %t; want the three that run and the admitted one, and that others are asked first", len(o.Others), o.Expected)
+	}
+}
+
+// BenchmarkRebuild is what 16 workers allocate at a start with 5,000 applications: 100 run, 100 wait, and the others have ended.
+func BenchmarkRebuild(b *testing.B) {
+	c := cacheOf(b, 100, 100, 4800)
+	b.ReportAllocs()
+	for b.Loop() {
+		e, asked := newOperator(b, c)
+		admitByAll(b, e, asked)
+	}
+}
