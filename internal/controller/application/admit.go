@@ -153,24 +153,21 @@ func (e *Engine[T]) EnterRunning(ctx context.Context) error {
 // enter enters or announces one application, unless its attempt is known.
 func (e *Engine[T]) enter(ctx context.Context, obj T) error {
 	record := e.Kind.FromStatus(obj)
-	waits := record.State == lifecycle.Queued && record.Cause.Reason.WaitsForRoom()
-	if !waits && !record.State.HasDriver() {
+	if !record.State.HasDriver() && !record.State.Starting() {
 		return nil
 	}
 	id := admission.AttemptID(e.Kind.Identity(obj, max(1, record.Attempt), e.Clock.Now()), record.Attempt)
-	switch {
-	case e.Schedulers.Knows(e.keyOf(obj), id):
+	if e.Schedulers.Knows(e.keyOf(obj), id) {
 		return nil
-	case waits:
+	}
+	s, err := e.driven(ctx, obj, record)
+	switch {
+	case err != nil:
+		return err
+	case s == nil && record.State == lifecycle.Queued && record.Cause.Reason.WaitsForRoom():
 		e.Schedulers.Expect(id)
 		return nil
-	}
-	obj, there, err := observe.Whole(ctx, e.Cache, obj, e.Kind.New)
-	if err != nil || !there {
-		return err
-	}
-	s := e.scope(obj, e.Kind.FromStatus(obj), e.Clock.Now())
-	if s.complete() {
+	case s == nil, s.complete():
 		return nil
 	}
 	candidate, _, err := e.candidate(ctx, s)
@@ -185,6 +182,32 @@ func (e *Engine[T]) enter(ctx context.Context, obj T) error {
 	return e.releaseEnded(ctx, s)
 }
 
+// driven returns a listed application if its attempt has a driver, else nil. An earlier operator may have created the driver
+// and crashed before its status write: then only the pods show it.
+func (e *Engine[T]) driven(ctx context.Context, listed T, record lifecycle.Record) (*scope[T], error) {
+	recorded := record.State.HasDriver()
+	if !recorded {
+		if found, err := e.Reader.Orphans(ctx, listed); err != nil || !found {
+			return nil, err
+		}
+	}
+	obj, there, err := observe.Whole(ctx, e.Cache, listed, e.Kind.New)
+	if err != nil || !there {
+		return nil, err
+	}
+	s := e.scope(obj, e.Kind.FromStatus(obj), e.Clock.Now())
+	if recorded {
+		return s, nil
+	}
+	t := e.target(s)
+	t.Cached = true
+	seen, err := e.Reader.Observe(ctx, t, s.Record)
+	if err != nil || !seen.Driver.Is(lifecycle.Current) {
+		return nil, err
+	}
+	return s, nil
+}
+
 // releaseEnded drops the reservation of an attempt that ended after it was listed: the reconcile of its end found no
 // reservation.
 func (e *Engine[T]) releaseEnded(ctx context.Context, s *scope[T]) error {
@@ -194,7 +217,8 @@ func (e *Engine[T]) releaseEnded(ctx context.Context, s *scope[T]) error {
 		return fmt.Errorf("read an application once more: %w", err)
 	}
 	if err == nil && now.GetUID() == s.obj.GetUID() {
-		if record := e.Kind.FromStatus(now); record.State.HasDriver() && record.Attempt == s.Record.Attempt {
+		record := e.Kind.FromStatus(now)
+		if record.Attempt == s.Record.Attempt && (record.State.HasDriver() || record.State == s.Record.State) {
 			return nil
 		}
 	}

@@ -110,23 +110,23 @@ func (b *bare) ran(phase corev1.PodPhase, state corev1.ContainerState) *corev1.P
 }
 
 // newBare returns an application that nobody has looked at, and who looks at it.
-func newBare(b testing.TB) (c *bare, look func()) {
-	b.Helper()
+func newBare(tb testing.TB) (c *bare, look func()) {
+	tb.Helper()
 	labels := kubeflow.SparkApplications{}.Family().Labels
 	app := testutil.Pi(testutil.Executors(2))
 	app.ResourceVersion = "0"
 	c = &bare{app: app, pods: toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, observe.IndexPods(labels.App)), cached: observe.CachePod(labels)}
 	registry, err := scheduler.NewRegistry("plain", plain{goAhead})
 	if err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
 	clock := clocktesting.NewFakePassiveClock(start)
 	reader := observe.Reader{Cache: c, Live: c, Pods: observe.CachedPods(func(context.Context, string) (toolscache.Indexer, error) { return c.pods, nil })}
 	engine := NewEngine(kubeflow.SparkApplications{}, &v1beta2.SparkApplicationList{}, reader, c, registry, &events.FakeRecorder{}, clock, reservations.New(clock, nil, scheduler.Order{}))
 	engine.Exposure = exposure.Config{Service: true}
 	return c, func() {
-		if _, err := engine.Reconcile(b.Context(), reconcile.Request{NamespacedName: key}); err != nil {
-			b.Fatal(err)
+		if _, err := engine.Reconcile(tb.Context(), reconcile.Request{NamespacedName: key}); err != nil {
+			tb.Fatal(err)
 		}
 	}
 }

@@ -4,6 +4,7 @@ package application
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -18,6 +19,7 @@ import (
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/admission"
@@ -76,16 +78,16 @@ func typical(o *v1beta2.SparkApplication) {
 }
 
 // cacheOf returns a cache of applications that run, wait for a quota, and have ended.
-func cacheOf(t testing.TB, running, waiting, ended int) *lent {
-	t.Helper()
-	c, look := newBare(t)
+func cacheOf(tb testing.TB, running, waiting, ended int) *lent {
+	tb.Helper()
+	c, look := newBare(tb)
 	typical(c.app)
 	c.app.Spec.BatchScheduler = nil
 	look()
 	runs := c.app
 	pod := c.ran(corev1.PodSucceeded, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}})
 	if err := c.put(pod); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	look()
 	over := c.app
@@ -93,7 +95,7 @@ func cacheOf(t testing.TB, running, waiting, ended int) *lent {
 		State: lifecycle.Queued, Attempt: 1, QueuedAt: start, Cause: lifecycle.Cause{Reason: scheduler.ReasonWaitingForQuota},
 	}}, start)
 	if !changed || runs.Status.AppState.State != v1beta2.ApplicationStateSubmitted || over.Status.AppState.State != v1beta2.ApplicationStateCompleted {
-		t.Fatalf("%t, %q, %q", changed, runs.Status.AppState.State, over.Status.AppState.State)
+		tb.Fatalf("%t, %q, %q", changed, runs.Status.AppState.State, over.Status.AppState.State)
 	}
 	all := &lent{}
 	for i := range running + waiting + ended {
@@ -112,11 +114,11 @@ func cacheOf(t testing.TB, running, waiting, ended int) *lent {
 }
 
 // newOperator is an operator that has just started, over a cache, and an attempt that it is asked to admit.
-func newOperator(t testing.TB, c *lent) (*Engine[*v1beta2.SparkApplication], *admission.Candidate) {
-	t.Helper()
+func newOperator(tb testing.TB, c *lent) (*Engine[*v1beta2.SparkApplication], *admission.Candidate) {
+	tb.Helper()
 	registry, err := scheduler.NewRegistry("counting", counting{plain{goAhead}}, plain{goAhead})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	pods := toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, observe.IndexPods(v1beta2.LabelAppName))
 	reader := observe.Reader{Cache: c, Live: c, Pods: observe.CachedPods(func(context.Context, string) (toolscache.Indexer, error) { return pods, nil })}
@@ -124,20 +126,20 @@ func newOperator(t testing.TB, c *lent) (*Engine[*v1beta2.SparkApplication], *ad
 	e := NewEngine(kubeflow.SparkApplications{}, &v1beta2.SparkApplicationList{}, reader, nil, registry, &events.FakeRecorder{}, now, reservations.New(now, nil, scheduler.Order{}))
 	asked, answer := admission.NewCandidate(resolve.Load(kubeflow.SparkApplications{}, testutil.Pi(), lifecycle.Record{}, e.operator(), start), registry, nil)
 	if asked == nil {
-		t.Fatal(answer.Message)
+		tb.Fatal(answer.Message)
 	}
 	return e, asked
 }
 
 // admitByAll makes all workers of an operator ask at once.
-func admitByAll(t testing.TB, e *Engine[*v1beta2.SparkApplication], asked *admission.Candidate) {
-	t.Helper()
+func admitByAll(tb testing.TB, e *Engine[*v1beta2.SparkApplication], asked *admission.Candidate) {
+	tb.Helper()
 	var all sync.WaitGroup
 	for range 16 {
 		own := *asked
 		all.Go(func() {
-			if _, err := e.Schedulers.Admit(t.Context(), &own, nil); err != nil {
-				t.Error(err)
+			if _, err := e.Schedulers.Admit(tb.Context(), &own, nil); err != nil {
+				tb.Error(err)
 			}
 		})
 	}
@@ -170,6 +172,81 @@ func TestRebuildCopiesNothing(t *testing.T) {
 	o := e.Schedulers.Outstanding(scheduler.Attempt{ID: "other", App: scheduler.App{Namespace: "jobs"}})
 	if len(o.Others) != 4 || !o.Expected {
 		t.Errorf("%d attempts have room reserved, expected %t; want the three that run and the admitted one, and that others are asked first", len(o.Others), o.Expected)
+	}
+}
+
+// alone is a plugin with room for one application.
+type alone struct{ counting }
+
+func (alone) Admit(a scheduler.Attempt, _ scheduler.Snapshot) (scheduler.Admission, error) {
+	if len(a.Quota.Others) > 0 {
+		return scheduler.Admission{Verdict: scheduler.Wait, Reason: scheduler.ReasonWaitingForQuota, Message: "full", RetryAfter: time.Minute}, nil
+	}
+	return goAhead, nil
+}
+
+// An operator may crash between the creation of a driver and its status write. The next one admits none into the room of its executors,
+// whatever the status says and whoever is reconciled first.
+func TestRoomOfAnUnrecordedDriver(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		// waits lets it wait for a quota before it is admitted; then is what happens to its driver before the next operator starts.
+		waits bool
+		then  func(w *harness)
+		// starts is set if the other application may.
+		starts bool
+	}{
+		"New":      {reason: "it was admitted at its first look"},
+		"Queued":   {reason: "its status says that it waits", waits: true},
+		"Running":  {reason: "its driver is about to create executors", then: func(w *harness) { w.kubelet(corev1.PodRunning, running()) }},
+		"Ended":    {reason: "its driver creates no executors", then: func(w *harness) { w.kubelet(corev1.PodSucceeded, exited(0, "Completed")) }, starts: true},
+		"Deleted":  {reason: "it has no driver", then: func(w *harness) { w.remove("pi-driver") }, starts: true},
+		"Somebody": {reason: "the driver is not its own", then: func(w *harness) { w.disown() }, starts: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			other := testutil.Pi()
+			other.Name, other.UID = "other", "0f5b2b1e-0000-4000-8000-0000000000ff"
+			w := newHarness(t, testutil.Pi(), other)
+			usual := w.plugin
+			if tc.waits {
+				w.plugin = plain{scheduler.Admission{Verdict: scheduler.Wait, Reason: scheduler.ReasonWaitingForQuota, Message: "full", RetryAfter: time.Minute}}
+				w.restart()
+				w.reconcile()
+			}
+			w.plugin, w.patchFails = usual, errors.New("the operator is killed")
+			w.restart()
+			if _, err := w.engine.Reconcile(t.Context(), reconcile.Request{NamespacedName: key}); err == nil || len(w.drivers()) != 1 {
+				t.Fatalf("%d drivers, %v", len(w.drivers()), err)
+			}
+			if tc.then != nil {
+				tc.then(w)
+			}
+			w.patchFails = nil
+			registry, err := scheduler.NewRegistry("counting", alone{}, usual)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.restart()
+			w.engine.Registry = registry
+			if _, err := w.engine.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(other)}); err != nil {
+				t.Fatal(err)
+			}
+			err = w.c.Get(t.Context(), types.NamespacedName{Namespace: "jobs", Name: "other-driver"}, &corev1.Pod{})
+			if client.IgnoreNotFound(err) != nil || (err == nil) != tc.starts {
+				t.Errorf("%s: the other application starts: %t, want %t", tc.reason, err == nil, tc.starts)
+			}
+		})
+	}
+}
+
+// disown makes the driver that of an earlier application of the name.
+func (w *harness) disown() {
+	w.t.Helper()
+	pod := w.drivers()[0]
+	pod.OwnerReferences[0].UID = "another"
+	if err := w.c.Update(w.t.Context(), &pod); err != nil {
+		w.t.Fatal(err)
 	}
 }
 
