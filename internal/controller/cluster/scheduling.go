@@ -170,7 +170,6 @@ func (e *Engine[T]) release(ctx context.Context, o T, c standalone.Loaded, left 
 // enterRunning enters running clusters in the ledger, so that a restarted operator reserves nothing twice, and announces
 // waiting ones, so that none is passed.
 func (e *Engine[T]) enterRunning(ctx context.Context) error {
-	config := e.Operator()
 	all, err := observe.List[T](ctx, e.Reader.Cache, e.List, client.UnsafeDisableDeepCopy)
 	if err != nil {
 		return fmt.Errorf("list clusters: %w", err)
@@ -179,27 +178,41 @@ func (e *Engine[T]) enterRunning(ctx context.Context) error {
 		if e.Watches != nil && !e.Watches(o.GetNamespace()) {
 			continue
 		}
-		c := e.load(o)
-		r := c.Record
-		if r.State == standalone.Submitted && r.Cause.Reason.WaitsForRoom() {
-			if a := e.start(o, c).Attempt(); !e.Schedulers.Knows(a.App.Key(), a.ID) {
-				e.Schedulers.Expect(a.ID)
-			}
-		}
-		if r.State != standalone.Running || r.Scheduling.Scheduler == "" {
-			continue
-		}
-		candidate := e.start(o, c).Running(config)
-		if candidate == nil {
-			continue
-		}
-		facts, err := e.facts(ctx, o, c, candidate.Attempt())
-		if err != nil {
+		if err := e.enter(ctx, o); err != nil {
 			return err
 		}
-		if a := candidate.Attempt(); !e.Schedulers.Knows(a.App.Key(), a.ID) {
-			e.Schedulers.Enter(a, scheduler.ProgressOf(facts))
-		}
 	}
+	return nil
+}
+
+// enter enters or announces one listed cluster, unless its start is known.
+func (e *Engine[T]) enter(ctx context.Context, listed T) error {
+	c := e.load(listed)
+	a := e.start(listed, c).Attempt()
+	switch r := c.Record; {
+	case e.Schedulers.Knows(a.App.Key(), a.ID):
+		return nil
+	case r.State == standalone.Submitted && r.Cause.Reason.WaitsForRoom():
+		e.Schedulers.Expect(a.ID)
+		return nil
+	case r.State != standalone.Running || r.Scheduling.Scheduler == "":
+		return nil
+	}
+	o, there, err := observe.Whole(ctx, e.Reader.Cache, listed, e.Kind.New)
+	if err != nil || !there {
+		return err
+	}
+	if observe.IsStub(listed) {
+		c = e.load(o)
+	}
+	candidate := e.start(o, c).Running(e.Operator())
+	if candidate == nil {
+		return nil
+	}
+	facts, err := e.facts(ctx, o, c, candidate.Attempt())
+	if err != nil {
+		return err
+	}
+	e.Schedulers.Enter(candidate.Attempt(), scheduler.ProgressOf(facts))
 	return nil
 }

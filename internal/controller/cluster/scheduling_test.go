@@ -3,10 +3,12 @@
 package cluster
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -15,6 +17,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -51,6 +54,10 @@ func TestLedgerIsRebuilt(t *testing.T) {
 		o.Status.Conditions = []metav1.Condition{{Type: standalone.ConditionApplied, Status: metav1.ConditionFalse, Reason: string(reason)}}
 		return o
 	}
+	large := cluster("large", v1.ClusterRunningHealthy, "")
+	large.Spec.WorkerSpec = &v1.WorkerSpec{RoleObjects: v1.RoleObjects{StatefulSetSpec: &appsv1.StatefulSetSpec{Template: corev1.PodTemplateSpec{
+		ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"notes": strings.Repeat("x", 40<<10)}},
+	}}}}
 	cases := map[string]struct {
 		reason   string
 		there    *v1.SparkCluster
@@ -58,6 +65,7 @@ func TestLedgerIsRebuilt(t *testing.T) {
 		workers  int32
 	}{
 		"Runs":   {reason: "its pods may not be counted yet", there: cluster("runs", v1.ClusterRunningHealthy, ""), workers: 3},
+		"Large":  {reason: "the cache has no spec of it", there: large, workers: 3},
 		"Waits":  {reason: "it came first", there: cluster("waits", v1.ClusterSubmitted, scheduler.ReasonWaitingForQuota), expected: true},
 		"Behind": {reason: "so did those behind others", there: cluster("behind", v1.ClusterSubmitted, scheduler.ReasonBehindOthers), expected: true},
 		"Over":   {reason: "it wants nothing", there: cluster("over", v1.ClusterResourceReleased, scheduler.ReasonWaitingForQuota)},
@@ -71,10 +79,17 @@ func TestLedgerIsRebuilt(t *testing.T) {
 			}
 			scheme := runtime.NewScheme()
 			_, _ = clientgoscheme.AddToScheme(scheme), v1.AddToScheme(scheme)
-			c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(tc.there).Build()
+			live := fake.NewClientBuilder().WithScheme(scheme).WithObjects(tc.there.DeepCopy()).Build()
+			stripped, err := observe.Strip(apache.ClusterFamily)(tc.there)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cached := fake.NewClientBuilder().WithScheme(scheme).WithObjects(stripped.(client.Object)).Build()
+			reads := 0
+			c := observe.WithStubs(cached, live, func() { reads++ })
 			now := clocktesting.NewFakePassiveClock(time.Date(2026, 11, 27, 9, 0, 0, 0, time.UTC))
 			schedulers := reservations.New(now, nil, scheduler.Order{AgingBound: time.Minute})
-			e := NewEngine(apache.Clusters{}, &v1.SparkClusterList{}, observe.Reader{Cache: c, Live: c}, c, events.NewFakeRecorder(10), now, schedulers, func() resolve.Operator { return resolve.Operator{Registry: registry} })
+			e := NewEngine(apache.Clusters{}, &v1.SparkClusterList{}, observe.Reader{Cache: c, Live: live}, live, events.NewFakeRecorder(10), now, schedulers, func() resolve.Operator { return resolve.Operator{Registry: registry} })
 			if err := e.enterRunning(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -85,6 +100,9 @@ func TestLedgerIsRebuilt(t *testing.T) {
 			}
 			if o.Expected != tc.expected || workers != tc.workers {
 				t.Errorf("%s: expected %t, %d workers are reserved", tc.reason, o.Expected, workers)
+			}
+			if reads > 0 != observe.IsStub(tc.there) {
+				t.Errorf("%s: read %d times", tc.reason, reads)
 			}
 		})
 	}
