@@ -156,14 +156,14 @@ func IsStub(o client.Object) bool {
 	return stub
 }
 
-// Whole returns a listed object with its spec. A stub is read from a reader of WithStubs, into a new object: the listed one may
-// be the cache's own. there is false if the object of a stub was deleted meanwhile.
+// Whole returns a listed object with its spec: a stub is read from a reader of WithStubs, into an empty object. The result is
+// read-only, as it may be the cache's own. there is false if the object of a stub was deleted meanwhile.
 func Whole[T client.Object](ctx context.Context, from client.Reader, listed T, empty func() T) (o T, there bool, err error) {
 	if !IsStub(listed) {
 		return listed, true, nil
 	}
 	o = empty()
-	switch err := from.Get(ctx, client.ObjectKeyFromObject(listed), o); {
+	switch err := from.Get(ctx, client.ObjectKeyFromObject(listed), o, client.UnsafeDisableDeepCopy); {
 	case apierrors.IsNotFound(err):
 		return o, false, nil
 	case err != nil:
