@@ -25,29 +25,29 @@ const (
 	Admit Verdict = "Admit"
 	// Wait holds it back until something in the cluster changes.
 	Wait Verdict = "Wait"
-	// Reject refuses it: it fails without using a retry, and an edit of the spec starts it again. See Admission.Reversible.
+	// Reject refuses the attempt: it fails without using a retry, and an edit of the spec starts it again. See Admission.Reversible.
 	Reject Verdict = "Reject"
 	// Unavailable means that the scheduler cannot be asked; the attempt waits.
 	Unavailable Verdict = "Unavailable"
 )
 
-// Admission is the scheduler's answer for an attempt without a driver. The same value reaches the condition that users read.
+// Admission is the scheduler's answer for an attempt without a driver. The condition that users read is made from it.
 type Admission struct {
 	// Verdict is "" if no plugin was asked.
 	Verdict Verdict
 	Reason  Reason
-	// Reversible is set if settings of the cluster cause a Reject, such as a limit: an administrator can take them back. It refuses new
-	// applications only; what has waited or run before goes on waiting.
+	// Reversible is set if a setting of the cluster, such as a limit, causes a Reject: an administrator can change the setting. Such a Reject applies to new
+	// applications only; an application that has waited or run before keeps waiting.
 	Reversible bool
 	// Message is one stable sentence for users: it has no ages, times or counts that change while the cause is the same.
 	Message string
 	// Warning is shown to the user although the attempt may start; "" for none.
 	Warning string
-	// RetryAfter is the delay until the next question if no watched object changes; 0 relies on watches alone.
+	// RetryAfter is the delay until the next call of Admit if no watched object changes; 0 relies on watches alone.
 	RetryAfter time.Duration
-	// Lines are the attempt's places in lines, each for one resource of a quota; see Ledger.
+	// Lines are the attempt's places in waiting lines, one line for each resource of a quota; see Ledger.
 	Lines []Place
-	// Usage is the reported usage of these quotas.
+	// Usage is the reported usage of the quotas of Lines.
 	Usage []Usage
 	// HasQuota is set if the quotas have room for an attempt that waits for something else.
 	HasQuota bool
@@ -69,8 +69,8 @@ func (a Admission) Waits() bool { return a.Verdict == Wait || a.Verdict == Unava
 // waitsForRoom reports whether the attempt waits for resources that others use, rather than for a missing object.
 func (a Admission) waitsForRoom() bool { return a.Verdict == Wait && a.Reason.WaitsForRoom() }
 
-// WaitsForRoom reports whether the reason is a wait for resources that others use. Such an attempt has a place in a line of
-// quotas, or may keep room in them.
+// WaitsForRoom reports whether the reason is a wait for resources that others use. An attempt that waits for this reason has a place in the waiting lines of
+// quotas, or may keep room in the quotas.
 func (r Reason) WaitsForRoom() bool {
 	return slices.Contains([]Reason{ReasonWaitingForCapacity, ReasonWaitingForQuota, ReasonWaitingForGang, ReasonBehindOthers}, r)
 }
@@ -78,7 +78,7 @@ func (r Reason) WaitsForRoom() bool {
 // HasObjects reports whether the scheduler has objects to apply or delete.
 func (a Admission) HasObjects() bool { return len(a.Apply)+len(a.Delete) > 0 }
 
-// Reason is one word of a closed list that documentation, metrics and alerts use. Each comment below begins with its verdict.
+// Reason is one word of a closed list that documentation, metrics and alerts use. The comment of each reason begins with its verdict.
 type Reason string
 
 const (
@@ -119,7 +119,7 @@ const (
 	ReasonInvalidParameters Reason = "InvalidParameters"
 	// ReasonSchedulerRefused : Reject; the scheduler itself refused the application.
 	ReasonSchedulerRefused Reason = "SchedulerRefused"
-	// ReasonPodSchedulerNameConflict : Reject; the pods name another scheduler than the one chosen for the application.
+	// ReasonPodSchedulerNameConflict : Reject; the pods name a scheduler other than the one chosen for the application.
 	ReasonPodSchedulerNameConflict Reason = "PodSchedulerNameConflict"
 	// ReasonPodKeyConflict : Reject; the pods have a label or annotation of the plugin with another value.
 	ReasonPodKeyConflict Reason = "PodKeyConflict"
@@ -157,5 +157,5 @@ func Failed(err error) Admission {
 	return Admission{Verdict: Unavailable, Reason: ReasonSchedulerFailed, Message: err.Error(), RetryAfter: failedRetry}
 }
 
-// failedRetry is the pause after a plugin failed; the cause of a failure seldom changes at once.
+// failedRetry is the pause after a plugin failed. The cause of a failure seldom disappears at once.
 const failedRetry = 30 * time.Second

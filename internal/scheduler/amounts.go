@@ -28,7 +28,7 @@ func Times(list corev1.ResourceList, factor int64) corev1.ResourceList {
 	return out
 }
 
-// AddTo adds a multiple of a list to a total. It replaces Sum for many lists.
+// AddTo adds a multiple of a list to a total in place. It avoids the copies that Sum makes for many lists.
 func AddTo(total, list corev1.ResourceList, factor int64) {
 	for name, quantity := range list {
 		product := quantity.DeepCopy()
@@ -45,20 +45,19 @@ func AddTo(total, list corev1.ResourceList, factor int64) {
 // Shortage is one resource that is short.
 type Shortage struct {
 	Resource corev1.ResourceName
-	// Asked is the attempt's request, Free the reported remainder, Limit the total.
+	// Asked is the attempt's request, Free the reported remainder of the limit, Limit the total.
 	Asked, Free, Limit resource.Quantity
-	// Reserved is the part of Free reserved for others, if that causes the shortage; else zero.
+	// Reserved is the part of Free that is reserved for others, if the reservations cause the shortage; else zero.
 	Reserved resource.Quantity
 }
 
-// Shortages compares a request with the remainder of a limit, for the resources that the limit names, by name. A resource
-// without a limit is never short.
+// Shortages compares a request with the remainder of a limit, and sorts the result by resource name. A resource without a limit is never short.
 func Shortages(asked, used, limit corev1.ResourceList) []Shortage {
 	return ShortagesWithReserved(asked, used, nil, limit)
 }
 
-// ShortagesWithReserved is Shortages with room that others have reserved and not used yet. A resource that is short without the
-// reservations is not attributed to them, because reserved room may already be reported as used.
+// ShortagesWithReserved is Shortages with the room that others have reserved and not used yet. A resource that is short even without the reservations is not
+// attributed to them, because the usage may already include reserved room.
 func ShortagesWithReserved(asked, used, reserved, limit corev1.ResourceList) []Shortage {
 	var out []Shortage
 	for _, name := range slices.Sorted(maps.Keys(limit)) {

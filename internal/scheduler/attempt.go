@@ -15,7 +15,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// Attempt is the input of a scheduler for one run of an application. The core has computed its sizes.
+// Attempt is the input of a scheduler for one run of an application. The core has already computed the sizes of its pods.
 type Attempt struct {
 	App App
 	// Number counts from 1 and grows with every submission after a retry, a resume or an eviction.
@@ -28,29 +28,28 @@ type Attempt struct {
 
 	// QueuedAt is when the attempt began to wait for its start.
 	QueuedAt time.Time
-	// Now is the time of the question; zero if unknown.
+	// Now is the time of this call; zero if unknown.
 	Now time.Time
 
-	// Choice is the plugin and the queue of the attempt, chosen by user, namespace, configuration or the plugin's default. The
-	// queue is "" if neither the plugin nor the user has one.
+	// Choice is the plugin and the queue of the attempt. Their source is the user, the namespace, the configuration or the plugin's default. The queue is "" if
+	// neither the plugin nor the user names one.
 	Choice
-	// QueueFrom is the operator policy whose default the queue is; "" otherwise.
+	// QueueFrom is the operator policy that supplied the queue as a default; "" if none did.
 	QueueFrom string
-	// UsableQueues are patterns of the queues that the namespace may use; nil for all. Queue matches one of them.
+	// UsableQueues are patterns of the queues that the namespace may use; nil means all queues. Queue matches one of the patterns.
 	UsableQueues []string
 	// PriorityClass is the name of a PriorityClass; "" for none.
 	PriorityClass string
-	// Priority is the value of that class; 0 without one, or if the operator may not read it. Only the plugin that asks for
-	// Quota gets it.
+	// Priority is the value of PriorityClass; 0 without a class, or if the operator may not read it. Only a plugin with Descriptor.Quota receives it.
 	Priority int32
 	// User created the application; empty if it is not recorded.
 	User User
 
 	// PodSets are the exact requests of the driver and of one executor, with the number of executors.
 	PodSets spark.PodSets
-	// Placeholders are additional pods that the attempt's scheduler creates; see PlaceholderUser.
+	// Placeholders are additional pods that the attempt's scheduler creates to reserve room; see PlaceholderUser.
 	Placeholders []Placeholder
-	// Made are the application's objects that are created with its driver, such as a group of its pods.
+	// Made are the application's objects that are created together with its driver, such as a PodGroup.
 	Made []Ref
 	// Resources, if set, is the user's total for the whole application. It replaces the sum of PodSets.
 	Resources corev1.ResourceList
@@ -58,13 +57,12 @@ type Attempt struct {
 	// Parameters are the user's plugin options in JSON; see DecodeParameters.
 	Parameters json.RawMessage
 
-	// Quota is the room that other attempts will still take from the attempt's quotas. Only a plugin with Descriptor.Quota gets
-	// it.
+	// Quota is the room that other attempts will still take from the attempt's quotas. Only a plugin with Descriptor.Quota receives it.
 	Quota Outstanding
 
 	// Fields names the user's fields in messages; see Field.
 	Fields spark.Fields
-	// Words are the words for the application and its pods in messages; see Word.
+	// Words are the user-facing words for the application and its pods; see Word.
 	Words spark.Words
 }
 
@@ -77,7 +75,7 @@ type App struct {
 	Labels    map[string]string
 }
 
-// Key identifies an application among those of all kinds.
+// Key identifies an application among the applications of all kinds.
 type Key struct {
 	Kind            schema.GroupKind
 	Namespace, Name string
@@ -121,14 +119,13 @@ func (a Attempt) Total() corev1.ResourceList {
 // Field returns the path of a user's field (FieldQueue ...), for messages.
 func (a Attempt) Field(name spark.Field) string { return a.Fields.Path(name) }
 
-// Word returns what messages call the application, the driver or the executors. Users have other words for them in some kinds.
+// Word returns the word for the application, the driver or the executors in messages. The word depends on the kind of the object.
 func (a Attempt) Word(word spark.Word) string { return a.Words.Of(word) }
 
-// QueueField returns the name of the queue's source in messages: the user's field, or the policy that named it.
+// QueueField returns the source of the queue's name for messages: the user's field, or the operator policy.
 func (a Attempt) QueueField() string { return cmp.Or(a.QueueFrom, a.Field(FieldQueue)) }
 
-// Invalid returns an error in the user's object. path is the path in that object (Attempt.Field); problem names the error and a
-// correct value.
+// Invalid returns an error in the user's object. path is the field's path in that object (Attempt.Field); problem describes the error and a correct value.
 func Invalid(path, problem string) *field.Error {
 	return field.Invalid(field.NewPath(path), field.OmitValueType{}, problem)
 }
@@ -142,8 +139,8 @@ const (
 	FieldResources     spark.Field = "batchScheduler.resources"
 )
 
-// PlaceholderUser is a plugin whose scheduler creates pods that reserve room for the pods of an attempt, until those replace
-// them one by one. Quotas count both.
+// PlaceholderUser is a plugin whose scheduler creates placeholder pods. They reserve room until the pods of the attempt replace them one by one. Quotas count
+// placeholders and real pods.
 type PlaceholderUser interface {
 	// Placeholders lists the pods that the scheduler creates after the driver pod.
 	Placeholders(Attempt) []Placeholder
@@ -151,9 +148,9 @@ type PlaceholderUser interface {
 
 // Placeholder is a set of equal placeholder pods.
 type Placeholder struct {
-	// Role is the role of the pods that replace them. The driver replaces its placeholder before there are executors.
+	// Role is the role of the pods that replace the placeholders. The driver replaces its placeholder before executors exist.
 	Role string
-	// PodResources are the requests and limits of each of them.
+	// PodResources are the requests and limits of each placeholder.
 	spark.PodResources
 	PriorityClass string
 	Count         int32

@@ -21,7 +21,7 @@ import (
 // PluginParameters is an administrator's configuration for the options of one plugin.
 type PluginParameters struct {
 	ParameterRules
-	// Queues has rules for some queues. For each parameter, the first entry that matches a queue overrides the general rules.
+	// Queues has rules for some queues. For each parameter, the first entry that matches the queue overrides the general rules.
 	Queues []QueueParameters
 }
 
@@ -40,14 +40,14 @@ type ParameterRules struct {
 	Bounds map[string]Bound
 }
 
-// Bound restricts one parameter. An empty field is no restriction.
+// Bound restricts the value of one parameter. An empty field restricts nothing.
 type Bound struct {
 	Min, Max *int64
 	// OneOf are the allowed values.
 	OneOf []json.RawMessage
 }
 
-// over returns the rules overridden by those of a queue.
+// over returns the rules, overridden by the rules of a queue.
 func (p ParameterRules) over(queue ParameterRules) ParameterRules {
 	return ParameterRules{Parameters: overlaid(p.Parameters, queue.Parameters), Bounds: overlaid(p.Bounds, queue.Bounds)}
 }
@@ -85,7 +85,7 @@ func (p ParameterRules) encoded() string {
 	return string(encoded)
 }
 
-// beyond returns the parameters that violate the bounds. Values of a wrong type are left to the plugin.
+// beyond returns errors for the parameters that violate the bounds. The plugin reports values of a wrong type.
 func (p ParameterRules) beyond(given json.RawMessage, path, whose string) field.ErrorList {
 	var own map[string]json.RawMessage
 	if len(p.Bounds) == 0 || json.Unmarshal(given, &own) != nil {
@@ -100,7 +100,7 @@ func (p ParameterRules) beyond(given json.RawMessage, path, whose string) field.
 	return findings
 }
 
-// refuses returns the allowed values if a value is out of bounds; "" otherwise.
+// refuses returns a text with the allowed values if the value is out of bounds; "" otherwise.
 func (b Bound) refuses(value json.RawMessage) string {
 	value = bytes.TrimSpace(value)
 	if string(value) == "null" { // the parameter is omitted
@@ -128,7 +128,7 @@ func (b Bound) values() string {
 	return strings.Join(texts, " or ")
 }
 
-// checkParameters finds configured parameters that a plugin would refuse in any application, and contradictory rules.
+// checkParameters finds configured parameters that the plugin would refuse in every application, and contradictory rules.
 func (r *Registry) checkParameters() error {
 	names := slices.Sorted(maps.Keys(r.policy.Parameters))
 	if err := r.check("plugins", names...); err != nil {
@@ -148,8 +148,7 @@ func (r *Registry) checkParameters() error {
 	return nil
 }
 
-// checkRules checks the rules at one place of the configuration, and whether the resulting defaults are within the resulting
-// bounds.
+// checkRules checks the rules at one place of the configuration. It also checks that the effective defaults are within the effective bounds.
 func (r *Registry) checkRules(plugin, path string, rules, whole ParameterRules) error {
 	if err := r.tries(plugin, path+".parameters", rules.Parameters); err != nil {
 		return err
@@ -184,7 +183,7 @@ func (r *Registry) checkRules(plugin, path string, rules, whole ParameterRules) 
 	return nil
 }
 
-// tries returns the plugin's errors for parameters.
+// tries returns an error if the plugin refuses the parameters.
 func (r *Registry) tries(plugin, path string, parameters map[string]json.RawMessage) error {
 	encoded, err := json.Marshal(parameters)
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Chain combines two plugins: admission decides whether the attempt may start, placement where. placement is asked after
-// admission answers Admit. If admission revokes that answer, the objects of placement are released. Both decorate, placement
-// last. placement answers everything that only one can answer, and gives its name.
+// Chain combines two plugins: admission decides whether the attempt may start, placement decides where. placement is asked after admission answers Admit. If
+// admission revokes its answer, the objects of placement are released. Both decorate the pods, placement last. Where only one plugin can answer, placement
+// does, and the chain has its name.
 //
 // Validate refuses two plugins that both set a scheduler name.
 func Chain(admission, placement Plugin) Plugin {
@@ -96,10 +96,10 @@ func (c chain) reserved(a Attempt, s Snapshot) []Ref {
 	return slices.DeleteFunc(slices.Clone(releaser.Release(a)), func(r Ref) bool { return !s.Exists(r) })
 }
 
-// Shares returns those of admission.
+// Shares returns the shares of the admission plugin.
 func (c chain) Shares(a Attempt, s Snapshot) (Shares, error) { return SharesOf(c.admission, a, s), nil }
 
-// Placeholders returns those of both.
+// Placeholders returns the placeholders of both.
 func (c chain) Placeholders(a Attempt) []Placeholder {
 	var all []Placeholder
 	for _, p := range []Plugin{c.admission, c.placement} {
@@ -110,7 +110,7 @@ func (c chain) Placeholders(a Attempt) []Placeholder {
 	return all
 }
 
-// QueueReads returns the reads of those plugins whose queues report usage.
+// QueueReads returns the reads of the plugins that implement QueueReporter.
 func (c chain) QueueReads(a Attempt) []Read {
 	var reads []Read
 	for _, p := range []Plugin{c.admission, c.placement} {
@@ -138,7 +138,7 @@ func (c chain) QueueUsage(a Attempt, s Snapshot) ([]Usage, error) {
 	return all, nil
 }
 
-// Decorate lets both decorate.
+// Decorate calls both plugins.
 func (c chain) Decorate(a Attempt, d *Decoration) error {
 	if err := c.admission.Decorate(a, d); err != nil {
 		return err
@@ -157,7 +157,7 @@ func (c chain) ObserveReads(a Attempt, f PodStatuses) []Read {
 	return reads
 }
 
-// Observe returns placement's observation, unless admission revokes its permission.
+// Observe returns placement's observation, unless admission revokes its answer.
 func (c chain) Observe(a Attempt, s Snapshot, f PodStatuses) (Observation, error) {
 	var first, last Observation
 	var err error
@@ -201,7 +201,7 @@ type described struct {
 // Describe returns the cached descriptor.
 func (d described) Describe() Descriptor { return d.descriptor }
 
-// can returns the plugin as an optional interface, if it implements that.
+// can returns the plugin as the optional interface T; ok is false if the plugin does not implement T.
 func can[T any](p Plugin) (T, bool) {
 	if d, is := p.(described); is {
 		p = d.Plugin

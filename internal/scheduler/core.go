@@ -61,9 +61,9 @@ type Prepared struct {
 	Err error
 }
 
-// Prepare chooses the plugin and the queue of an attempt, and adds the placeholder pods; made are the objects that are created with the
-// pods. refused has a verdict if no plugin can be chosen, if a pod would enter a queue that its namespace may not use, or if a pod
-// names another user or application.
+// Prepare chooses the plugin and the queue of an attempt, and adds the placeholder pods. made are the objects that are created together with the pods.
+// refused has a verdict in three cases: no plugin can be chosen, a pod would enter a queue that its namespace may not use, or a pod names another user or
+// application.
 func (r *Registry) Prepare(w SelectionRequest, a Attempt, made []*unstructured.Unstructured) (p Prepared, refused Admission) {
 	resolution, refused := r.Resolve(w)
 	p.Attempt, p.Plugin = resolution.Complete(a), resolution.Plugin
@@ -82,8 +82,8 @@ func (r *Registry) Prepare(w SelectionRequest, a Attempt, made []*unstructured.U
 	return p, Admission{}
 }
 
-// AdmitAttempt asks the plugin about the attempt: first Validate, then Admit. For all plugins it refuses pods that contradict
-// the chosen scheduler. On an error, the answer is Unavailable and explains it.
+// AdmitAttempt calls the plugin's Validate and then Admit. Whatever the plugin, it refuses pods that contradict the chosen scheduler. On an error, the answer
+// is Unavailable and explains the error.
 func AdmitAttempt(p Plugin, a Attempt, s Snapshot) (Admission, error) {
 	findings, err := Validate(p, a)
 	if err != nil {
@@ -121,8 +121,8 @@ func ObserveReads(p Plugin, a Attempt, f PodStatuses) ([]Read, error) {
 	return call(p, "ObserveReads", func() ([]Read, error) { return observer.ObserveReads(a, f), nil })
 }
 
-// Observe returns the state of a submitted attempt in its scheduler. Without an Observer, Pods reads it from the pods. For all
-// plugins it detects that another scheduler took over the driver.
+// Observe returns the state of a submitted attempt in its scheduler. If the plugin is no Observer, Pods derives the state from the pods. Whatever the plugin,
+// Observe detects that another scheduler took over the driver.
 func Observe(p Plugin, a Attempt, s Snapshot, f PodStatuses) (Observation, error) {
 	observer, ok := can[Observer](p)
 	return call(p, "Observe", func() (Observation, error) {
@@ -136,8 +136,8 @@ func Observe(p Plugin, a Attempt, s Snapshot, f PodStatuses) (Observation, error
 	})
 }
 
-// capturedByOther detects a driver whose scheduler name was changed after its creation: admission controllers of some
-// schedulers change all pods of a namespace.
+// capturedByOther detects a driver whose scheduler name was changed after its creation. The admission controllers of some schedulers change all pods of a
+// namespace.
 func capturedByOther(a Attempt, d Descriptor, f PodStatuses) (Observation, bool) {
 	if f.Driver == nil || f.Driver.Phase != "Pending" || f.Driver.Node != "" || d.SchedulerName == "" || f.Driver.SchedulerName == d.SchedulerName {
 		return Observation{}, false

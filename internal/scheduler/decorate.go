@@ -15,15 +15,14 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// Decoration is applied to the pods of both roles before they are built. A plugin may change labels, annotations and, where a
-// role has none, the priority class; the rest is read-only.
+// Decoration holds the overlays of both roles before the pods are built. A plugin may change labels and annotations, and may set the priority class of a role
+// without one; the rest is read-only.
 type Decoration struct {
 	Driver   spark.PodOverlay
 	Executor spark.PodOverlay
 }
 
-// Decorate returns a copy of the application with the plugin's decoration on both roles. It fails if the plugin sets anything
-// outside its ManagedKeys.
+// Decorate returns a copy of the application with the plugin's decoration on both roles. It fails if the plugin sets a key outside its ManagedKeys.
 func Decorate(p Plugin, a Attempt, app spark.Application) (spark.Application, error) {
 	decorated, err := call(p, "Decorate", func() (Decoration, error) {
 		d := Decoration{Driver: *app.Driver.Overlay.DeepCopy(), Executor: *app.Executor.Overlay.DeepCopy()}
@@ -49,8 +48,8 @@ func Decorate(p Plugin, a Attempt, app spark.Application) (spark.Application, er
 	return app, nil
 }
 
-// ScheduledBy returns the application with the scheduler's name on all pods; it overrides every other source of the name. Executors get
-// it from Spark's configuration, which takes precedence over the template for their driver.
+// ScheduledBy returns the application with the scheduler's name on all pods; it overrides every other source of the name. Executors get it from Spark's
+// configuration, which takes precedence over the executors' pod template.
 func ScheduledBy(app spark.Application, name string) spark.Application {
 	app.Driver.Overlay.SchedulerName, app.Executor.Overlay.SchedulerName = name, name
 	conf := maps.Clone(app.OperatorConf)
@@ -66,7 +65,7 @@ func ScheduledBy(app spark.Application, name string) spark.Application {
 	return app
 }
 
-// unclaimed returns a difference between two overlays that no ManagedKey covers.
+// unclaimed returns a difference between two overlays that no ManagedKey covers; false if there is none.
 func unclaimed(claims []PodKey, before, after *spark.PodOverlay) (string, bool) {
 	if key, ok := unclaimedIn(claims, PodLabel, before.Labels, after.Labels); ok {
 		return key, true
@@ -100,8 +99,8 @@ func unclaimedIn(claims []PodKey, part PodPart, before, after map[string]string)
 	return "", false
 }
 
-// conflict detects pods that contradict the chosen scheduler: they set a key of the plugin to another value, or name another
-// scheduler. A scheduler that the application itself chooses overrides the name on its pods; a default scheduler does not.
+// conflict detects pods that contradict the chosen scheduler: they set a key of the plugin to another value, or name another scheduler. A scheduler chosen by
+// the application overrides the name on its pods; a default scheduler does not.
 func conflict(p Plugin, a Attempt) (Admission, bool, error) {
 	d, err := decorationOf(p, a)
 	if err != nil {
@@ -129,7 +128,7 @@ func conflict(p Plugin, a Attempt) (Admission, bool, error) {
 	return Admission{}, false, nil
 }
 
-// decorationOf returns the plugin's decoration of empty pods.
+// decorationOf returns the plugin's decoration, starting from empty overlays.
 func decorationOf(p Plugin, a Attempt) (Decoration, error) {
 	return call(p, "Decorate", func() (Decoration, error) {
 		var d Decoration
@@ -162,12 +161,12 @@ func keyConflict(a Attempt, role spark.Word, part PodPart, theirs, ours map[stri
 // PriorityClassKind is the kind PriorityClass.
 var PriorityClassKind = schema.GroupVersionKind{Group: "scheduling.k8s.io", Version: "v1", Kind: "PriorityClass"}
 
-// missingRetry is the interval of checks for a missing PriorityClass. It is not watched: a GET for the few applications with a
-// wrong name is cheaper than a watch.
+// missingRetry is the interval of checks for a missing PriorityClass. PriorityClasses are not watched: few applications name a missing class, and a GET for
+// each is cheaper than a watch.
 const missingRetry = 10 * time.Second
 
-// ReadPriorityClass returns the read of the attempt's PriorityClass, if it names one. An operator without cluster-wide rights
-// may not read it; the API server then refuses the pods.
+// ReadPriorityClass returns the read of the attempt's PriorityClass, if the attempt names one. Without cluster-wide rights the operator may not read the
+// class; the API server then refuses pods with a missing class.
 func ReadPriorityClass(a Attempt) []Read {
 	if a.PriorityClass == "" {
 		return nil
@@ -199,8 +198,7 @@ func MissingPriorityClass(a Attempt, s Snapshot) (Admission, bool) {
 	}, true
 }
 
-// DecoratePriorityClass sets the attempt's PriorityClass on each role without one. A plugin that calls it claims
-// PodPriorityClass.
+// DecoratePriorityClass sets the attempt's PriorityClass on each role without one. A plugin that calls it must have PodPriorityClass in its ManagedKeys.
 func DecoratePriorityClass(a Attempt, d *Decoration) {
 	if d.Driver.PriorityClassName == "" {
 		d.Driver.PriorityClassName = a.PriorityClass

@@ -18,11 +18,11 @@ type ObjectEvent struct {
 	At time.Time
 }
 
-// Warns reports whether it is of type Warning.
+// Warns reports whether the event is of type Warning.
 func (e ObjectEvent) Warns() bool { return e.Type == corev1.EventTypeWarning }
 
-// Events returns the events about the objects that concerns selects, the newest last. The list may cover a whole namespace, so
-// only these events are decoded.
+// Events returns the events about the objects that concerns selects, the newest last. The list may cover a whole namespace, so only the selected events are
+// decoded.
 func (s Snapshot) Events(r Read, concerns func(object string) bool) []ObjectEvent {
 	list := s[r]
 	if list == nil {
@@ -53,7 +53,7 @@ func objectEventOf(content, object map[string]any) ObjectEvent {
 	}
 }
 
-// writtenAt returns when an event was last written; zero if unknown. The fields depend on the scheduler's event library.
+// writtenAt returns the time of an event's last write; zero if unknown. The scheduler's event library decides which field has the time.
 func writtenAt(content map[string]any) time.Time {
 	var last time.Time
 	series, _ := content["series"].(map[string]any)

@@ -13,11 +13,11 @@ import (
 // fieldExecutorGang is the parameter of all plugins that requests a gang of executors.
 const fieldExecutorGang = FieldParameters + ".executorGang"
 
-// GangSize returns how many executors can start together. Dynamic allocation deletes initial executors that it does not need,
-// even while they wait, so a gang above its minimum may never be complete.
+// GangSize returns how many executors can start together. Dynamic allocation deletes initial executors that it does not need, even while they wait. So a gang
+// larger than the minimum of executors may never be complete.
 func GangSize(a Attempt) int32 { return max(0, min(a.PodSets.Min, a.PodSets.Initial)) }
 
-// ValidateGang refuses a gang that waits forever because Spark never creates so many executors at once.
+// ValidateGang refuses a gang that would wait forever because Spark never creates so many executors at once.
 func ValidateGang(a Attempt, members int32) field.ErrorList {
 	if a.PodSets.MaxPending <= 0 || a.PodSets.MaxPending >= members {
 		return nil

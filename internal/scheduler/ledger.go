@@ -13,24 +13,24 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// Ledger holds reservations (admitted attempts whose pods no quota counts yet) and the attempts that wait in line. Of two
-// attempts for the same room one starts and one waits.
+// Ledger holds the reservations (admitted attempts whose pods no quota counts yet) and the attempts that wait in line. It ensures that only one of two
+// attempts for the same room starts.
 //
-// It is arithmetic over values and has no lock: its owner holds one from Outstanding over Admit to Record, and around the other
-// methods. It can be rebuilt after a restart: Reserve and Settle add each attempt with a driver, and Expect announces each
-// attempt that waited. These take their places at their next question, and none starts before.
+// It is arithmetic over values and has no lock. Its owner holds a lock from Outstanding over Admit to Record, and around the other methods. It can be rebuilt
+// after a restart: Reserve and Settle add each attempt with a driver, and Expect announces each attempt that waited. An announced attempt takes its place at
+// its next Record, and no attempt starts before.
 //
-// The pods are observed before the quotas report them: the reports take another path, and a controller may be in between. So a
-// reservation stays for a while after its pods are observed; see Settle.
+// A pod is observed before the quotas report it: the report takes another path, and a controller may be in between. So a reservation stays for a while after
+// its pods are observed; see Settle.
 type Ledger struct {
 	order    Order
 	reserved map[string]*entry
 	waiting  map[string]waiter         // by attempt
 	lines    map[string]map[Line]*line // by namespace
-	aged     time.Time                 // attempts that have waited since then are at the front
-	shares   Shares                    // as of the last question
+	aged     time.Time                 // attempts that were queued by then are past the aging bound
+	shares   Shares                    // from the last call of OutstandingBy
 	expected map[string]bool           // by attempt
-	// expectedUntil is the time after which announced attempts are no longer waited for.
+	// expectedUntil is the time after which the ledger no longer waits for announced attempts.
 	expectedUntil time.Time
 }
 
@@ -41,18 +41,18 @@ func NewLedger(o Order) *Ledger {
 
 // Outstanding is the part of the ledger that concerns one attempt.
 type Outstanding struct {
-	// Held is set if the attempt, as it is now, was already admitted: its room is counted.
+	// Held is set if the attempt, as it is now, was already admitted. Its room is then reserved.
 	Held bool
 	// Others were admitted, and the quotas do not count all of their pods yet. They are sorted by ID.
 	Others []Reservation
 	// Recheck is the time until Others shrinks without an event; 0 if it does not.
 	Recheck time.Duration
-	// Ahead counts the attempts ahead in the lines of the namespace and in those of all namespaces. A line without any is
-	// omitted. (Its keys cannot be written in JSON.)
+	// Ahead counts the attempts ahead in each line, of the namespace and of all namespaces. A line with no attempt ahead is omitted. (JSON cannot encode its
+	// keys.)
 	Ahead map[Line]Ahead `json:"-"`
-	// AgesIn is the time until no other attempt may pass this one; 0 if none may already.
+	// AgesIn is the time until no other attempt may pass this one; 0 if none may pass it now.
 	AgesIn time.Duration
-	// Expected is set if other attempts waited before a restart of the operator and were not asked yet: the lines may lack them.
+	// Expected is set if other attempts waited before a restart of the operator and have not been entered again: the lines may lack them.
 	Expected bool
 }
 
@@ -63,19 +63,19 @@ type Reservation struct {
 	PriorityClass string
 	PodSets       spark.PodSets
 	Placeholders  []Placeholder
-	// Progress counts those of its pods that the quotas certainly report.
+	// Progress counts the attempt's pods that the quotas certainly report.
 	Progress Progress
 }
 
-// Progress is the progress of an attempt's initial pods. It never decreases: a pod that ended has existed.
+// Progress is the progress of an attempt's initial pods. It never decreases: a pod that has ended still counts.
 type Progress struct {
 	DriverCreated, DriverRunning       bool
 	ExecutorsCreated, ExecutorsRunning int32
-	// ExecutorsPending exist and have not run yet. It is an observation only and is not remembered.
+	// ExecutorsPending exist and have not run yet. This is the latest observation only and is not remembered.
 	ExecutorsPending int32
 }
 
-// ProgressOf reads the progress from the pods. Spark numbers its executors, so the highest number counts all that ever existed.
+// ProgressOf reads the progress from the pods. Spark numbers its executors, so the highest number counts all executors ever created.
 func ProgressOf(f PodStatuses) Progress {
 	p := Progress{ExecutorsCreated: min(f.ExecutorsEver, maxExecutors)}
 	if f.Driver != nil {
@@ -93,8 +93,7 @@ func ProgressOf(f PodStatuses) Progress {
 	return p
 }
 
-// with adds an observation. An executor that was created and is not pending has run, or never will; all executors need not run
-// at the same moment.
+// with adds an observation. An executor that was created and is not pending has run, or never will. The executors need not all run at the same moment.
 func (p Progress) with(seen Progress, initial int32) Progress {
 	created := max(p.ExecutorsCreated, seen.ExecutorsCreated)
 	toRun := min(initial, max(0, initial-created)+seen.ExecutorsPending)
@@ -106,23 +105,22 @@ func (p Progress) with(seen Progress, initial int32) Progress {
 	}
 }
 
-// maxExecutors bounds executor ids, which any user can write.
+// maxExecutors bounds the executor id, because any user can write that label.
 const maxExecutors = 1 << 20
 
-// Delays of the quotas' reports behind the pods themselves.
+// Delays between a change of pods and its report by the quotas.
 const (
-	// createdLag is the delay of the API server's count of existing pods: the count is stored before the pod, but another watch
-	// delivers it.
+	// createdLag is the delay of the API server's count of existing pods. The count is stored before the pod, but another watch delivers it.
 	createdLag = time.Second
-	// runningLag is the delay of a controller's count of running pods. That of ElasticQuotas follows within a second.
+	// runningLag is the delay of a controller's count of running pods. The count of an ElasticQuota follows within a second.
 	runningLag = 3 * time.Second
 )
 
-// Patience is how long a reservation without progress is kept: longer than the creation of a pod takes. Dynamic allocation may
-// need fewer executors than it began with before it created all of them.
+// Patience is how long a reservation without progress is kept. It is longer than the creation of a pod takes. Dynamic allocation may need fewer executors
+// before it has created all initial ones.
 const Patience = 5 * time.Minute
 
-// entry is a reservation with the observed progress of its pods. Its own Progress is certainly reported by the quotas.
+// entry is a reservation with the observed progress of its pods. Reservation.Progress is the part that the quotas certainly report.
 type entry struct {
 	Reservation
 	seen      []sight   // recent observations, oldest first
@@ -148,8 +146,8 @@ func (e *entry) latest() Progress {
 	return e.Progress
 }
 
-// advance assumes that the quotas report progress observed long enough ago. It returns the time until more of it counts; 0 if
-// nothing is left.
+// advance assumes that the quotas report the progress that was observed long enough ago. It returns the time until more progress counts as reported; 0 if all
+// of it does.
 func (e *entry) advance(now time.Time) time.Duration {
 	var next time.Duration
 	later := func(left time.Duration) bool {
@@ -174,8 +172,7 @@ func (e *entry) advance(now time.Time) time.Duration {
 	return next
 }
 
-// expire drops pods that did not appear for long. While the driver waits for its node, executors are not dropped, because they
-// come later.
+// expire drops pods that did not appear within Patience. While the driver waits for its node, executors are not dropped, because they are created later.
 func (e *entry) expire(now time.Time) {
 	if e.changedAt.IsZero() {
 		e.changedAt = now
@@ -195,7 +192,7 @@ func (e *entry) over() bool {
 	return len(e.seen) == 0 && e.Progress.DriverRunning && e.Progress.ExecutorsRunning >= e.PodSets.Initial
 }
 
-// Outstanding returns a copy of the ledger's part that concerns the attempt.
+// Outstanding returns a copy of the part of the ledger that concerns the attempt.
 func (l *Ledger) Outstanding(a Attempt, now time.Time) Outstanding {
 	var o Outstanding
 	others := make([]*entry, 0, len(l.reserved))
@@ -223,10 +220,9 @@ func (l *Ledger) Outstanding(a Attempt, now time.Time) Outstanding {
 	return o
 }
 
-// Record enters the answer for an attempt: Admit reserves its room, a wait in line keeps its place there, and any other answer
-// gives up both. An attempt that has room here, waits for room elsewhere and may no longer be passed keeps its room: otherwise
-// smaller attempts would take it each time. Record returns the applications that may be next to start in the lines that the
-// attempt has left.
+// Record enters the answer for an attempt: Admit reserves its room, a wait in line keeps its place, and any other answer gives up both. One wait keeps its
+// room, too: the attempt has room in the quotas, waits for room elsewhere and may no longer be passed. Otherwise smaller attempts would take that room each
+// time. Record returns the applications that may be next to start in the lines that the attempt has left.
 func (l *Ledger) Record(a Attempt, answer Admission, now time.Time) []Key {
 	before := l.waiting[a.ID]
 	switch {
@@ -240,13 +236,13 @@ func (l *Ledger) Record(a Attempt, answer Admission, now time.Time) []Key {
 		l.join(waiterOf(a, answer.Lines))
 		l.note(answer.Usage)
 	case answer.HasQuota && answer.waitsForRoom() && (l.order.Strict || !a.QueuedAt.After(l.limit(now))):
-		l.drop(a.ID) // entered again, with the present time
+		l.drop(a.ID) // Reserve enters it again, with the present time
 		l.Reserve(a)
 	default:
 		l.drop(a.ID)
 	}
 	moved := l.left(before)
-	if l.order.Fair && answer.Reason == ReasonBehindOthers { // shares change without a start or an end, so the new first attempt must be asked
+	if l.order.Fair && answer.Reason == ReasonBehindOthers { // shares change without a start or an end, so the new head of the line must be enqueued
 		for _, p := range answer.Lines {
 			moved = append(moved, p.Line)
 		}
@@ -265,9 +261,9 @@ func (l *Ledger) Reserve(a Attempt) {
 	}
 }
 
-// Settle records the observed progress of an attempt's pods. It reduces the reservation by the pods that the quotas report:
-// created pods after one second, running pods after three. Pods that did not appear within five minutes are dropped, too, and
-// an attempt with nothing left is forgotten. After a change, Settle returns the applications that may be next to start.
+// Settle records the observed progress of an attempt's pods. It reduces the reservation by the pods that the quotas report: created pods after one second,
+// running pods after three. Pods that did not appear within five minutes are dropped, too. A reservation without remaining pods is deleted. After a change,
+// Settle returns the applications that may be next to start.
 func (l *Ledger) Settle(id string, p Progress, now time.Time) []Key {
 	r, held := l.reserved[id]
 	if !held {

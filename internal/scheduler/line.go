@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Line identifies a line of attempts: one resource of one quota.
+// Line identifies a waiting line: the attempts that wait for one resource of one quota.
 type Line struct {
 	// Namespace of the quota; "" for a total of the quotas of all namespaces.
 	Namespace string
@@ -19,34 +19,33 @@ type Line struct {
 	Resource  corev1.ResourceName
 }
 
-// Place is an attempt's place in a line, with its request there.
+// Place is an attempt's place in a line, with its request for the line's resource.
 type Place struct {
 	Line
 	Asked resource.Quantity
 }
 
-// Order sorts the attempts of a line: by priority, then by waiting time. Attempts that have waited longer than a bound come
-// before all others, the oldest first, and no other passes them. A restart of the operator does not change the order.
+// Order sorts the attempts of a line by priority, then by waiting time. Attempts that have waited longer than AgingBound come before all others, the oldest
+// first, and no other attempt passes them. A restart of the operator does not change the order.
 type Order struct {
-	// Strict forbids that an attempt passes those ahead of it. Otherwise it may pass attempts for which there is no room.
+	// Strict forbids an attempt to pass attempts ahead of it. Otherwise it may pass attempts for which there is no room.
 	Strict bool
-	// Fair sorts attempts of the same priority, in lines that namespaces share, by the usage of their namespace relative to its
-	// guarantee (Shares).
+	// Fair applies to lines that namespaces share: attempts of the same priority are sorted by the usage of their namespace relative to its guarantee (Shares).
 	Fair bool
-	// AgingBound is the time after which an attempt may no longer be passed. With 0 none is ever passed, and age alone counts.
+	// AgingBound is the time after which an attempt may no longer be passed. With 0, no attempt is ever passed, and age alone counts.
 	AgingBound time.Duration
 }
 
-// OrderNamed returns the order with a name of the operator's configuration. An unknown name is BestEffortFIFO.
+// OrderNamed returns the order for its name in the operator's configuration. An unknown name means BestEffortFIFO.
 func OrderNamed(name string, agingBound time.Duration) Order {
 	return Order{Strict: name == "StrictFIFO", Fair: name == "FairShare", AgingBound: agingBound}
 }
 
-// Compare sorts two attempts of a line without the shares of their namespaces; it is negative if the first comes first.
+// Compare sorts two attempts of a line and ignores the shares of their namespaces. It is negative if the first comes first.
 func (o Order) Compare(x, y Attempt, now time.Time) int {
 	old := func(a Attempt) bool { return !a.QueuedAt.After(now.Add(-o.AgingBound)) }
 	one, other := waiterOf(x, nil).seat, waiterOf(y, nil).seat
-	if old(x) || old(y) { // the attempt below the bound is younger
+	if old(x) || old(y) { // an attempt past the bound is older than one that is not
 		return byAge(one, other)
 	}
 	return byPriority(one, other)
@@ -54,24 +53,22 @@ func (o Order) Compare(x, y Attempt, now time.Time) int {
 
 // Ahead describes the attempts of one line that are ahead of an attempt.
 type Ahead struct {
-	// Count is their number, and Least the smallest request among them.
+	// Count is the number of attempts ahead, and Least the smallest request among them.
 	Count int
 	Least resource.Quantity
-	// Fixed counts those that may not be passed, even if there is no room for them.
+	// Fixed counts the attempts ahead that may not be passed, even if there is no room for them.
 	Fixed int
-	// Kept is set if the attempt stands in the line and no other may pass it any more. It stays there until it starts, even if
-	// the resource is not short: otherwise others could take each of two resources while it waits for the other.
+	// Kept is set if the attempt is in the line and no other attempt may pass it any more. It stays in the line until it starts, even if the resource is not
+	// short. Otherwise others could take one resource while the attempt waits for another.
 	Kept bool
 }
 
-// Blocks reports whether others in the line come first for the remaining amount: it suffices for one of them, or they may not
-// be passed.
+// Blocks reports whether attempts ahead come first for the remaining amount: the amount suffices for one of them, or one of them may not be passed.
 func (h Ahead) Blocks(left resource.Quantity) bool {
 	return h.Fixed > 0 || h.Count > 0 && h.Least.Cmp(left) <= 0
 }
 
-// Leads reports whether an attempt with this request may be next to start in the line: there can be room for it and none for
-// those ahead.
+// Leads reports whether an attempt with this request may be next to start in the line: no attempt ahead is fixed, and all of them request more.
 func (h Ahead) Leads(asked resource.Quantity) bool {
 	return h.Fixed == 0 && (h.Count == 0 || h.Least.Cmp(asked) > 0)
 }
@@ -80,10 +77,10 @@ func (h Ahead) Leads(asked resource.Quantity) bool {
 type line struct {
 	name    Line
 	overdue tree
-	// others are below the aging bound: one tree, or with Order.Fair, in a shared line, one tree for each namespace.
+	// others are below the aging bound. They are one tree, or one tree for each namespace with Order.Fair in a shared line.
 	others map[string]*tree
 	fair   bool
-	// asked is the sum of their requests.
+	// asked is the sum of the requests of all attempts in the line.
 	asked resource.Quantity
 	usage Usage
 }
@@ -136,7 +133,7 @@ func (l *line) roots() []*node {
 
 func (l *line) empty() bool { return l.overdue.root == nil && len(l.others) == 0 }
 
-// age moves attempts that have waited since the limit or longer to the front.
+// age moves attempts that were queued at the limit or earlier to overdue, the front of the line.
 func (l *line) age(limit time.Time) {
 	for _, t := range l.others {
 		for s, found := t.waitingSince(limit); found; s, found = t.waitingSince(limit) {
@@ -146,7 +143,7 @@ func (l *line) age(limit time.Time) {
 	}
 }
 
-// ahead returns the line's part of Outstanding for an attempt, without its own seat.
+// ahead returns the line's part of Outstanding.Ahead for an attempt. The attempt itself is not counted.
 func (l *line) ahead(s seat, limit time.Time, strict bool, shares Shares) Ahead {
 	var h Ahead
 	if !s.since.After(limit) {
@@ -167,12 +164,11 @@ func (l *line) ahead(s seat, limit time.Time, strict bool, shares Shares) Ahead 
 	return h
 }
 
-// nextInLine is the number of attempts that are enqueued when a line moves. Each one that starts enqueues the next.
+// nextInLine is the number of attempts that are enqueued after a change of a line. Each attempt that starts enqueues the next ones.
 const nextInLine = 8
 
-// next returns the attempts that may start next: the first, the next one with a smaller request, and so on. For any amount of
-// room it includes the first attempt that fits, unless there are more than nextInLine. The last one has the smallest request of
-// all.
+// next returns the attempts that may start next: the first, the next one with a smaller request, and so on. For any amount of room they include the first
+// attempt that fits, unless there are more than nextInLine. The last one has the smallest request of the line.
 func (l *line) next(strict bool, shares Shares) []seat {
 	if s, found := l.overdue.first(anything); found {
 		return []seat{s}
@@ -208,8 +204,7 @@ func (q waiter) in(p Place) seat {
 	return s
 }
 
-// limit returns the time since when an attempt must have waited to be beyond the aging bound. It never goes back, although a
-// clock may.
+// limit returns the latest queueing time of an attempt that is past the aging bound. It never goes back, although a clock may.
 func (l *Ledger) limit(now time.Time) time.Time {
 	if t := now.Add(-l.order.AgingBound); t.After(l.aged) {
 		l.aged = t
@@ -217,7 +212,7 @@ func (l *Ledger) limit(now time.Time) time.Time {
 	return l.aged
 }
 
-// ahead returns the lines that may concern an attempt: those of its namespace and those of all namespaces.
+// ahead returns the attempts ahead in the lines that may concern an attempt: those of its namespace and those of all namespaces.
 func (l *Ledger) ahead(a Attempt, now time.Time) map[Line]Ahead {
 	limit, asks := l.limit(now), waiterOf(a, nil)
 	own, waits := l.waiting[a.ID]
@@ -244,8 +239,7 @@ func (l *Ledger) ahead(a Attempt, now time.Time) map[Line]Ahead {
 	return ahead
 }
 
-// patienceAfterStart is how long a rebuilt ledger waits for the attempts that waited before: longer than asking ten thousand of
-// them takes.
+// patienceAfterStart is how long a rebuilt ledger waits for the attempts that waited before the restart. Ten thousand attempts are checked in less time.
 const patienceAfterStart = 30 * time.Second
 
 // Expect announces an attempt that waited in a line before the ledger was rebuilt.
@@ -253,7 +247,7 @@ func (l *Ledger) Expect(id string, now time.Time) {
 	l.expected[id], l.expectedUntil = true, now.Add(patienceAfterStart)
 }
 
-// expects reports whether other attempts must be asked first.
+// expects reports whether the ledger still waits for other announced attempts.
 func (l *Ledger) expects(id string, now time.Time) bool {
 	if !now.Before(l.expectedUntil) {
 		clear(l.expected)
@@ -299,8 +293,8 @@ func (l *Ledger) leave(id string) {
 	}
 }
 
-// Heads returns the applications that may be next to start in a namespace and in the lines of all namespaces: a few of each
-// line, and the first of each line before the second of another.
+// Heads returns the applications that may be next to start in the lines of a namespace and of all namespaces. It takes a few applications of each line, in
+// turns: the first of every line before the second of any.
 func (l *Ledger) Heads(namespace string, now time.Time) []Key {
 	var lines []Line
 	for _, n := range slices.Compact([]string{namespace, ""}) {

@@ -8,32 +8,31 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// UserReader is a plugin whose scheduler reads the user from the pod, where users can write it, too.
+// UserReader is a plugin whose scheduler reads the user from the pod. Users can set that value on their pods, too.
 type UserReader interface {
-	// OtherUser returns a key of a pod that names another user than the given one, or a group without this user; found is false
-	// if there is none. If the user is unknown, any named user is another one.
+	// OtherUser returns a key of a pod that names a user other than the given one, or a group without this user; found is false if there is none. If the given
+	// user is unknown, any named user counts as another one.
 	OtherUser(pod spark.PodAttributes, user User) (key PodKey, found bool)
 }
 
-// ApplicationReader is a plugin whose scheduler reads the application from the pod, where users can write it, too. A pod that
-// names an application of any namespace uses that application's queue, guarantees and limits.
+// ApplicationReader is a plugin whose scheduler reads the application from the pod. Users can set that value on their pods, too. A pod that names an
+// application of any namespace uses the queue, guarantees and limits of that application.
 type ApplicationReader interface {
-	// OtherApplication returns a key of a pod that names another application than the attempt's; found is false if there is
-	// none.
+	// OtherApplication returns a key of a pod that names an application other than the attempt's; found is false if there is none.
 	OtherApplication(pod spark.PodAttributes, a Attempt) (key PodKey, found bool)
 }
 
 // MarkConflict is a pod that its scheduler would attribute to another user or application.
 type MarkConflict struct {
-	// role and application are the words for them.
+	// role and application are the words for the pod's role and for the application in messages.
 	role, application, scheduler, value string
 	key                                 PodKey
 	// user is the creator of the application if the pod names another user; nil if the pod names another application.
 	user *User
 }
 
-// ForeignMark finds pods of an attempt that name another user than the application's creator, or another application. The rules
-// are those of the scheduler that places the pods, which may differ from the plugin's.
+// ForeignMark finds pods of an attempt that name another user than the application's creator, or another application. It applies the rules of the scheduler
+// that places the pods, which may not be the scheduler of p.
 func (r *Registry) ForeignMark(p Plugin, a Attempt) (MarkConflict, bool) {
 	for _, pod := range podsOf(a) {
 		if name := p.Describe().SchedulerName; name != "" {
@@ -62,7 +61,7 @@ func (p rolePod) conflict(a Attempt, key PodKey, user *User) MarkConflict {
 	return MarkConflict{a.Word(p.role), a.Word(spark.WordApplication), p.SchedulerName, value, key, user}
 }
 
-// Uncertain reports whether the only problem is an unknown creator.
+// Uncertain reports whether the conflict exists only because the creator is unknown.
 func (c MarkConflict) Uncertain() bool { return c.user != nil && c.user.Name == "" }
 
 func (c MarkConflict) what() string {
@@ -85,7 +84,7 @@ func (c MarkConflict) Problem() string {
 	return c.what() + fmt.Sprintf(", not the creator of the %s (%s); remove it", c.application, c.user.Name)
 }
 
-// Assumption states the required creator if the creator is not known yet.
+// Assumption states which user must create the application, for an application whose creator is not known yet.
 func (c MarkConflict) Assumption() string {
 	return c.what() + fmt.Sprintf(": that user must create the %s, and must be recorded (recordSubmitter)", c.application)
 }

@@ -12,8 +12,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// Front is the number of waiting attempts at the front of a scheduler's line. An attempt that reaches the front is observed at
-// once.
+// Front is the number of waiting attempts that count as the front of a scheduler's line. An attempt that reaches the front is observed at once.
 const Front = 3
 
 // PodStatuses are the states of an attempt's pods.
@@ -28,20 +27,20 @@ type PodStatuses struct {
 	ExecutorsEver int32
 	// RoomMadeAt is when a pod of any application last ended or was deleted; zero for never.
 	RoomMadeAt time.Time
-	// Ahead counts the known attempts with pods waiting for the same scheduler that were queued before this one, up to Front.
+	// Ahead counts known attempts that were queued before this one and have pods that wait for the same scheduler, up to Front.
 	Ahead int
 }
 
-// PodStatus is the part of a pod that concerns schedulers.
+// PodStatus is the part of a pod that scheduler plugins use.
 type PodStatus struct {
 	Name string
-	// UID distinguishes its events from those of an earlier pod of the same name.
+	// UID distinguishes the pod's events from those of an earlier pod of the same name.
 	UID string
 	// CreatedAt is when the API server accepted the pod.
 	CreatedAt time.Time
-	// ExecutorID is Spark's number of an executor, from 1; 0 for the driver.
+	// ExecutorID is the number that Spark gives an executor, from 1; 0 for the driver.
 	ExecutorID int64
-	// Phase, Reason, Message and Conditions are those of the pod's status.
+	// Phase, Reason, Message and Conditions are copied from the pod's status.
 	Phase      corev1.PodPhase
 	Reason     string
 	Message    string
@@ -52,7 +51,7 @@ type PodStatus struct {
 	Deleting bool
 	// Started is set if one of its containers has ever started.
 	Started bool
-	// SchedulerName and Gates are those of its spec.
+	// SchedulerName and Gates are copied from the pod's spec.
 	SchedulerName string
 	Gates         []string
 }
@@ -64,7 +63,7 @@ func PodStatusOf(pod *corev1.Pod) PodStatus {
 		Conditions: pod.Status.Conditions, Node: pod.Spec.NodeName, Deleting: pod.DeletionTimestamp != nil,
 		SchedulerName: pod.Spec.SchedulerName,
 	}
-	// Text counts as no number: Spark defines the ids.
+	// A text that is no number yields 0: Spark defines the ids.
 	f.ExecutorID, _ = strconv.ParseInt(pod.Labels[spark.LabelExecID], 10, 64)
 	for _, gate := range pod.Spec.SchedulingGates {
 		f.Gates = append(f.Gates, gate.Name)
@@ -109,17 +108,17 @@ const (
 	StageGone Stage = "Gone"
 )
 
-// Observation is the scheduler's state of a submitted attempt.
+// Observation is the state of a submitted attempt in its scheduler.
 type Observation struct {
 	Stage  Stage
 	Reason Reason
-	// Message is one sentence for users. A scheduler's text in it may change often while Stage and Reason stay; it is stored
-	// when Reason changes.
+	// Message is one sentence for users. It may contain the scheduler's text, which may change often while Stage and Reason stay the same. It is stored when
+	// Reason changes.
 	Message string
-	// Eviction is set for StageEvicted, and for StageGone if the scheduler evicts without a trace. It is attributed to the
-	// scheduler, not to the application.
+	// Eviction is set for StageEvicted. It is also set for StageGone if the scheduler evicts without a trace. An eviction is attributed to the scheduler, not to
+	// the application.
 	Eviction *Eviction
-	// StopApp is set if the scheduler revoked its permission: the driver must be stopped.
+	// StopApp is set if the scheduler revoked its admission: the driver must be stopped.
 	StopApp bool
 	// Apply and Delete are as in Admission.
 	Apply  []*unstructured.Unstructured
@@ -131,11 +130,11 @@ type Observation struct {
 // Eviction names the cause of a driver's eviction.
 type Eviction struct {
 	Reason Reason
-	// By is the scheduler's or component's name for itself, if known.
+	// By is the name that the scheduler or component gives itself, if known.
 	By string
 }
 
-// Ended reports whether the scheduler ended the attempt: it refused it, evicted its driver, or revoked its permission.
+// Ended reports whether the scheduler ended the attempt: it refused the attempt, evicted its driver, or revoked its admission.
 func (o Observation) Ended() bool {
 	return o.Stage == StageRefused || o.Eviction != nil || o.StopApp
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// DecodeParameters decodes the plugin options into a struct that holds the defaults. Each error names its parameter: unknown,
-// of a wrong type, or given twice. Names are case-sensitive.
+// DecodeParameters decodes the plugin options into a struct that holds the defaults. Each error names its parameter, which is unknown, of a wrong type, or
+// given twice. Names are case-sensitive.
 func DecodeParameters(a Attempt, options any) field.ErrorList {
 	if text := bytes.TrimSpace(a.Parameters); len(text) == 0 || string(text) == "null" {
 		return nil
@@ -43,8 +43,8 @@ func DecodeParameters(a Attempt, options any) field.ErrorList {
 	return findings
 }
 
-// WithDefaults adds defaults for parameters that are missing or null; null is no value in Kubernetes objects either.
-// DecodeParameters reports parameters that are no object.
+// WithDefaults adds defaults for parameters that are missing or null, because null means no value in Kubernetes objects. If the parameters are not an object,
+// DecodeParameters reports it.
 func WithDefaults(given json.RawMessage, defaults string) json.RawMessage {
 	if defaults == "" {
 		return given
@@ -109,7 +109,7 @@ func parameterNames(options any) []string {
 	return names
 }
 
-// kindOf returns JSON's name for a Go type.
+// kindOf returns the JSON name of a Go type.
 func kindOf(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Bool:
@@ -123,7 +123,7 @@ func kindOf(t reflect.Type) string {
 	}
 }
 
-// Ignored are the options of an application that mean nothing to the scheduler of that name. They stop nothing.
+// Ignored returns the application's options that have no meaning for the named scheduler. They do not block the application.
 func (r *Registry) Ignored(scheduler string, asked spark.Scheduling, fields spark.Fields) field.ErrorList {
 	if r == nil || r.plugins[scheduler].plugin == nil {
 		return nil

@@ -14,8 +14,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// Pods observes an attempt by its pods alone, with the conditions of the kube-scheduler and schedulers built on it:
-// PodScheduled=False on a pod without a node, DisruptionTarget on an evicted one. Plugins begin with it and refine it.
+// Pods derives the state of an attempt from its pods alone. It reads conditions that the kube-scheduler and schedulers built on it set: PodScheduled=False on
+// a pod without a node, DisruptionTarget on an evicted pod. Plugins refine its result.
 func Pods(a Attempt, f PodStatuses) Observation {
 	d, driver := f.Driver, a.Word(spark.WordDriver)
 	switch {
@@ -48,8 +48,7 @@ func evicted(driver string, d *PodStatus) Observation {
 	return Observation{Stage: StageEvicted, Reason: reason, Message: message, Eviction: &Eviction{Reason: reason, By: c.Reason}}
 }
 
-// refusedByNode detects a pod that the kubelet refused, e.g. with OutOfcpu because two schedulers share the node. Nothing of
-// the application has run.
+// refusedByNode detects a pod that the kubelet refused, e.g. with OutOfcpu because two schedulers share the node. No container of the application has run.
 func refusedByNode(driver string, d *PodStatus) Observation {
 	return Observation{
 		Stage: StageEvicted, Reason: ReasonNodeFailure,
@@ -71,9 +70,8 @@ func queued(driver string, d *PodStatus) Observation {
 	return o
 }
 
-// Executors observes the executors of a driver that has a node: the reason of their wait, or that the scheduler has processed
-// none of them for a while (Silence). processed returns when the scheduler first wrote about a pod: Processed, unless a plugin
-// knows more.
+// Executors observes the executors of a driver that has a node. It reports why executors wait, or that the scheduler has processed none of them for the time
+// Silence. processed returns when the scheduler first wrote about a pod; it is Processed, unless the plugin has a better source.
 func Executors(a Attempt, f PodStatuses, reason Reason, processed func(*PodStatus) (time.Time, bool)) Observation {
 	waiting, why := 0, ""
 	for i := range f.Executors {
@@ -123,8 +121,8 @@ func (a Attempt) Grows() bool {
 	return a.PodSets.Max > a.PodSets.Initial && a.PodSets.Max < math.MaxInt32
 }
 
-// CannotGrow warns of executors that will wait forever. most is the request with all executors that dynamic allocation may add,
-// owner the owner of the limit.
+// CannotGrow warns of executors that will wait forever. most is the request with all executors that dynamic allocation may add; owner names the object that
+// has the limit.
 func CannotGrow(a Attempt, owner string, most, limit corev1.ResourceList) string {
 	never := Shortages(most, nil, limit)
 	if len(never) == 0 {
@@ -133,8 +131,7 @@ func CannotGrow(a Attempt, owner string, most, limit corev1.ResourceList) string
 	return fmt.Sprintf("dynamic allocation cannot grow to %d %s: they exceed %s: %s", a.PodSets.Max, a.Word(spark.WordExecutors), owner, Exceeding(never))
 }
 
-// FewPending warns of a gang that spark.kubernetes.allocation.maxPendingPods prevents: Spark does not request all executors at
-// once.
+// FewPending warns if spark.kubernetes.allocation.maxPendingPods is smaller than the gang: Spark then does not request all executors at once.
 func FewPending(a Attempt) string {
 	if a.PodSets.MaxPending == 0 || a.PodSets.MaxPending >= a.PodSets.Initial {
 		return ""

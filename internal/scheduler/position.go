@@ -10,14 +10,14 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Usage is one resource of a quota or a scheduler's queue, as reported.
+// Usage is the reported usage of one resource of a quota or a scheduler's queue.
 type Usage struct {
 	Line
 	// Used is the usage of all pods, and Limit its maximum.
 	Used, Limit resource.Quantity
 	// Unlimited is set if there is no limit; Limit is zero then.
 	Unlimited bool
-	// Guaranteed is the amount that other namespaces must return, and Borrowed the usage beyond it.
+	// Guaranteed is the amount that other namespaces must return on demand, and Borrowed the usage beyond it.
 	Guaranteed, Borrowed resource.Quantity
 }
 
@@ -28,11 +28,11 @@ type Position struct {
 	Position int
 }
 
-// LineState is a line with the sums of its attempts.
+// LineState is a line with sums over its attempts.
 type LineState struct {
-	// Usage is the quota's report at the last question of an attempt in the line.
+	// Usage is the usage that the quota reported when an attempt in the line was last checked.
 	Usage
-	// Waiting is the number of attempts, and Asked the sum of their requests.
+	// Waiting is the number of attempts in the line, and Asked the sum of their requests.
 	Waiting int
 	Asked   resource.Quantity
 	// Longest is the longest waiting time of an attempt in the line.
@@ -43,8 +43,7 @@ func compareLines(x, y Line) int {
 	return cmp.Or(cmp.Compare(x.Namespace, y.Namespace), cmp.Compare(x.Quota, y.Quota), cmp.Compare(x.Resource, y.Resource))
 }
 
-// Positions returns an attempt's position in each of its lines. It is computed on request, because each start changes the
-// positions of all that wait.
+// Positions returns an attempt's position in each of its lines. It is computed on request, because each start changes the positions of all waiting attempts.
 func (l *Ledger) Positions(id string, now time.Time) []Position {
 	var out []Position
 	for _, p := range l.waiting[id].places {
@@ -57,7 +56,7 @@ func (l *Ledger) Positions(id string, now time.Time) []Position {
 	return out
 }
 
-// Lines returns all lines with waiting attempts. Its time grows with the number of lines, not of attempts.
+// Lines returns all lines with waiting attempts. Its run time grows with the number of lines, not of attempts.
 func (l *Ledger) Lines(now time.Time) []LineState {
 	var out []LineState
 	for _, lines := range l.lines {
@@ -82,7 +81,7 @@ func (l *line) state(now time.Time) LineState {
 	return s
 }
 
-// note stores the quotas' reports in their lines.
+// note stores the reported usage of quotas in their lines.
 func (l *Ledger) note(all []Usage) {
 	for _, u := range all {
 		if line := l.lines[u.Namespace][u.Line]; line != nil {

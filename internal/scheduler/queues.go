@@ -15,17 +15,17 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/text"
 )
 
-// Queuer is a plugin that knows where its scheduler reads the queue of pods and objects. With it, the queue rules also apply to
-// pods on which users name the scheduler themselves.
+// Queuer is a plugin that knows where its scheduler reads the queue of a pod or object. With it, the queue rules also apply to pods on which users set the
+// schedulerName themselves.
 type Queuer interface {
-	// QueueOf returns the queue of a pod in the scheduler; "" if the scheduler chooses one. made are objects that are created
-	// with the pod. known is false if the queue depends on another object.
+	// QueueOf returns the queue of a pod in the scheduler; "" if the scheduler chooses the queue. made are the objects that are created together with the pod.
+	// known is false if the queue depends on another object.
 	QueueOf(pod spark.PodAttributes, made []*unstructured.Unstructured) (queue string, known bool)
-	// QueueOfObject returns the queue of one of the scheduler's objects; known is false for other objects.
+	// QueueOfObject returns the queue of one of the scheduler's objects. known is false for any other object.
 	QueueOfObject(*unstructured.Unstructured) (queue string, known bool)
 }
 
-// QueueConflict is a queue that the namespace may not use.
+// QueueConflict describes a queue that the namespace may not use.
 type QueueConflict struct {
 	// Path is the field to change, and Problem the reason.
 	Path, Problem string
@@ -36,9 +36,8 @@ func (c QueueConflict) Admission() Admission {
 	return Admission{Verdict: Reject, Reason: ReasonQueueForbidden, Reversible: true, Message: c.Path + ": " + c.Problem}
 }
 
-// ForbiddenQueue finds decorated pods of an attempt that would enter a queue that their namespace may not use. The rules are
-// those of the scheduler that places the pods, which may differ from the plugin's. made are the objects that are created with
-// the pods.
+// ForbiddenQueue finds decorated pods of an attempt that would enter a queue that their namespace may not use. It applies the rules of the scheduler that
+// places the pods, which may not be the scheduler of p. made are the objects that are created together with the pods.
 func (r *Registry) ForbiddenQueue(p Plugin, a Attempt, made []*unstructured.Unstructured) (QueueConflict, bool) {
 	usable := usableQueues(r.policy.AllowedQueues, a.App.Namespace)
 	if usable == nil {
@@ -65,7 +64,7 @@ func (r *Registry) ForbiddenQueue(p Plugin, a Attempt, made []*unstructured.Unst
 	return QueueConflict{}, false
 }
 
-// rolePod is a pod as its scheduler sees it.
+// rolePod is the pod of a role as its scheduler sees it.
 type rolePod struct {
 	role spark.Word
 	spark.PodAttributes
@@ -76,7 +75,7 @@ func podsOf(a Attempt) []rolePod {
 	return []rolePod{{spark.WordDriver, a.PodSets.DriverAttributes}, {spark.WordExecutor, a.PodSets.ExecutorAttributes}}
 }
 
-// decoratedPods returns the pods of both roles; none if the plugin fails, which its answer reports.
+// decoratedPods returns the pods of both roles. It returns none if the plugin fails, because the plugin's answer reports the failure.
 func decoratedPods(p Plugin, a Attempt) []rolePod {
 	d, err := decorationOf(p, a)
 	if err != nil {
@@ -100,14 +99,14 @@ func over(below, above map[string]string) map[string]string {
 	return all
 }
 
-// podConflict judges one pod.
+// podConflict checks the queue of one pod.
 func (r *Registry) podConflict(p Plugin, a Attempt, pod rolePod, usable []string, made []*unstructured.Unstructured) (QueueConflict, bool) {
 	queuer, name := r.queuer(pod.SchedulerName)
 	if queuer == nil {
 		return QueueConflict{}, false
 	}
 	queue, known := queuer.QueueOf(pod.PodAttributes, made)
-	if known && mayUse(usable, queue) || !known && name == a.Scheduler { // a plugin checks references of its own pods itself
+	if known && mayUse(usable, queue) || !known && name == a.Scheduler { // the plugin checks the objects that its own pods name
 		return QueueConflict{}, false
 	}
 	field := a.QueueField()
@@ -127,14 +126,14 @@ func (r *Registry) podConflict(p Plugin, a Attempt, pod rolePod, usable []string
 	return QueueConflict{field, what + "; " + Usable(usable)}, true
 }
 
-// queuer returns the plugin of a scheduler, enabled or not, if it knows queues.
+// queuer returns the plugin of a scheduler, enabled or not, if it is a Queuer.
 func (r *Registry) queuer(schedulerName string) (Queuer, string) {
 	name := r.placing(schedulerName)
 	queuer, _ := r.plugins[name].plugin.(Queuer)
 	return queuer, name
 }
 
-// placing returns the plugin whose scheduler places pods with a schedulerName, enabled or not; "" if there is none.
+// placing returns the plugin whose scheduler places pods with this schedulerName, enabled or not; "" if there is none.
 func (r *Registry) placing(schedulerName string) string {
 	for _, name := range slices.Sorted(maps.Keys(r.plugins)) {
 		if schedulerName != "" && r.plugins[name].own.SchedulerName == schedulerName {
@@ -144,8 +143,7 @@ func (r *Registry) placing(schedulerName string) string {
 	return ""
 }
 
-// QueueRule allows namespaces to use queues. Both are patterns in which * matches any text, ? any one character and [a-z] a
-// range.
+// QueueRule allows namespaces to use queues. Both are patterns: * matches any text, ? any one character and [a-z] a range.
 type QueueRule struct {
 	Namespaces []string
 	Queues     []string
@@ -188,7 +186,7 @@ func Usable(queues []string) string {
 	if len(queues) == 0 {
 		return "there is no queue that you may use"
 	}
-	const most = 10 // a sentence has no more
+	const most = 10 // keeps the sentence short
 	if extra := len(queues) - most; extra > 0 {
 		return fmt.Sprintf("queues you may use: %s and %d more", strings.Join(queues[:most], ", "), extra)
 	}

@@ -7,14 +7,13 @@ import (
 	"time"
 )
 
-// QueueReporter is a plugin whose scheduler reports the usage of its queues in the Kubernetes API. The numbers are shown only;
-// no decision depends on them.
+// QueueReporter is a plugin whose scheduler reports the usage of its queues in the Kubernetes API. The numbers are only shown to users; no decision depends
+// on them.
 type QueueReporter interface {
-	// QueueReads lists the objects that QueueUsage needs. They are fewer than those of Reads, because users may read less than
-	// the operator.
+	// QueueReads lists the objects that QueueUsage needs. They are fewer than the objects of Reads, because users may read less than the operator.
 	QueueReads(Attempt) []Read
-	// QueueUsage reports the usage of the attempt's queue and its parents, for each resource that they limit or guarantee or
-	// that the attempt requests. The lines have no namespace, and Quota is the queue's kind and name. A missing queue has none.
+	// QueueUsage reports the usage of the attempt's queue and its parents, for each resource that they limit or guarantee or that the attempt requests. The
+	// lines have no namespace, and Quota is the queue's kind and name. A missing queue reports nothing.
 	QueueUsage(Attempt, Snapshot) ([]Usage, error)
 }
 
@@ -42,14 +41,14 @@ type QueueReport struct {
 	Usage   []Usage
 }
 
-// queueWaiters are the attempts that wait in a queue.
+// queueWaiters sums the attempts that wait in one queue.
 type queueWaiters struct {
 	count   int
 	longest time.Duration
 }
 
-// QueueLines sums the attempts that wait in the same queues. An attempt is in the line of each resource of its queue, requested
-// or not, because a scheduler's queue has one order.
+// QueueLines sums the attempts that wait in the same queues. An attempt is in the line of each resource of its queue, even of one that it does not request,
+// because a scheduler's queue has one order.
 func QueueLines(reports []QueueReport) []LineState {
 	lines, queues := map[Line]LineState{}, map[string]queueWaiters{}
 	for _, r := range reports {

@@ -14,11 +14,11 @@ import (
 // readinessRetry is the interval of checks for an unavailable scheduler, in addition to the watch on its APIs.
 const readinessRetry = 30 * time.Second
 
-// Access is one permission that a plugin needs, in the form of an access review.
+// Access is one permission that a plugin needs, with the fields of an access review.
 type Access struct{ Group, Resource, Verb string }
 
-// spared is a permission that plugins can lack if the operator has no cluster-wide rights: they do not notice a missing
-// PriorityClass, and the API server refuses the pods.
+// spared is the one permission that plugins may lack if the operator has no cluster-wide rights. Without it a missing PriorityClass is not detected, and the
+// API server refuses the pods.
 var spared = Access{Group: PriorityClassKind.Group, Resource: "priorityclasses", Verb: "get"}
 
 // Accesses returns the required permissions of the plugin, in the order of its rules.
@@ -38,8 +38,8 @@ func (d Descriptor) Accesses() []Access {
 	return out
 }
 
-// Unready returns the answer of an unavailable plugin: an API is missing, or the operator lacks a permission. served reports
-// whether the API server serves a kind, allowed whether the operator has a permission. ok is false if the plugin is available.
+// Unready returns the answer of an unavailable plugin: an API is missing, or the operator lacks a permission. served reports whether the API server serves a
+// kind; allowed reports whether the operator has a permission. ok is false if the plugin is available.
 func (d Descriptor) Unready(served func(schema.GroupVersionKind) bool, allowed func(Access) bool) (answer Admission, ok bool) {
 	absent := map[schema.GroupResource]bool{}
 	for _, api := range d.Needs {

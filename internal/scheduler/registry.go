@@ -16,8 +16,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// NoScheduler in spec.batchScheduler turns batch scheduling off. It selects the plugin with NoBatchScheduler, whatever the
-// defaults are.
+// NoScheduler in spec.batchScheduler turns batch scheduling off. It selects the plugin with Descriptor.NoBatchScheduler, regardless of the defaults.
 const NoScheduler = "none"
 
 // Annotations of a Namespace that set defaults for its applications, if the configuration allows it.
@@ -26,30 +25,29 @@ const (
 	AnnotationQueue     = "firesteel.dev/queue"
 )
 
-// unknownRetry is the interval of checks for an application with an unknown scheduler: a restarted operator may know it. An
+// unknownRetry is the interval of checks for an application with an unknown scheduler. The scheduler may become known after a restart of the operator. An
 // edit enqueues the application at once.
 const unknownRetry = time.Minute
 
 // Policy is the administrator's configuration of schedulers.
 type Policy struct {
-	// Default names the plugin of applications that name none.
+	// Default names the plugin of applications that name no scheduler.
 	Default string
-	// Enabled names the usable plugins; empty for the default and the plain one.
+	// Enabled names the usable plugins. If it is empty, the default plugin and the plain one are usable.
 	Enabled []string
-	// PlainNames lets applications name any scheduler: a name that is no enabled plugin is used as the schedulerName of their
-	// pods.
+	// PlainNames lets applications name any scheduler. A name that is no enabled plugin becomes the schedulerName of the pods.
 	PlainNames bool
 	// NamespaceDefaults lets the annotations of a namespace set defaults for its applications.
 	NamespaceDefaults bool
-	// DefaultQueues are the queues of applications that name none, by plugin. They override Descriptor.DefaultQueue.
+	// DefaultQueues are the queues, by plugin, of applications that name no queue. They override Descriptor.DefaultQueue.
 	DefaultQueues map[string]string
 	// Parameters are defaults and bounds of plugin options, by plugin.
 	Parameters map[string]PluginParameters
-	// AllowedQueues restrict the queues of namespaces; none for no restriction.
+	// AllowedQueues restrict the queues that namespaces may use; without a rule, every namespace may use every queue.
 	AllowedQueues []QueueRule
 	// OwnApplications refuses pods that name another application to their scheduler.
 	OwnApplications bool
-	// Admissions are plugins, such as quota, that are asked before the chosen plugin, in this order.
+	// Admissions are plugins, such as quota, that are asked in this order before the chosen plugin.
 	Admissions []Plugin
 }
 
@@ -64,13 +62,13 @@ type Registry struct {
 // compiled is a plugin that is compiled in, enabled or not.
 type compiled struct {
 	plugin Plugin
-	// own is its descriptor without admission plugins.
+	// own is the descriptor of the plugin alone, without admission plugins.
 	own Descriptor
 	// asked is the plugin, chained behind the admission plugins.
 	asked Plugin
 }
 
-// NewRegistry returns a registry with all plugins enabled. fallback names the plugin of applications that choose none.
+// NewRegistry returns a registry with all plugins enabled. fallback names the plugin of applications that name no scheduler.
 func NewRegistry(fallback string, plugins ...Plugin) (*Registry, error) {
 	names := make([]string, 0, len(plugins))
 	for _, p := range plugins {
@@ -79,8 +77,8 @@ func NewRegistry(fallback string, plugins ...Plugin) (*Registry, error) {
 	return NewRegistryFor(Policy{Default: fallback, Enabled: names}, plugins...)
 }
 
-// NewRegistryFor returns a registry of the compiled plugins. It fails, with the configuration's field, if the policy names an
-// unknown plugin, or if two plugins have the same name.
+// NewRegistryFor returns a registry of the compiled plugins. It fails if the policy names an unknown plugin, or if two plugins have the same name. The error
+// names the field of the configuration.
 func NewRegistryFor(policy Policy, plugins ...Plugin) (*Registry, error) {
 	r := &Registry{policy: policy, plugins: map[string]compiled{}}
 	for _, p := range plugins {
@@ -128,7 +126,7 @@ func NewRegistryFor(policy Policy, plugins ...Plugin) (*Registry, error) {
 	return r, nil
 }
 
-// nameTaken is the error for a plugin with a reserved name.
+// nameTaken returns the error for a plugin with a reserved name.
 func nameTaken(d Descriptor) error {
 	if d.AliasOf == "" {
 		return fmt.Errorf("two scheduler plugins are called %q", d.Name)
@@ -158,18 +156,18 @@ func (r *Registry) Names() []string {
 	return slices.Compact(names)
 }
 
-// NamespaceDefaults reports whether annotations of namespaces are needed.
+// NamespaceDefaults reports whether annotations of namespaces must be read.
 func (r *Registry) NamespaceDefaults() bool { return r.policy.NamespaceDefaults }
 
-// Plain returns the plugin for a scheduler name without a plugin, if such a name is allowed as the schedulerName of the pods.
+// Plain returns the plain plugin for a name that no plugin has, if the configuration allows such a name as the schedulerName of the pods.
 func (r *Registry) Plain(name string) (plugin string, plain bool) {
 	_, served := r.Plugin(name)
 	_, enabled := r.Plugin(r.plain)
 	return r.plain, r.policy.PlainNames && name != "" && name != NoScheduler && !served && enabled
 }
 
-// Serving returns the enabled plugin for a schedulerName of pods. Without one, plugin is the plain plugin, with which pods keep
-// the name; if that is disabled, it is the name itself, which Resolve refuses.
+// Serving returns the enabled plugin for a schedulerName of pods. Without one, plugin is the plain plugin, and the pods keep their schedulerName. If the
+// plain plugin is disabled, plugin is the schedulerName itself, which Resolve refuses.
 func (r *Registry) Serving(schedulerName string) (plugin string, served bool) {
 	for _, name := range r.Names() {
 		if r.plugins[name].own.SchedulerName == schedulerName {
@@ -188,8 +186,7 @@ func (r *Registry) Plugin(name string) (Plugin, bool) {
 	return c.plugin, known && slices.Contains(r.policy.Enabled, name)
 }
 
-// Compiled returns a plugin by name, enabled or not, chained behind the admission plugins. A disabled plugin still releases its
-// objects.
+// Compiled returns a plugin by name, enabled or not, chained behind the admission plugins. Even a disabled plugin releases its objects.
 func (r *Registry) Compiled(name string) (Plugin, bool) {
 	c, known := r.plugins[name]
 	return c.asked, known
@@ -213,7 +210,7 @@ func (r *Registry) chained(p Plugin) Plugin {
 	return p
 }
 
-// Quotas reports whether an enabled plugin asks for Attempt.Quota.
+// Quotas reports whether an enabled plugin has Descriptor.Quota.
 func (r *Registry) Quotas() bool {
 	return slices.ContainsFunc(r.Plugins(), func(p Plugin) bool { return p.Describe().Quota })
 }
@@ -232,17 +229,17 @@ func (r *Registry) Owned() []schema.GroupVersionKind { return r.owned }
 
 // SelectionRequest is the input of the scheduler selection.
 type SelectionRequest struct {
-	// Scheduling is the application's request.
+	// Scheduling has the scheduling fields of the application.
 	Scheduling spark.Scheduling
 	Namespace  string
-	// NamespaceAnnotations are those of the application's namespace; nil if unknown.
+	// NamespaceAnnotations are the annotations of the application's namespace; nil if unknown.
 	NamespaceAnnotations map[string]string
-	// Driver is the driver's pod, for applications that choose their scheduler, and maybe the queue, on it; nil for others.
+	// Driver is the driver's pod if the application names its scheduler, and maybe its queue, on the pod; nil otherwise.
 	Driver *spark.PodAttributes
 	// Fields names the user's fields in messages.
 	Fields spark.Fields
-	// Recorded is the earlier choice for this attempt; nil for a new attempt. Later changes of defaults do not change it, but
-	// the plugin must still be enabled.
+	// Recorded is the earlier choice for this attempt; nil for a new attempt. Later changes of defaults do not change the recorded choice, but its plugin must
+	// still be enabled.
 	Recorded *Choice
 }
 
@@ -253,7 +250,7 @@ type Choice struct {
 	Queue     string
 	// Group is the object that represents the attempt in its scheduler: kind and name.
 	Group string
-	// Parameters are the configured defaults of omitted parameters, as a JSON object.
+	// Parameters are the configured defaults of the parameters that the application omits, as a JSON object.
 	Parameters string
 }
 
@@ -264,9 +261,9 @@ type Resolution struct {
 	Plugin Plugin
 	// UsableQueues are patterns of the queues that the namespace may use; nil for all.
 	UsableQueues []string
-	// QueueFrom is the operator policy whose default the queue is; "" otherwise.
+	// QueueFrom is the operator policy that supplied the queue as a default; "" if none did.
 	QueueFrom string
-	// Refused are the fields that prevent the choice of a plugin. The admission has them in one sentence.
+	// Refused are errors in the fields that prevent the choice of a plugin. The Admission has them in one sentence.
 	Refused field.ErrorList
 }
 
@@ -277,8 +274,8 @@ func (r Resolution) Complete(a Attempt) Attempt {
 	return a
 }
 
-// Resolve chooses the plugin and the queue: the application's, else a policy's, else its namespace's, else the cluster's.
-// Without a plugin, or with a queue that the namespace may not use, the admission explains it and the Resolution has no plugin.
+// Resolve chooses the plugin and the queue from the first of these that names one: the application, a policy, its namespace, the cluster's configuration. If
+// no plugin can be chosen, or the namespace may not use the queue, the Admission explains it and the Resolution has no plugin.
 func (r *Registry) Resolve(w SelectionRequest) (Resolution, Admission) {
 	choice := r.choose(w)
 	name := choice.Scheduler
@@ -295,7 +292,7 @@ func (r *Registry) Resolve(w SelectionRequest) (Resolution, Admission) {
 	}
 	choice.Scheduler = name
 	if choice.Queue = r.queue(w, choice, d); !d.Supports.Queues && w.Recorded == nil {
-		choice.Queue = "" // Ignored says so
+		choice.Queue = "" // Ignored warns of it
 	}
 	var beyond field.ErrorList
 	if w.Recorded == nil {
@@ -342,8 +339,8 @@ func (r *Registry) choose(w SelectionRequest) Choice {
 	return Choice{Scheduler: r.policy.Default, Source: SourceCluster}
 }
 
-// queue returns the first queue that is named. A namespace's queue annotation applies to the namespace's scheduler only, if it
-// names one: queues of the same name in two schedulers are two queues.
+// queue returns the first queue that is named. If the namespace names a scheduler, its queue annotation applies to that scheduler only: queues of the same
+// name in two schedulers are different queues.
 func (r *Registry) queue(w SelectionRequest, c Choice, d Descriptor) string {
 	switch {
 	case w.Recorded != nil:
@@ -360,7 +357,7 @@ func (r *Registry) queue(w SelectionRequest, c Choice, d Descriptor) string {
 	return cmp.Or(r.policy.DefaultQueues[d.Name], r.policy.DefaultQueues[d.AliasOf], d.DefaultQueue)
 }
 
-// queueOf returns the queue that a pod names in its scheduler's own way; "" if it names none or the default.
+// queueOf returns the queue that a pod names in the way of its scheduler; "" if the pod names none or the default queue.
 func (r *Registry) queueOf(pod *spark.PodAttributes, d Descriptor) string {
 	queuer, ok := r.plugins[d.Name].plugin.(Queuer)
 	if pod == nil || !ok {

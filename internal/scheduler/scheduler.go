@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package scheduler is the seam between the operator and batch schedulers.
+// Package scheduler is the interface between the operator and batch schedulers.
 //
 // A plugin is a set of pure functions over values. Reads lists the objects that it needs; the core reads them into a Snapshot.
 // Admit decides whether the attempt may start and which objects of the plugin must exist. Decorate adds the marks that the pods
@@ -8,8 +8,8 @@
 // plugin has no client, no clock and no memory, and never sees a lifecycle state or an application kind. The core, in turn,
 // never sees the name of a scheduler.
 //
-// The core calls plugins only through AdmitAttempt, Decorate, Observe and Release, which enforce the rules for all plugins: a
-// panic becomes an error, an undeclared write is refused, and missing answers are filled in from the pods.
+// The core calls plugins only through AdmitAttempt, Decorate, Observe and Release, which enforce the rules for all plugins. A panic becomes an error, a write
+// outside ManagedKeys is refused, and an observation that a plugin omits comes from the pods.
 package scheduler
 
 import (
@@ -26,11 +26,10 @@ type Plugin interface {
 	Validate(Attempt) field.ErrorList
 	// Reads lists the objects that Admit needs.
 	Reads(Attempt) []Read
-	// Admit decides whether the attempt may start, and which objects it needs. It is called again until the answer is Admit or
-	// Reject, and each answer is complete: an object missing from Apply is kept, an object in Delete is deleted. An error is no
-	// verdict: the attempt waits and Admit is called again.
+	// Admit decides whether the attempt may start, and which objects it needs. It is called again until the answer is Admit or Reject. Each answer is complete:
+	// an object missing from Apply is kept, an object in Delete is deleted. An error is no verdict: the attempt waits and Admit is called again.
 	Admit(Attempt, Snapshot) (Admission, error)
-	// Decorate adds the scheduler's marks to the pods of both roles: only keys of Descriptor.ManagedKeys.
+	// Decorate adds the scheduler's marks to the pods of both roles. It may set only the keys of Descriptor.ManagedKeys.
 	Decorate(Attempt, *Decoration) error
 }
 
@@ -39,8 +38,8 @@ type Plugin interface {
 type Observer interface {
 	// ObserveReads lists the objects that Observe needs.
 	ObserveReads(Attempt, PodStatuses) []Read
-	// Observe returns the attempt's state in its scheduler. It is not called for pods that the operator itself is ending. After
-	// an error the last observation stays, and Observe is called again.
+	// Observe returns the attempt's state in its scheduler. It is not called while the operator itself ends the pods. After an error the last observation stays,
+	// and Observe is called again.
 	Observe(Attempt, Snapshot, PodStatuses) (Observation, error)
 }
 
@@ -51,9 +50,9 @@ type Releaser interface {
 	Release(Attempt) []Ref
 }
 
-// Multiple is a plugin that can serve several schedulers by name, e.g. profiles of the kube-scheduler.
+// Multiple is a plugin that can serve several schedulers of different names, e.g. profiles of the kube-scheduler.
 type Multiple interface {
-	// ForScheduler returns the plugin for one of them. Users choose it by the scheduler's name.
+	// ForScheduler returns the plugin for one scheduler. Users choose it by the scheduler's name.
 	ForScheduler(name string) Plugin
 }
 
@@ -61,22 +60,20 @@ type Multiple interface {
 type Descriptor struct {
 	// Name is the plugin's name in spec.batchScheduler.
 	Name string
-	// AliasOf is the plugin's name in the operator's configuration, if Name is an additional name for users (see Multiple). The
-	// configuration of that name applies to this one.
+	// AliasOf is set if Name is an additional name for users (see Multiple). It is the plugin's name in the operator's configuration, and the configuration of
+	// that plugin applies to this one.
 	AliasOf string
-	// SchedulerName is set on the pods of both roles; "" leaves it alone.
+	// SchedulerName is set on the pods of both roles; "" leaves their schedulerName unchanged.
 	SchedulerName string
-	// NoBatchScheduler marks the plugin of users who turn batch scheduling off (NoScheduler).
+	// NoBatchScheduler marks the plugin for users who turn batch scheduling off (NoScheduler).
 	NoBatchScheduler bool
 	// DefaultQueue is the scheduler's queue for applications without one; "" for none.
 	DefaultQueue string
 	// Needs are the required APIs. Without one of them the plugin is unavailable.
 	Needs []API
-	// Reads and Owns are the kinds that the plugin reads, and those that it applies and deletes. Owned kinds are watched and
-	// need not be repeated in Reads.
+	// Reads are the kinds that the plugin reads; Owns are the kinds that it applies and deletes. Owned kinds are watched and need not be repeated in Reads.
 	Reads, Owns []schema.GroupVersionKind
-	// Ignores are paths of fields of these kinds whose changes enqueue no waiting application: numbers that change all the time
-	// and decide nothing.
+	// Ignores are field paths of these kinds. Their changes enqueue no waiting application: they are numbers that change all the time and decide nothing.
 	Ignores map[schema.GroupVersionKind][][]string
 	// Rules are the permissions that Reads and Owns need, and no others.
 	Rules []rbacv1.PolicyRule
@@ -84,7 +81,7 @@ type Descriptor struct {
 	ManagedKeys []PodKey
 	// Supports lists the plugin's features.
 	Supports Support
-	// Quota asks for Attempt.Quota.
+	// Quota requests Attempt.Quota and Attempt.Priority for the plugin.
 	Quota bool
 }
 
@@ -99,8 +96,7 @@ type API struct {
 	Hint string
 }
 
-// Support lists features of a plugin. The documentation shows them to users, and the conformance suite selects its cases by
-// them.
+// Support lists features of a plugin. The documentation shows them to users, and the conformance suite selects its cases by them.
 type Support struct {
 	// Queues is set if spec.batchSchedulerOptions.queue has a meaning. Otherwise it is ignored.
 	Queues bool

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Shares are the namespaces' usages relative to their guarantees, for each line that namespaces share; 1 is the whole
-// guarantee. A namespace without a guarantee, or of unknown usage, counts as the largest.
+// Shares are the namespaces' usages relative to their guarantees, for each line that namespaces share. A share of 1 is the whole guarantee. A namespace
+// without a guarantee, or of unknown usage, counts as the largest.
 type Shares map[Line]map[string]float64
 
 // of returns the share of a namespace in a line.
@@ -26,11 +26,11 @@ func (s Shares) of(line Line, namespace string) float64 {
 // Sharer is a plugin with quotas that namespaces share.
 type Sharer interface {
 	Plugin
-	// Shares returns the present usage of namespaces, including reservations of others.
+	// Shares returns the present usage of namespaces relative to their guarantees. It includes the reservations of other attempts.
 	Shares(a Attempt, s Snapshot) (Shares, error)
 }
 
-// SharesOf asks a plugin for the shares of namespaces. A plugin without shares, or with an error, does not change the order.
+// SharesOf returns the plugin's shares of namespaces; nil if the plugin has none or fails, which leaves the order unchanged.
 func SharesOf(p Plugin, a Attempt, s Snapshot) Shares {
 	sharer, ok := can[Sharer](p)
 	if !ok {
@@ -38,17 +38,16 @@ func SharesOf(p Plugin, a Attempt, s Snapshot) Shares {
 	}
 	shares, err := call(p, "Shares", func() (Shares, error) { return sharer.Shares(a, s) })
 	if err != nil {
-		return nil // its answer to the attempt reports the same error
+		return nil // the plugin's answer for the attempt reports the same error
 	}
 	return shares
 }
 
-// OutstandingBy is Outstanding in an order with shares. It asks for shares only if the order needs them, because they may
-// depend on reservations.
+// OutstandingBy is Outstanding with an order that may use shares. It calls shares only if the order is Fair, because the shares depend on reservations.
 func (l *Ledger) OutstandingBy(a Attempt, now time.Time, shares func(Outstanding) Shares) Outstanding {
 	o := l.Outstanding(a, now)
 	if l.order.Fair {
-		if s := shares(o); s != nil { // otherwise no quota of such a line limits the attempt
+		if s := shares(o); s != nil { // without shares no quota of a shared line limits the attempt
 			l.shares = s
 		}
 		o.Ahead = l.ahead(a, now)
@@ -56,11 +55,10 @@ func (l *Ledger) OutstandingBy(a Attempt, now time.Time, shares func(Outstanding
 	return o
 }
 
-// The times of seats before and after all others of a priority.
+// earliest and latest sort before and after the queueing times of all seats with the same priority.
 var earliest, latest = time.Time{}, time.Unix(1<<60, 0)
 
-// othersAhead returns the number of attempts below the aging bound that are ahead of a seat, and the smallest request among
-// them.
+// othersAhead returns the number of attempts below the aging bound that are ahead of a seat, and the smallest request among them.
 func (l *line) othersAhead(s seat, shares Shares) (count int, least resource.Quantity) {
 	own := l.group(s)
 	for name, t := range l.others {

@@ -9,11 +9,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Silence is the longest time that a running scheduler needs to process a new pod.
+// Silence is the longest time that a working scheduler needs to process a new pod.
 const Silence = time.Minute
 
-// Processed returns when a scheduler first wrote about a pod, by the pod's conditions, and whether it did. For a pod with a
-// node that time is unknown.
+// Processed reports whether a scheduler has written about a pod, and when it did so first, by the pod's conditions. For a pod with a node but without the
+// condition, the creation time stands for the unknown time.
 func Processed(p *PodStatus) (time.Time, bool) {
 	if c := p.Condition(corev1.PodScheduled); c.Type != "" {
 		return c.LastTransitionTime.Time, true
@@ -21,8 +21,8 @@ func Processed(p *PodStatus) (time.Time, bool) {
 	return p.CreatedAt, p.Node != ""
 }
 
-// ignoredSince returns the creation time of the oldest waiting executor that the scheduler has not processed, if it has
-// processed no later pod either: a running scheduler may skip one pod, but not all. Zero if there is none.
+// ignoredSince returns the creation time of the oldest waiting executor that the scheduler has not processed. It returns zero if there is none, or if the
+// scheduler has processed a later pod: a working scheduler may skip one pod, but not all.
 func ignoredSince(f PodStatuses, processed func(*PodStatus) (time.Time, bool)) time.Time {
 	var last, since time.Time
 	pods := append([]PodStatus{*f.Driver}, f.Executors...)
@@ -44,19 +44,18 @@ func ignoredSince(f PodStatuses, processed func(*PodStatus) (time.Time, bool)) t
 	return since
 }
 
-// Voice describes the events that a scheduler writes regularly while anything waits for it.
+// Voice describes the events that a scheduler writes regularly while an object waits for it.
 type Voice struct {
 	// Name is the scheduler's name in messages.
 	Name string
-	// Events is the list of these events, including those about other waiting objects.
+	// Events is the list of the scheduler's events, including those about other waiting objects.
 	Events Read
 	// Pause is the longest time between two events.
 	Pause time.Duration
 }
 
-// Silence reports that a scheduler has become silent although something has waited for it since a time; "" if it is not silent,
-// or if that is unknown, as in a list that may lack events. Without any event the time is unknown, because the API server
-// usually deletes events after an hour.
+// Silence returns a message if a scheduler has become silent although an object has waited for it since from. It returns "" if the scheduler is not silent,
+// or if the list may lack events. If the list is empty, the message has no time, because the API server usually deletes events after an hour.
 func (s Snapshot) Silence(v Voice, from, now time.Time) string {
 	if from.IsZero() || now.Sub(from) < v.Pause || !s.Complete(v.Events) {
 		return ""

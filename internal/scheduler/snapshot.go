@@ -22,7 +22,7 @@ type Read struct {
 	// Labels and Fields filter a list, in the syntax of kubectl's --selector and --field-selector.
 	Labels string
 	Fields string
-	// Optional is set if the plugin can do without: an object that the operator may not read is then empty.
+	// Optional is set if the plugin can work without the object. If the operator may not read it, the snapshot then has no such object.
 	Optional bool
 }
 
@@ -33,7 +33,7 @@ type Snapshot map[Read]*unstructured.Unstructured
 // partial marks an incomplete list in a snapshot.
 const partial = "partial"
 
-// NewPartialList returns an incomplete list: over all namespaces of which only some are visible, or too long.
+// NewPartialList returns an incomplete list: it is too long, or the operator sees only some of its namespaces.
 func NewPartialList(items ...*unstructured.Unstructured) *unstructured.Unstructured {
 	list := NewList(items...)
 	list.Object[partial] = true
@@ -49,7 +49,7 @@ func NewList(items ...*unstructured.Unstructured) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{"items": contents}}
 }
 
-// List returns the items of a list; none if it was not read.
+// List returns the items of a list; none if the list was not read.
 func (s Snapshot) List(r Read) []*unstructured.Unstructured {
 	list := s[r]
 	if list == nil {
@@ -65,8 +65,8 @@ func (s Snapshot) List(r Read) []*unstructured.Unstructured {
 	return out
 }
 
-// Complete reports whether a list was read and has all items: an operator for some namespaces does not see the objects of the
-// others, and very long lists of events are cut.
+// Complete reports whether a list was read and has all items. An operator for some namespaces does not see the objects of the others, and very long lists of
+// events are cut.
 func (s Snapshot) Complete(r Read) bool {
 	list := s[r]
 	return list != nil && list.Object["items"] != nil && list.Object[partial] == nil
@@ -80,12 +80,12 @@ func (r Ref) Read() Read {
 	return Read{GroupVersionKind: r.GroupVersionKind, Namespace: r.Namespace, Name: r.Name}
 }
 
-// As decodes an object of a snapshot into its vendor's type; nil for nil.
+// As decodes an object of a snapshot into its typed form T; nil for nil.
 func As[T any](u *unstructured.Unstructured) (*T, error) {
 	if u == nil {
 		return nil, nil
 	}
-	if err := lenient.CheckQuantities(u.Object, reflect.TypeFor[T](), ""); err != nil { // tenants may write some of the read objects
+	if err := lenient.CheckQuantities(u.Object, reflect.TypeFor[T](), ""); err != nil { // tenants may write some of these objects
 		return nil, fmt.Errorf("decode %s %s: %w", u.GetKind(), u.GetName(), err)
 	}
 	out := new(T)
@@ -95,8 +95,8 @@ func As[T any](u *unstructured.Unstructured) (*T, error) {
 	return out, nil
 }
 
-// Applied converts a typed object to the form of server-side apply: without a status and a creation time, which a typed object
-// always has. ref gives its kind and name.
+// Applied converts a typed object to the form of server-side apply, with the kind and name of ref. It removes the status and the creation time, which a typed
+// object always has.
 func Applied(ref Ref, object runtime.Object) (*unstructured.Unstructured, error) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {

@@ -23,13 +23,13 @@ func byAge(x, y seat) int { return cmp.Or(x.since.Compare(y.since), cmp.Compare(
 
 func byPriority(x, y seat) int { return cmp.Or(cmp.Compare(y.priority, x.priority), byAge(x, y)) }
 
-// tree holds sorted seats. It is a treap, whose operations take logarithmic time, because a line may be long.
+// tree holds seats in sorted order. It is a treap, whose operations take logarithmic time, because a line may be long.
 type tree struct {
 	root  *node
 	order func(x, y seat) int
 }
 
-// node is a seat with sums over itself and the seats below it.
+// node is a seat with sums over the seats of its subtree.
 type node struct {
 	seat
 	weight      uint64
@@ -39,7 +39,7 @@ type node struct {
 	oldest      time.Time
 }
 
-// weightOf replaces a random number: values that are equal after a restart are easier to debug.
+// weightOf replaces a treap's random weight: weights that are equal after a restart are easier to debug.
 func weightOf(id string) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(id))
@@ -66,7 +66,7 @@ func (n *node) summed() *node {
 	return n
 }
 
-// split divides the seats into those before a seat and the others.
+// split divides the seats into those before a seat and the rest.
 func (t *tree) split(n *node, s seat) (ahead, rest *node) {
 	if n == nil {
 		return nil, nil
@@ -79,7 +79,7 @@ func (t *tree) split(n *node, s seat) (ahead, rest *node) {
 	return ahead, n.summed()
 }
 
-// merge joins two trees; all seats of the first come before those of the second.
+// merge joins two trees; all seats of the first come before the seats of the second.
 func merge(x, y *node) *node {
 	switch {
 	case x == nil:
@@ -141,7 +141,7 @@ func (t *tree) ahead(s seat) (count int, least resource.Quantity) {
 	return count, least
 }
 
-// first returns the first seat whose request fits. If a request fits, all smaller ones must.
+// first returns the first seat whose request fits. fits must be monotonic: if a request fits, all smaller ones fit.
 func (t *tree) first(fits func(resource.Quantity) bool) (seat, bool) {
 	n := t.root
 	for n != nil && fits(n.least) {
@@ -157,7 +157,7 @@ func (t *tree) first(fits func(resource.Quantity) bool) (seat, bool) {
 	return seat{}, false
 }
 
-// waitingSince returns a seat that has waited since the limit or longer.
+// waitingSince returns a seat that was queued at the limit or earlier.
 func (t *tree) waitingSince(limit time.Time) (seat, bool) {
 	n := t.root
 	for n != nil && !n.oldest.After(limit) {
@@ -175,8 +175,7 @@ func (t *tree) waitingSince(limit time.Time) (seat, bool) {
 
 func anything(resource.Quantity) bool { return true }
 
-// falling returns the first seat, the next one with a smaller request, and so on: at most so many, the last with the smallest
-// request of all.
+// falling returns the first seat, the next one with a smaller request, and so on, at most most seats. The last one has the smallest request of all.
 func (t *tree) falling(most int) []seat {
 	s, found := t.first(anything)
 	if !found {
@@ -199,7 +198,7 @@ func (t *tree) falling(most int) []seat {
 	return out
 }
 
-// falling does the same for sorted seats.
+// falling does the same for a slice of sorted seats.
 func falling(seats []seat, most int) []seat {
 	var out []seat
 	var least *resource.Quantity

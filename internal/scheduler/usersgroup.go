@@ -12,8 +12,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// UsersMarks returns the users' values of a label or annotation on the pods of either role, sorted. They name groups of the
-// users' own. A plugin that groups pods by this key keeps them and creates no group.
+// UsersMarks returns the users' values of a label or annotation on the pods of either role, sorted. The values name groups that the users create themselves.
+// A plugin that groups pods by this key keeps the values and creates no group.
 func UsersMarks(a Attempt, key PodKey) []string {
 	var values []string
 	for _, traits := range []spark.PodAttributes{a.PodSets.DriverAttributes, a.PodSets.ExecutorAttributes} {
@@ -39,7 +39,7 @@ func UsersGroups(a Attempt, key PodKey, kind schema.GroupVersionKind) []Ref {
 	return refs
 }
 
-// ReadRefs returns reads of objects.
+// ReadRefs returns a read of each object.
 func ReadRefs(refs []Ref) []Read {
 	reads := make([]Read, 0, len(refs))
 	for _, ref := range refs {
@@ -48,9 +48,8 @@ func ReadRefs(refs []Ref) []Read {
 	return reads
 }
 
-// AdmitToUsersGroups answers for an attempt in groups of the user's own: it starts when they exist, and their scheduler decides
-// the rest. Groups that are created with the driver need not exist yet. own is the group that the plugin would have created; it
-// must not exist, too.
+// AdmitToUsersGroups answers for an attempt whose pods are in the user's own groups. It starts when the groups exist, and their scheduler decides the rest.
+// Groups that are created together with the driver need not exist yet. own is the group that the plugin would have created; it must not exist.
 func AdmitToUsersGroups(a Attempt, groups []Ref, own Ref, s Snapshot) Admission {
 	var missing, names []string
 	for _, group := range groups {
