@@ -3,10 +3,9 @@
 // Package coscheduling is the plugin for the Coscheduling plugin of kubernetes-sigs/scheduler-plugins, written for version
 // 0.34.
 //
-// Each attempt gets a PodGroup of its own. By default the group needs one member and requests the room of the whole application
-// (minResources): the driver starts when the cluster has that room. The room is not reserved: two applications may count the
-// same room. With the parameter executorGang the group contains the executors only, and all of them start together or none.
-// With dynamic allocation that applies to the minimum of executors.
+// Each attempt gets a PodGroup of its own. By default the group needs one member and requests the room of the whole application (minResources), so the driver
+// starts when the cluster has that room. The room is not reserved: two applications may count the same room. With the parameter executorGang the group
+// contains the executors only, and all of them start together or none. With dynamic allocation only the minimum of executors starts together.
 package coscheduling
 
 import (
@@ -26,7 +25,7 @@ import (
 // Name is the plugin's name in spec.batchScheduler.
 const Name = "coscheduling"
 
-// schedulerName is the default of the scheduler-plugins chart.
+// schedulerName is the default name in the scheduler-plugins chart.
 const schedulerName = "scheduler-plugins-scheduler"
 
 // groupLabel puts a pod into a group.
@@ -36,14 +35,13 @@ var podGroupKind = v1alpha1.SchemeGroupVersion.WithKind("PodGroup")
 
 // Plugin connects Coscheduling.
 type Plugin struct {
-	// name is the plugin's name for users; alias is set if that is the scheduler's name.
+	// name is the plugin's name for users; alias is set if it is the name of a scheduler profile.
 	name          string
 	alias         bool
 	schedulerName string
 }
 
-// New returns the plugin. name is the scheduler profile with the plugin Coscheduling; "" stands for
-// scheduler-plugins-scheduler.
+// New returns the plugin. name is the scheduler profile that runs Coscheduling; "" means scheduler-plugins-scheduler.
 func New(name string) Plugin {
 	if name == "" {
 		name = schedulerName
@@ -51,7 +49,7 @@ func New(name string) Plugin {
 	return Plugin{name: Name, schedulerName: name}
 }
 
-// ForScheduler returns the plugin for another profile with the plugin Coscheduling.
+// ForScheduler returns the plugin for another scheduler profile that runs Coscheduling.
 func (Plugin) ForScheduler(name string) scheduler.Plugin {
 	return Plugin{name: name, alias: true, schedulerName: name}
 }
@@ -65,9 +63,9 @@ var (
 
 // parameters are spec.batchSchedulerOptions.parameters.
 type parameters struct {
-	// ExecutorGang starts all initial executors together or none; with dynamic allocation, the minimum of them.
+	// ExecutorGang starts all initial executors together or none; with dynamic allocation, the minimum of executors.
 	ExecutorGang bool `json:"executorGang"`
-	// ScheduleTimeoutSeconds is the time that pods with a node wait for the rest of their group; the scheduler has a default.
+	// ScheduleTimeoutSeconds is how long pods with a node wait for the rest of their group; nil means the scheduler's default.
 	ScheduleTimeoutSeconds *int32 `json:"scheduleTimeoutSeconds"`
 }
 
@@ -94,7 +92,7 @@ func (p Plugin) Describe() scheduler.Descriptor {
 	return d
 }
 
-// Validate checks the parameters. A gang of executors that Spark never creates together would wait forever.
+// Validate checks the parameters. It refuses a gang of executors that Spark never creates together, because the gang would wait forever.
 func (Plugin) Validate(a scheduler.Attempt) field.ErrorList {
 	p, findings := parametersOf(a)
 	findings = append(findings, scheduler.ValidateGang(a, gang(a, p))...)
@@ -118,12 +116,12 @@ func gang(a scheduler.Attempt, p parameters) int32 {
 	return scheduler.GangSize(a)
 }
 
-// usersGroups returns the groups that the user named on the pods. With one, the plugin creates none.
+// usersGroups returns the groups that the user named on the pods. If there is one, the plugin creates no group.
 func usersGroups(a scheduler.Attempt) []scheduler.Ref {
 	return scheduler.UsersGroups(a, groupLabel, podGroupKind)
 }
 
-// Reads asks for the PriorityClass that the application names, and for the groups.
+// Reads returns the reads of the application's PriorityClass and of the groups.
 func (Plugin) Reads(a scheduler.Attempt) []scheduler.Read {
 	reads := scheduler.ReadPriorityClass(a)
 	if groups := usersGroups(a); len(groups) > 0 {
@@ -132,7 +130,7 @@ func (Plugin) Reads(a scheduler.Attempt) []scheduler.Read {
 	return reads
 }
 
-// Admit applies the group and admits the attempt: it waits with its driver pod.
+// Admit applies the group and admits the attempt, because an attempt waits with its driver pod.
 func (Plugin) Admit(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Admission, error) {
 	if missing, ok := scheduler.MissingPriorityClass(a, s); ok {
 		return missing, nil
@@ -153,7 +151,7 @@ func (Plugin) Admit(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Admiss
 	}, nil
 }
 
-// start returns the message about the wait, and a warning if a requested gang has no effect.
+// start returns the message about the wait. The warning says that a requested gang has no effect; "" if it has.
 func start(a scheduler.Attempt, p parameters) (message, warning string) {
 	driver, executors := a.Word(spark.WordDriver), a.Word(spark.WordExecutors)
 	switch members := gang(a, p); {
@@ -169,7 +167,7 @@ func start(a scheduler.Attempt, p parameters) (message, warning string) {
 	return fmt.Sprintf("the %s starts when the cluster has capacity for the whole %s", driver, a.Word(spark.WordApplication)), warning
 }
 
-// Decorate puts the pods into the group, unless the user named another one.
+// Decorate puts the pods into the group, unless the user named another group.
 func (Plugin) Decorate(a scheduler.Attempt, d *scheduler.Decoration) error {
 	scheduler.DecoratePriorityClass(a, d)
 	if len(usersGroups(a)) > 0 {
@@ -182,16 +180,16 @@ func (Plugin) Decorate(a scheduler.Attempt, d *scheduler.Decoration) error {
 	return nil
 }
 
-// Release names the group.
+// Release returns the group.
 func (Plugin) Release(a scheduler.Attempt) []scheduler.Ref { return []scheduler.Ref{groupOf(a)} }
 
-// groupOf returns the group's reference. The scheduler counts pods by that label in all namespaces, so the name must be unique
-// in the cluster, as the attempt's ID is.
+// groupOf returns the group's reference. The scheduler counts pods by groupLabel in all namespaces, so the name must be unique in the cluster; the attempt's
+// ID is unique.
 func groupOf(a scheduler.Attempt) scheduler.Ref {
 	return scheduler.Ref{GroupVersionKind: podGroupKind, Namespace: a.App.Namespace, Name: a.ID}
 }
 
-// group returns the wanted PodGroup. A lowered group no longer blocks a pod that fits on a node.
+// group returns the wanted PodGroup. After it was lowered it no longer blocks a pod that fits on a node.
 func group(a scheduler.Attempt, p parameters, c care) (*unstructured.Unstructured, error) {
 	spec := v1alpha1.PodGroupSpec{MinMember: 1, ScheduleTimeoutSeconds: p.ScheduleTimeoutSeconds}
 	members, lowered := gang(a, p), !c.lowered.IsZero()
@@ -209,13 +207,13 @@ func group(a scheduler.Attempt, p parameters, c care) (*unstructured.Unstructure
 	return scheduler.Applied(groupOf(a), g)
 }
 
-// Delays of the nudges that the scheduler needs; see Observe.
+// Delays of the group's nudges; see Observe.
 const (
 	// settle is the time until the scheduler uses a changed group.
 	settle = 5 * time.Second
 	// pause is the least time between two nudges of a group.
 	pause = 15 * time.Second
-	// overtaken is the least time between freed room and the last nudge for it. It is less than pause.
+	// overtaken is the least time between freed room and the last nudge after it. It is less than pause.
 	overtaken = 10 * time.Second
 	// flush is the default time after which the scheduler requeues waiting pods without a nudge.
 	flush = 5 * time.Minute

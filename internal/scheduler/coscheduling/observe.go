@@ -12,7 +12,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// Annotations of a group: when it was lowered to the driver's room or to one member, and when it was last nudged (RFC 3339).
+// Annotations of a group. They hold the times (RFC 3339) when it was lowered to the driver's room or to one member, and when it was last nudged.
 const (
 	annotationLowered = "firesteel.dev/lowered-at"
 	annotationNudged  = "firesteel.dev/nudged-at"
@@ -23,17 +23,15 @@ func (Plugin) ObserveReads(a scheduler.Attempt, _ scheduler.PodStatuses) []sched
 	return []scheduler.Read{groupOf(a).Read()}
 }
 
-// Observe reads the pods and maintains the group; the phase of the group does not describe the application.
+// Observe reads the pods and maintains the group. The phase of the group does not describe the application, so it is not read.
 //
-// After the driver has a node the group is lowered to the driver's room. Otherwise a late or replaced executor would need the
-// room of the whole application. A complete gang of executors is lowered to one member. Otherwise a late executor would wait
-// for as many as at the start.
+// After the driver has a node, the group is lowered to the driver's room. Otherwise a late or replaced executor would need the room of the whole application.
+// A complete gang of executors is lowered to one member. Otherwise a late executor would wait for as many others as at the start.
 //
-// The scheduler does not requeue the pods of a group when other pods end, and it evaluates a changed group by its old spec. Any
-// later change of any group requeues the pods of all groups. So a group with waiting pods is nudged by an annotation, a while
-// after it was lowered. After room was freed, the front of the line is nudged, which wakes all: several groups, since the first
-// may be broken, and twice, since the scheduler watches groups and pods separately and may see the nudge before the end of the
-// pods.
+// The scheduler does not requeue the pods of a group when other pods end, and it evaluates a changed group by its old spec. Any later change of any group
+// requeues the pods of all groups. So a group with waiting pods is nudged (an annotation changes) some time after it was lowered. After room was freed, the
+// groups at the front of the line are nudged, which requeues all waiting pods. Several groups are nudged, because the first may be broken. They are nudged
+// twice, because the scheduler watches groups and pods separately and may see a nudge before the end of the pods.
 func (Plugin) Observe(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.PodStatuses) (scheduler.Observation, error) {
 	o := scheduler.Pods(a, f)
 	switch o.Stage {
@@ -61,8 +59,8 @@ func (Plugin) Observe(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.Pod
 	return o, nil
 }
 
-// member returns when the scheduler processed a pod that may be in a gang. A member that found room waits for the rest without
-// a condition. So once any pod has a condition, a pod without one proves nothing.
+// member returns when the scheduler processed a pod that may be in a gang. A member that found room waits for the other members and has no condition. So once
+// any pod has a condition, a pod without a condition may have been processed, too.
 func member(f scheduler.PodStatuses) func(*scheduler.PodStatus) (time.Time, bool) {
 	return func(p *scheduler.PodStatus) (time.Time, bool) {
 		at, is := scheduler.Processed(p)
@@ -73,7 +71,7 @@ func member(f scheduler.PodStatuses) func(*scheduler.PodStatus) (time.Time, bool
 	}
 }
 
-// care records the changes of a group and their times; zero for never.
+// care records when a group was lowered and last nudged; zero for never.
 type care struct{ lowered, nudged time.Time }
 
 func (c care) annotations() map[string]string {
@@ -89,7 +87,7 @@ func (c care) annotations() map[string]string {
 	return out
 }
 
-// careOf returns the changes of the group, including those due now, and the time until the next.
+// careOf returns the changes of the group, including the changes that are due now, and the time until the next change.
 func careOf(a scheduler.Attempt, p parameters, group *unstructured.Unstructured, f scheduler.PodStatuses, stage scheduler.Stage) (care, time.Duration) {
 	var c care
 	if group != nil {
@@ -111,13 +109,12 @@ func careOf(a scheduler.Attempt, p parameters, group *unstructured.Unstructured,
 		c.nudged = f.Now
 	}
 	if f.Ahead >= scheduler.Front {
-		return c, flush // it is observed when it reaches the front
+		return c, flush // the application is observed when it reaches the front
 	}
 	return c, pause // no event of this application reports room freed by others
 }
 
-// met reports whether the pods got the room that the group waited for. The scheduler places the executors of a gang only when
-// it has nodes for all of them.
+// met reports whether the pods got the room that the group waited for. The scheduler places the executors of a gang only when all of them have a node.
 func met(a scheduler.Attempt, p parameters, f scheduler.PodStatuses) bool {
 	if gang(a, p) > 0 {
 		return slices.ContainsFunc(f.Executors, func(e scheduler.PodStatus) bool { return e.Node != "" })
@@ -125,7 +122,7 @@ func met(a scheduler.Attempt, p parameters, f scheduler.PodStatuses) bool {
 	return f.Driver.Node != "" && a.PodSets.Initial > 0
 }
 
-// nextNudge returns when waiting pods must be requeued; ok is false if that is not needed.
+// nextNudge returns when waiting pods must be requeued; ok is false if they need not be.
 func nextNudge(c care, f scheduler.PodStatuses) (time.Time, bool) {
 	settled := c.lowered.Add(settle)
 	if !c.lowered.IsZero() && c.nudged.Before(settled) {
@@ -137,7 +134,7 @@ func nextNudge(c care, f scheduler.PodStatuses) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// waitingSince returns when the scheduler first found no room for a pod that still waits. It knows about room freed earlier.
+// waitingSince returns when the scheduler first found no room for a pod that still waits. The scheduler already considered any room that was freed earlier.
 func waitingSince(f scheduler.PodStatuses) time.Time {
 	var first time.Time
 	pods := append([]scheduler.PodStatus{*f.Driver}, f.Executors...)

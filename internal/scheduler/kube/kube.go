@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kube is the plugin for plain Kubernetes. The pods are placed one by one by any scheduler, and only a missing
-// PriorityClass makes an application wait.
+// Package kube is the plugin for plain Kubernetes. Any scheduler places the pods one by one, and only a missing PriorityClass makes an application wait.
 package kube
 
 import (
@@ -23,7 +22,7 @@ type Plugin struct{}
 
 var _ scheduler.Plugin = Plugin{}
 
-// Describe introduces the plugin. It sets no scheduler name: the pods keep the user's.
+// Describe introduces the plugin. It sets no scheduler name: the pods keep the name that the user set.
 func (Plugin) Describe() scheduler.Descriptor {
 	return scheduler.Descriptor{
 		Name: Name, NoBatchScheduler: true,
@@ -33,12 +32,12 @@ func (Plugin) Describe() scheduler.Descriptor {
 	}
 }
 
-// Validate accepts everything: manifests that name a queue without a batch scheduler have always run. There are no parameters.
+// Validate accepts every queue, because manifests that name a queue without a batch scheduler have always run. There are no parameters.
 func (Plugin) Validate(a scheduler.Attempt) field.ErrorList {
 	return scheduler.DecodeParameters(a, &struct{}{})
 }
 
-// Reads asks for the application's PriorityClass.
+// Reads returns the read of the application's PriorityClass.
 func (Plugin) Reads(a scheduler.Attempt) []scheduler.Read { return scheduler.ReadPriorityClass(a) }
 
 // Admit admits the attempt unless its PriorityClass is missing.

@@ -20,28 +20,28 @@ var (
 		Hint: "install the CRDs and the controller of kubernetes-sigs/scheduler-plugins, " +
 			"or remove batchScheduler.quota.elasticQuotaSchedulers from the operator's configuration",
 	}
-	// allElasticQuotas are those of all namespaces: together they may use at most the sum of their mins. An operator for some
-	// namespaces may not see all of them.
+	// allElasticQuotas are the ElasticQuotas of all namespaces, which together may use at most the sum of their mins. An operator for some namespaces may not
+	// see all of them.
 	allElasticQuotas = scheduler.Read{GroupVersionKind: elasticQuotaKind, Optional: true}
 )
 
 // sumOfMins is the name of the line for the mins of all namespaces.
 const sumOfMins = "the min of all ElasticQuotas together"
 
-// minOf begins the name of the line for one namespace's min; the quota's name follows.
+// minOf begins the name of the line for the min of one namespace; the quota's name follows.
 const minOf = "the min of ElasticQuota "
 
-// elasticQuotasIn returns the read of one namespace's quotas.
+// elasticQuotasIn returns the read of the quotas of one namespace.
 func elasticQuotasIn(namespace string) scheduler.Read {
 	return scheduler.Read{GroupVersionKind: elasticQuotaKind, Namespace: namespace}
 }
 
-// elasticQuotas checks the room in the ElasticQuota of the namespace and in all of them together. The rules are those of the
-// scheduler's CapacityScheduling plugin, which needs no placeholders. The remark names quotas that it cannot evaluate.
+// elasticQuotas checks the room in the namespace's ElasticQuota and in the sum of all ElasticQuotas. The rules come from the scheduler's CapacityScheduling
+// plugin, which needs no placeholders. The returned note names quotas that cannot be evaluated.
 func elasticQuotas(a scheduler.Attempt, s scheduler.Snapshot) ([]finding, string, error) {
 	own, err := elasticQuotasOf(s, elasticQuotasIn(a.App.Namespace))
 	switch {
-	case err != nil || len(own) == 0: // a namespace without one is neither limited nor counted
+	case err != nil || len(own) == 0: // a namespace without an ElasticQuota is neither limited nor counted
 		return nil, "", err
 	case len(own) > 1:
 		return nil, fmt.Sprintf("namespace %s has %d ElasticQuotas, but the scheduler uses only one: keep one", a.App.Namespace, len(own)), nil
@@ -66,12 +66,12 @@ func elasticQuotas(a scheduler.Attempt, s scheduler.Snapshot) ([]finding, string
 	sum := compare(a, sumOfMins, asked, minsOf(all, asked.initial, a.Quota.Others))
 	least := ownMin(a, own[0], asked.initial)
 	if guaranteed(least.asks, a.Quota) {
-		return append(found, finding{growth: sum.growth}), "", nil // no line: only attempts that borrow wait in it
+		return append(found, finding{growth: sum.growth}), "", nil // no line: only attempts that borrow wait for the sum
 	}
 	return append(found, sum, least), "", nil
 }
 
-// Shares implements scheduler.Sharer: each namespace's usage of its min, including admitted attempts.
+// Shares implements scheduler.Sharer. A share is a namespace's usage, including admitted attempts, relative to its min.
 func (p Plugin) Shares(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Shares, error) {
 	if p.mode != Enforce || !p.bound(a) || !s.Complete(allElasticQuotas) {
 		return nil, nil
@@ -99,7 +99,7 @@ func (p Plugin) Shares(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Sha
 	return shares, nil
 }
 
-// ownMin returns the room in the namespace's min. An attempt that must borrow in any case requests nothing of it.
+// ownMin returns the room in the namespace's min. It has no requests for an attempt that must borrow in any case.
 func ownMin(a scheduler.Attempt, own *v1alpha1.ElasticQuota, demand corev1.ResourceList) finding {
 	found := finding{quota: minOf + own.Name, instead: true}
 	left := minsOf([]*v1alpha1.ElasticQuota{own}, demand, a.Quota.Others)
@@ -110,9 +110,9 @@ func ownMin(a scheduler.Attempt, own *v1alpha1.ElasticQuota, demand corev1.Resou
 	return found
 }
 
-// guaranteed reports whether the namespace's min has room for the whole request, and no other attempt of the namespace comes
-// first. While other namespaces borrow that min, the sum of all mins is used up, but the scheduler preempts their pods for
-// those of this namespace. It preempts for existing pods only, so a waiting application would never get its guarantee.
+// guaranteed reports whether the namespace's min has room for the whole request, and no other attempt of the namespace comes first. While other namespaces
+// borrow that min, the sum of all mins is used up, but the scheduler preempts the borrowers' pods for pods of this namespace. It preempts only for pods that
+// exist, so an application that waits without pods would never get its guarantee.
 func guaranteed(asks []ask, o scheduler.Outstanding) bool {
 	return len(asks) > 0 && !o.Expected && !slices.ContainsFunc(asks, func(k ask) bool { return k.short() || o.Ahead[k.Line].Blocks(k.left) })
 }
@@ -158,7 +158,7 @@ func elasticQuotasOf(s scheduler.Snapshot, r scheduler.Read) ([]*v1alpha1.Elasti
 	return quotas, nil
 }
 
-// maxOf returns a quota's max. Of the resources that it does not name, native ones count as zero and others as unlimited.
+// maxOf returns a quota's max. A resource that max does not name counts as zero if it is native, and as unlimited otherwise.
 func maxOf(q *v1alpha1.ElasticQuota) corev1.ResourceList {
 	limit := corev1.ResourceList{corev1.ResourceCPU: {}, corev1.ResourceMemory: {}, corev1.ResourceEphemeralStorage: {}}
 	for name, quantity := range q.Spec.Max {
@@ -167,7 +167,7 @@ func maxOf(q *v1alpha1.ElasticQuota) corev1.ResourceList {
 	return limit
 }
 
-// notRunning returns the room that reservations in the namespaces will still take: a quota's status counts running pods only.
+// notRunning returns the room that reservations in the namespaces will still take, because a quota's status counts running pods only.
 func notRunning(others []scheduler.Reservation, namespaces map[string]bool) corev1.ResourceList {
 	total := corev1.ResourceList{}
 	for _, r := range others {

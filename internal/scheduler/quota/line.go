@@ -11,27 +11,26 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// waiting is the state of an attempt in the lines of its requested resources.
+// waiting is an attempt's state in the lines of its requested resources.
 type waiting struct {
-	// places are its places in these lines.
+	// places are the attempt's places in the lines.
 	places []scheduler.Place
-	// usage is the reported usage of their quotas.
+	// usage is the reported usage of the quotas of places.
 	usage []scheduler.Usage
-	// blocked is set if others come first in one of them.
+	// blocked is set if other attempts come first in one of the lines.
 	blocked bool
 	// ahead has the number of attempts ahead for each resource, by quota.
 	ahead []string
-	// retryAfter is the delay until the next question.
+	// retryAfter is the delay until the next check.
 	retryAfter time.Duration
 }
 
-// retryAfterStart is the interval for an attempt that could start if all waiting attempts were known.
+// retryAfterStart is the interval of checks while the ledger does not know all waiting attempts.
 const retryAfterStart = 2 * time.Second
 
-// waitIn returns the lines in which an attempt waits: those of resources that are short, that others take first, and that it
-// keeps; all lines until all waiting attempts are known. An attempt that may be next to start is checked again as soon as a
-// reservation of another attempt shrinks, because no quota changes then. The others are enqueued when attempts ahead of them
-// leave the line.
+// waitIn returns the lines in which an attempt waits. It waits for a resource that is short, for one that others take first, and for one whose line it must
+// keep. Until all waiting attempts are known, it waits in all lines. An attempt that may be next to start is checked again as soon as a reservation of
+// another attempt shrinks, because no quota changes then. Other attempts are enqueued when attempts ahead of them leave the line.
 func waitIn(o scheduler.Outstanding, found []finding) waiting {
 	var w waiting
 	leads, near, heads := true, true, false
@@ -44,15 +43,15 @@ func waitIn(o scheduler.Outstanding, found []finding) waiting {
 			leads, near = leads && at.leads, near && at.near
 		}
 	}
-	w.retryAfter = again(o, leads, near || heads) // the head of one line blocks the others until it is asked with room
+	w.retryAfter = again(o, leads, near || heads) // the head of one line blocks the others until it is checked while there is room
 	return w
 }
 
-// standing is an attempt's state in the lines of one quota: whether it leads in all of them, is near the front of all, and is
-// the head of any.
+// standing is an attempt's state in the lines of one quota: leads means that it may be next to start in all of them, near that few attempts are ahead in
+// each, and heads that it may be next in any.
 type standing struct{ leads, near, heads bool }
 
-// join adds the lines of a quota in which the attempt waits.
+// join adds the lines of one quota in which the attempt waits.
 func (w *waiting) join(o scheduler.Outstanding, f finding) standing {
 	at := standing{leads: len(f.asks) > 0 || !f.instead, near: true}
 	var ahead []string
@@ -75,8 +74,8 @@ func (w *waiting) join(o scheduler.Outstanding, f finding) standing {
 	return at
 }
 
-// again returns the delay until the next check. leads: the attempt may be next to start in all of its lines. near: few attempts
-// are ahead in all lines, or none in one.
+// again returns the delay until the next check. leads is set if the attempt may be next to start in all of its lines. near is set if few attempts are ahead
+// in all lines, or it may be next in one.
 func again(o scheduler.Outstanding, leads, near bool) time.Duration {
 	switch {
 	case leads && o.Expected:
@@ -95,7 +94,7 @@ func (w waiting) answer(r scheduler.Reason, message string) scheduler.Admission 
 	return scheduler.Admission{Verdict: scheduler.Wait, Reason: r, Message: message, RetryAfter: w.retryAfter, Lines: w.places, Usage: w.usage}
 }
 
-// about rounds a count, so that a start in a long line does not rewrite the statuses of all that wait.
+// about rounds a count, so that a start in a long line does not change the statuses of all waiting attempts.
 func about(n int) string {
 	for _, step := range []int{1000, 100, 10} {
 		if n >= step {

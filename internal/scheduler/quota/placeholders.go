@@ -9,7 +9,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// placeholders are the charges of one attempt's placeholders, by the role that replaces them.
+// placeholders are the charges of one attempt's placeholder pods, by the role of the pods that replace them.
 type placeholders struct{ drivers, executors []charge }
 
 func placeholdersOf(list []scheduler.Placeholder, given defaults) placeholders {
@@ -25,8 +25,8 @@ func placeholdersOf(list []scheduler.Placeholder, given defaults) placeholders {
 	return placeholders{chargesOf(drivers, given), chargesOf(executors, given)}
 }
 
-// most returns the most that a quota counts beyond the driver and all executors. The peak is either before there are executors,
-// with both kinds of placeholders, or when all executors exist beside their placeholders.
+// most returns the most that a quota counts in addition to the driver and all executors. The peak is at one of two moments: before executors exist, with all
+// placeholders, or when all executors exist beside their placeholders.
 func (p placeholders) most(q *corev1.ResourceQuota) corev1.ResourceList {
 	more := sumOf(q, p.drivers)
 	for name, quantity := range sumOf(q, p.executors) {
@@ -37,8 +37,8 @@ func (p placeholders) most(q *corev1.ResourceQuota) corev1.ResourceList {
 	return more
 }
 
-// reservedIn returns the room of a quota that is reserved for others in the attempt's namespace. Placeholders are created
-// within seconds after the driver, and the quota counts them from then on.
+// reservedIn returns a function from a quota to the room in it that is reserved for others in the attempt's namespace. It counts placeholders until the
+// driver pod exists: they are created within seconds after it, and the quota counts them from then on.
 func reservedIn(a scheduler.Attempt, given defaults) func(*corev1.ResourceQuota) corev1.ResourceList {
 	var pods []charge
 	var beside []placeholders

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package quota holds back an application that the quotas of its namespace have no room for, because the API server would
-// refuse its executors. It is asked before the plugin that places the pods.
+// Package quota holds back an application for which the quotas of its namespace have no room, because the API server would refuse its executors. It is asked
+// before the plugin that places the pods.
 //
-// It is an estimate and admits when it is unsure: the API server (ResourceQuota) and the scheduler (ElasticQuota) decide. It
-// adds the usage that the quotas report, the room that other admitted applications will still take (scheduler.Ledger), and the
-// driver, the initial executors and the placeholders of this one. Executors that dynamic allocation adds later are not counted.
+// It computes an estimate and admits when it is unsure: the API server (ResourceQuota) and the scheduler (ElasticQuota) decide. It adds up three amounts: the
+// usage that the quotas report, the room that other admitted applications will still take (scheduler.Ledger), and the driver, initial executors and
+// placeholders of this application. Executors that dynamic allocation adds later are not counted.
 package quota
 
 import (
@@ -36,18 +36,18 @@ const (
 	Off Mode = "Off"
 	// Warn starts the application with a warning.
 	Warn Mode = "Warn"
-	// Enforce lets it wait, or refuses a request that can never fit.
+	// Enforce lets the application wait, or refuses it if its request can never fit.
 	Enforce Mode = "Enforce"
 )
 
-// Intervals of checks for a waiting application. Quotas are watched; the checks cover pods that end without changing a quota.
+// Intervals of checks for a waiting application. Quotas are watched; the checks cover pods whose end changes no quota.
 const (
 	// retry applies near the front of the line.
 	retry = 30 * time.Second
-	// retryBehind applies to the others, possibly thousands. They are enqueued when attempts ahead of them start; this check
-	// updates their statuses.
+	// retryBehind applies to the other attempts, possibly thousands. They are enqueued when attempts ahead of them start; this check only updates their
+	// statuses.
 	retryBehind = 5 * time.Minute
-	// few bounds the attempts ahead of one that is checked with retry.
+	// few bounds the attempts ahead of an attempt that is checked every retry.
 	few = 10
 )
 
@@ -57,8 +57,8 @@ type Plugin struct {
 	elastic []string
 }
 
-// New returns the plugin. An unknown mode is Off. elastic names the plugins whose pods are limited by ElasticQuotas, because
-// the scheduler-plugins' CapacityScheduling places them.
+// New returns the plugin. An unknown mode means Off. elastic names the plugins whose pods ElasticQuotas limit, because the CapacityScheduling plugin of
+// scheduler-plugins places them.
 func New(mode string, elastic []string) Plugin {
 	return Plugin{mode: Mode(mode), elastic: elastic}
 }
@@ -94,7 +94,7 @@ func (p Plugin) Describe() scheduler.Descriptor {
 // Validate accepts everything, because quotas belong to the administrator.
 func (Plugin) Validate(scheduler.Attempt) field.ErrorList { return nil }
 
-// Reads asks for the quotas that limit the attempt, and for its priority in their lines.
+// Reads returns the reads of the quotas that limit the attempt, and of the PriorityClass that decides its place in their lines.
 func (p Plugin) Reads(a scheduler.Attempt) []scheduler.Read {
 	if p.off() || p.holds(a) {
 		return nil
@@ -114,7 +114,7 @@ func (Plugin) Decorate(scheduler.Attempt, *scheduler.Decoration) error { return 
 // off reports whether the plugin admits everything without reading quotas.
 func (p Plugin) off() bool { return p.mode != Warn && p.mode != Enforce }
 
-// holds reports whether the attempt has a reservation. A warning reserves nothing and is reported again.
+// holds reports whether the attempt has a reservation that counts. In mode Warn nothing is reserved, and the warning is reported again.
 func (p Plugin) holds(a scheduler.Attempt) bool { return p.mode == Enforce && a.Quota.Held }
 
 // bound reports whether ElasticQuotas limit the attempt's pods.
@@ -143,24 +143,24 @@ func (p Plugin) Admit(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Admi
 	return verdict(a, found, note), nil
 }
 
-// finding is the result of one quota that limits the attempt's pods.
+// finding is the result of the check of one quota that limits the attempt's pods.
 type finding struct {
 	quota string
-	// asks are the requested resources, by name. Each has a line of its own.
+	// asks are the requested resources, by name. Each resource has a line of its own.
 	asks []ask
 	// reason is "" if there is room.
 	reason  scheduler.Reason
 	message string
-	// beside reports a limit that is too small for placeholders; "" if it is not.
+	// beside reports a limit that is too small for placeholders; "" if the limit suffices.
 	beside string
-	// growth reports the room that dynamic allocation cannot get; "" for none.
+	// growth reports that dynamic allocation cannot get its maximum of executors; "" if it can.
 	growth string
-	// instead is set if room in this quota replaces room in the previous finding: the attempt stands in these lines while it
-	// waits, and may start without them.
+	// instead is set if room in this quota replaces room in the previous finding. The attempt waits in the lines of this quota, too, but may start without room
+	// in it.
 	instead bool
 }
 
-// ask is a request in one line, and the room left there.
+// ask is a request in one line, with the room that is left in its quota.
 type ask struct {
 	scheduler.Place
 	left  resource.Quantity
@@ -172,7 +172,7 @@ func (k ask) short() bool { return k.Asked.Cmp(k.left) > 0 }
 func (f finding) short() bool     { return f.reason == scheduler.ReasonWaitingForQuota }
 func (f finding) permanent() bool { return f.reason != "" && !f.short() }
 
-// verdict returns the worst finding: permanent ones come before temporary ones.
+// verdict returns the answer for the worst finding: a permanent finding is worse than a temporary one.
 func verdict(a scheduler.Attempt, found []finding, note string) scheduler.Admission {
 	var message string
 	for _, f := range found {
@@ -217,12 +217,11 @@ func admit(warning string) scheduler.Admission {
 	return scheduler.Admission{Verdict: scheduler.Admit, Reason: scheduler.ReasonAdmitted, Warning: warning}
 }
 
-// room is the remainder of a quota after usage and the reservations of others. The namespace is "" for a total of all
-// namespaces.
+// room is the limit of a quota with its usage and the reservations of others. The namespace is "" for a total of all namespaces.
 type room struct {
 	namespace             string
 	used, reserved, limit corev1.ResourceList
-	// guaranteed is the amount that others must return, and borrowed the usage beyond it.
+	// guaranteed is the amount that others must return on demand, and borrowed the usage beyond it.
 	guaranteed, borrowed corev1.ResourceList
 }
 
@@ -246,11 +245,10 @@ func (r room) asks(quota string, demand corev1.ResourceList) []ask {
 	return asks
 }
 
-// demand is the request of the driver with its initial executors, the same with their placeholders, and the same with the
-// maximum of executors.
+// demand is the request of the driver with its initial executors. peak adds their placeholders; most has the maximum of executors instead.
 type demand struct{ initial, peak, most corev1.ResourceList }
 
-// compare checks a quota's room: a demand above the limit can never fit.
+// compare compares a demand with a quota's room. A demand above the limit can never fit.
 func compare(a scheduler.Attempt, quota string, d demand, r room) finding {
 	where := "namespace " + a.App.Namespace
 	if never := scheduler.Shortages(d.initial, nil, r.limit); len(never) > 0 {
@@ -260,7 +258,7 @@ func compare(a scheduler.Attempt, quota string, d demand, r room) finding {
 	found := finding{quota: quota}
 	asked, source := d.peak, quota
 	switch never := scheduler.Shortages(d.peak, nil, r.limit); {
-	case len(never) > 0: // it still runs, and waiting would not help
+	case len(never) > 0: // the application runs nevertheless, and waiting would not help
 		asked = d.initial
 		found.beside = fmt.Sprintf("%s of %s is too small for the placeholder pods of the scheduler together with the pods that replace them: %s; "+
 			"pods are refused until the placeholders are gone", quota, where, scheduler.Exceeding(never))

@@ -14,7 +14,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// role is one kind of an attempt's pods.
+// role is a number of equal pods of an attempt.
 type role struct {
 	name     string
 	class    string
@@ -46,7 +46,7 @@ func notCreated(r scheduler.Reservation) []role {
 	return roles(r.PodSets, r.PriorityClass, drivers, int64(r.PodSets.Initial)-int64(r.Progress.ExecutorsCreated))
 }
 
-// resourceQuotas checks the ResourceQuotas of the namespace that count the attempt's pods. See
+// resourceQuotas checks the namespace's ResourceQuotas that count the attempt's pods. See
 // https://kubernetes.io/docs/concepts/policy/resource-quotas/
 func resourceQuotas(a scheduler.Attempt, s scheduler.Snapshot) ([]finding, error) {
 	given, err := defaultsOf(a, s)
@@ -89,13 +89,13 @@ func counts(q *corev1.ResourceQuota, demand corev1.ResourceList) bool {
 	return false
 }
 
-// charge is the cost of one pod of a role, by the quotas' resource names.
+// charge is the cost of one pod of a role, by the resource names of quotas.
 type charge struct {
 	role
 	cost corev1.ResourceList
 }
 
-// chargesOf returns the costs of the pods with the namespace's defaults.
+// chargesOf returns the costs of the pods, with the namespace's defaults filled in.
 func chargesOf(pods []role, d defaults) []charge {
 	out := make([]charge, 0, len(pods))
 	for _, r := range pods {
@@ -107,7 +107,7 @@ func chargesOf(pods []role, d defaults) []charge {
 	return out
 }
 
-// sumOf returns the cost of those pods that are in the quota's scopes.
+// sumOf returns the total cost of the pods that are in the quota's scopes.
 func sumOf(q *corev1.ResourceQuota, charges []charge) corev1.ResourceList {
 	total := corev1.ResourceList{}
 	for _, c := range charges {
@@ -133,8 +133,7 @@ func costOf(r role) corev1.ResourceList {
 	return out
 }
 
-// inScope reports whether a quota counts the pod. Spark's pods always have requests (NotBestEffort) and no active deadline
-// (NotTerminating).
+// inScope reports whether a quota counts the pod. Spark's pods always have requests (NotBestEffort) and no active deadline (NotTerminating).
 func inScope(q *corev1.ResourceQuota, r role) bool {
 	for _, scope := range q.Spec.Scopes {
 		if !matches(corev1.ScopedResourceSelectorRequirement{ScopeName: scope, Operator: corev1.ScopeSelectorOpExists}, r) {
@@ -155,7 +154,7 @@ func matches(e corev1.ScopedResourceSelectorRequirement, r role) bool {
 		return true
 	case corev1.ResourceQuotaScopePriorityClass:
 		return matchesClass(e, r.class)
-	default: // BestEffort, Terminating, CrossNamespacePodAffinity and future scopes: no pods of ours
+	default: // BestEffort, Terminating, CrossNamespacePodAffinity and future scopes: Spark's pods are not in them
 		return false
 	}
 }
@@ -175,12 +174,12 @@ func matchesClass(e corev1.ScopedResourceSelectorRequirement, class string) bool
 	}
 }
 
-// required are the resources that every container must set if a quota counts them.
+// required are the resources that every container must set if a quota counts the resource.
 var required = []corev1.ResourceName{
 	corev1.ResourceRequestsCPU, corev1.ResourceRequestsMemory, corev1.ResourceLimitsCPU, corev1.ResourceLimitsMemory,
 }
 
-// missingLimit returns a counted resource that a pod does not set: the API server refuses such a pod.
+// missingLimit returns a finding if a pod does not set a counted resource: the API server refuses such a pod.
 func missingLimit(a scheduler.Attempt, q *corev1.ResourceQuota, charges []charge) (finding, bool) {
 	for _, c := range charges {
 		if !inScope(q, c.role) {
@@ -202,7 +201,7 @@ func missingLimit(a scheduler.Attempt, q *corev1.ResourceQuota, charges []charge
 // defaults are the namespace's default requests and limits for containers.
 type defaults struct{ requests, limits corev1.ResourceList }
 
-// defaultsOf reads the defaults from the LimitRanges; the first one counts, as for the API server.
+// defaultsOf reads the defaults from the LimitRanges. The first default of a resource counts, as in the API server.
 func defaultsOf(a scheduler.Attempt, s scheduler.Snapshot) (defaults, error) {
 	var d defaults
 	for _, item := range s.List(scheduler.Read{GroupVersionKind: limitRangeKind, Namespace: a.App.Namespace}) {

@@ -15,12 +15,11 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// waitRetry is the interval of checks for changes that neither the group nor the queue's spec shows: the queue's usage, its
-// events, and their absence. All of these are shown only and admit nothing.
+// waitRetry is the interval of checks for changes that neither the group nor the queue's spec shows: the queue's usage, its events, and the absence of
+// events. They change messages only and admit nothing.
 const waitRetry = 5 * time.Minute
 
-// Admit applies the group and admits the attempt when Volcano has admitted the group. A group that its queue cannot accept must
-// not exist.
+// Admit applies the group, and admits the attempt when Volcano has admitted the group. A group that its queue cannot accept is deleted.
 func (Plugin) Admit(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Admission, error) {
 	if missing, ok := scheduler.MissingPriorityClass(a, s); ok {
 		return held(a, s, missing), nil
@@ -68,7 +67,7 @@ func (Plugin) Admit(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Admiss
 	return answer, err
 }
 
-// toUsersGroups admits the attempt to the user's groups; the namespace must be allowed to use their queues.
+// toUsersGroups admits the attempt to the user's groups. It refuses groups whose queues the namespace may not use.
 func toUsersGroups(a scheduler.Attempt, groups []scheduler.Ref, s scheduler.Snapshot) (scheduler.Admission, error) {
 	for _, ref := range groups {
 		group, err := scheduler.As[v1beta1.PodGroup](s[ref.Read()])
@@ -89,7 +88,7 @@ func toUsersGroups(a scheduler.Attempt, groups []scheduler.Ref, s scheduler.Snap
 	return scheduler.AdmitToUsersGroups(a, groups, groupOf(a), s), nil
 }
 
-// held returns the answer for an attempt that must not have a group at present.
+// held returns the answer for an attempt that must not have a group now: it also deletes an existing group.
 func held(a scheduler.Attempt, s scheduler.Snapshot, answer scheduler.Admission) scheduler.Admission {
 	if ref := groupOf(a); s.Exists(ref) {
 		answer.Delete = []scheduler.Ref{ref}
@@ -100,7 +99,7 @@ func held(a scheduler.Attempt, s scheduler.Snapshot, answer scheduler.Admission)
 	return answer
 }
 
-// noGang returns the warning for executors that do not start together although the user asked for it.
+// noGang returns the warning for an application that requests a gang of executors without effect; "" otherwise.
 func noGang(a scheduler.Attempt) string {
 	if p, _ := parametersOf(a); p.ExecutorGang {
 		return scheduler.NoGang(a)
@@ -116,7 +115,7 @@ func phaseOf(group *unstructured.Unstructured) string {
 	return phase
 }
 
-// notSeen returns the answer for a group without a status: its normal state until the scheduler's next cycle.
+// notSeen returns the answer for a group without a status, as every group is until the scheduler's next cycle.
 func notSeen(a scheduler.Attempt) scheduler.Admission {
 	return scheduler.Admission{
 		Verdict: scheduler.Wait, Reason: scheduler.ReasonWaitingForScheduler,
@@ -124,8 +123,8 @@ func notSeen(a scheduler.Attempt) scheduler.Admission {
 	}
 }
 
-// pending returns the answer for a group that is not admitted although its queue seems to have room: the room is reserved, or
-// the nodes are full. Volcano does not report reservations, so the queue's numbers are shown as reported.
+// pending returns the answer for a group that is not admitted although its queue seems to have room. The room may be reserved, or the nodes may be full.
+// Volcano does not report reservations, so the message shows the queue's reported numbers.
 func pending(a scheduler.Attempt, s scheduler.Snapshot, own *unstructured.Unstructured, whole demand) (scheduler.Admission, error) {
 	queue, err := scheduler.As[v1beta1.Queue](own)
 	if err != nil {
@@ -141,8 +140,8 @@ func pending(a scheduler.Attempt, s scheduler.Snapshot, own *unstructured.Unstru
 	return scheduler.Admission{Verdict: scheduler.Wait, Reason: scheduler.ReasonWaitingForCapacity, Message: message}, nil
 }
 
-// unlessSilent returns the answer for a waiting group while Volcano writes events. After Volcano became silent, its earlier
-// reports are outdated.
+// unlessSilent returns the given answer for a waiting group while Volcano writes events. Once Volcano is silent, its earlier reports are outdated and are
+// replaced.
 func unlessSilent(a scheduler.Attempt, s scheduler.Snapshot, answer scheduler.Admission) scheduler.Admission {
 	group := s[groupOf(a).Read()]
 	if phaseOf(group) != string(v1beta1.PodGroupPending) {
@@ -154,8 +153,8 @@ func unlessSilent(a scheduler.Attempt, s scheduler.Snapshot, answer scheduler.Ad
 	return answer
 }
 
-// eventMessage returns the scheduler's last message about a group without pods. Warnings are skipped: every group without pods
-// has one, admitted or not, and they contain raw Go values.
+// eventMessage returns the scheduler's last message about a group without pods. It skips warnings: every group without pods has one, admitted or not, and
+// warnings contain raw Go values.
 func eventMessage(events []scheduler.ObjectEvent) string {
 	words := ""
 	for _, e := range events {

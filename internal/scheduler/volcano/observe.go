@@ -19,10 +19,10 @@ import (
 // evictReason is Volcano's reason in the condition Ready of an evicted pod.
 const evictReason = "Evict"
 
-// annotationHolds marks a group with a lowered reservation.
+// annotationHolds marks a group whose reservation was lowered.
 const annotationHolds = "firesteel.dev/holds"
 
-// ObserveReads asks for the group and, while the driver waits, for Volcano's events about the groups of the namespace.
+// ObserveReads returns the read of the group and, while the driver waits, of Volcano's events about the groups of the namespace.
 func (Plugin) ObserveReads(a scheduler.Attempt, f scheduler.PodStatuses) []scheduler.Read {
 	reads := []scheduler.Read{groupOf(a).Read()}
 	if f.Driver.Waits() {
@@ -31,8 +31,7 @@ func (Plugin) ObserveReads(a scheduler.Attempt, f scheduler.PodStatuses) []sched
 	return reads
 }
 
-// Observe reads the pods, distinguishes reclaim from preemption, and keeps the group: Volcano silently ignores pods without
-// their group.
+// Observe reads the pods, distinguishes reclaim from preemption, and keeps the group in existence: Volcano silently ignores pods whose group is missing.
 func (Plugin) Observe(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.PodStatuses) (scheduler.Observation, error) {
 	o := scheduler.Pods(a, f)
 	if o.Stage == scheduler.StageEvicted {
@@ -65,8 +64,8 @@ func (Plugin) Observe(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.Pod
 	return o, nil
 }
 
-// silent refines the wait of a driver for a node: Volcano reported a reason and then became silent. Once the driver runs, it
-// writes nothing about the group while executors wait.
+// silent refines the wait of a driver for a node: Volcano reported a reason and then became silent. It is not used after the driver runs, because Volcano
+// then writes nothing about the group while executors wait.
 func silent(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.PodStatuses, o scheduler.Observation) scheduler.Observation {
 	speaks := []v1beta1.PodGroupPhase{v1beta1.PodGroupPending, v1beta1.PodGroupInqueue, v1beta1.PodGroupUnknown}
 	phase := v1beta1.PodGroupPhase(phaseOf(s[groupOf(a).Read()]))
@@ -79,7 +78,7 @@ func silent(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.PodStatuses, 
 	return o
 }
 
-// reclaimed refines an eviction: DisruptionTarget always says preemption, and the condition Ready has the reason.
+// reclaimed refines an eviction. DisruptionTarget always says preemption; only the condition Ready has the true reason.
 func reclaimed(a scheduler.Attempt, f scheduler.PodStatuses, o scheduler.Observation) scheduler.Observation {
 	ready := f.Driver.Condition(corev1.PodReady)
 	if ready.Status != corev1.ConditionFalse || ready.Reason != evictReason {
@@ -97,10 +96,10 @@ func ended(p *scheduler.PodStatus) bool {
 	return p.Phase == corev1.PodSucceeded || p.Phase == corev1.PodFailed
 }
 
-// started reports whether the initial executors run or have run. A lowered group stays lowered: otherwise it would request room
-// for executors that ended. Executors need not run at the same moment, because dynamic allocation deletes idle ones. It may
-// also need fewer before all were created; then none appears for a while. The duration is the time until that is certain; 0 if
-// time does not matter. Spark numbers its executors from 1.
+// started reports whether the initial executors run or have run. A lowered group stays lowered: otherwise it would request room for executors that ended.
+// Executors need not run at the same moment, because dynamic allocation deletes idle ones. Dynamic allocation may also need fewer executors before all were
+// created; then no new executor appears for a while. The duration is the time until this is certain; 0 if time does not matter. Spark numbers its executors
+// from 1.
 func started(a scheduler.Attempt, f scheduler.PodStatuses, s scheduler.Snapshot) (bool, time.Duration) {
 	if group := s[groupOf(a).Read()]; group != nil && group.GetAnnotations()[annotationHolds] == driverOnly {
 		return true, 0
@@ -132,7 +131,7 @@ func lastCreated(f scheduler.PodStatuses) time.Time {
 	return last
 }
 
-// demand is the requested room of a group.
+// demand is the room that a group requests.
 type demand struct{ requests, limits corev1.ResourceList }
 
 // wholeDemand returns the demand of the driver and all initial executors.
@@ -149,8 +148,8 @@ func driverDemand(a scheduler.Attempt) demand {
 	return demand{requests: a.PodSets.Driver.Requests, limits: a.PodSets.Driver.Limits}
 }
 
-// minResources names each amount twice: plainly for nodes and queues, and with the names of ResourceQuotas (Volcano's plugin
-// resourcequota). Each check ignores the names of the other.
+// minResources names each amount twice: with the plain name for nodes and queues, and with the name of ResourceQuotas for Volcano's plugin resourcequota.
+// Each check ignores the names of the other.
 func (d demand) minResources() corev1.ResourceList {
 	out := corev1.ResourceList{}
 	for name, quantity := range d.requests {

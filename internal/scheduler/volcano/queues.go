@@ -15,7 +15,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// queues are all queues of the cluster, by name. They are decoded one by one on use.
+// queues are all queues of the cluster, by name. Each is decoded when it is used.
 type queues map[string]*unstructured.Unstructured
 
 func queuesOf(s scheduler.Snapshot) queues {
@@ -27,7 +27,7 @@ func queuesOf(s scheduler.Snapshot) queues {
 	return q
 }
 
-// parent returns the parent queue; the root if a queue names none.
+// parent returns the parent queue. A queue that names no parent has the root as its parent.
 func (q queues) parent(name string) string {
 	if name == rootQueue || q[name] == nil {
 		return ""
@@ -38,7 +38,7 @@ func (q queues) parent(name string) string {
 	return rootQueue
 }
 
-// children returns the child queues, sorted.
+// children returns the names of the child queues, sorted.
 func (q queues) children(name string) []string {
 	var below []string
 	for child := range q {
@@ -81,8 +81,8 @@ func (q queues) leaves(a scheduler.Attempt) []string {
 	return leaves
 }
 
-// check finds a permanent obstacle in the queue. Volcano reports none of them: a group without a queue is never processed, and
-// a group in a queue with children stops all scheduling in a cluster with hierarchical queues.
+// check finds a permanent obstacle in the queue. Volcano does not report such obstacles: it never processes a group without a queue, and a group in a queue
+// with children stops all scheduling in a cluster with hierarchical queues.
 func (q queues) check(a scheduler.Attempt) (scheduler.Admission, bool) {
 	queue := q[a.Queue]
 	if queue == nil {
@@ -107,7 +107,7 @@ func (q queues) check(a scheduler.Attempt) (scheduler.Admission, bool) {
 	return scheduler.Admission{}, false
 }
 
-// growth warns of executors that dynamic allocation may add although the queues never have room for them.
+// growth warns if dynamic allocation may add executors for which the queues can never have room.
 func (q queues) growth(a scheduler.Attempt) (string, error) {
 	if !a.Grows() || len(a.Resources) > 0 {
 		return "", nil
@@ -125,8 +125,8 @@ func (q queues) growth(a scheduler.Attempt) (string, error) {
 	return "", nil
 }
 
-// fits compares the request with the capabilities of the queue and its ancestors. ok is false if one of them has no room; the
-// admission then says whether it ever can.
+// fits compares the request with the capabilities of the queue and its ancestors. ok is false if one of them has no room; the admission then says whether it
+// can ever have enough.
 func (q queues) fits(a scheduler.Attempt, asked corev1.ResourceList) (scheduler.Admission, bool, error) {
 	line, err := q.line(a.Queue)
 	if err != nil {
@@ -151,8 +151,7 @@ func (q queues) fits(a scheduler.Attempt, asked corev1.ResourceList) (scheduler.
 	return scheduler.Admission{}, true, nil
 }
 
-// QueueOf returns the queue of a pod as Volcano reads it: that of its group, or the pod's own for the group that Volcano
-// creates.
+// QueueOf returns the queue of a pod as Volcano reads it: the queue of the pod's group. If Volcano creates the group, the pod itself names the queue.
 func (Plugin) QueueOf(pod spark.PodAttributes, made []*unstructured.Unstructured) (string, bool) {
 	name := cmp.Or(pod.Annotations[v1beta1.KubeGroupNameAnnotationKey], pod.Annotations[v1beta1.VolcanoGroupNameAnnotationKey])
 	if name == "" {

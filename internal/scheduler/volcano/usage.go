@@ -13,7 +13,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// QueueReads asks for the queues. An attempt in a user's own group waits for that group, not in a queue.
+// QueueReads returns the read of the queues. It returns none for an attempt in a user's own group, which waits for that group and not in a queue.
 func (Plugin) QueueReads(a scheduler.Attempt) []scheduler.Read {
 	if len(usersGroups(a)) > 0 {
 		return nil
@@ -21,7 +21,7 @@ func (Plugin) QueueReads(a scheduler.Attempt) []scheduler.Read {
 	return []scheduler.Read{allQueues}
 }
 
-// QueueUsage returns the reported usage of the attempt's queue and its ancestors; Volcano adds each allocation to all of them.
+// QueueUsage returns the reported usage of the attempt's queue and its ancestors. Volcano adds each allocation to the queue and to all ancestors.
 func (Plugin) QueueUsage(a scheduler.Attempt, s scheduler.Snapshot) ([]scheduler.Usage, error) {
 	if len(usersGroups(a)) > 0 {
 		return nil, nil
@@ -39,8 +39,8 @@ func (Plugin) QueueUsage(a scheduler.Attempt, s scheduler.Snapshot) ([]scheduler
 	return all, nil
 }
 
-// resourcesOf returns the resources that a queue configures or the attempt requests, sorted. Volcano computes deserved and
-// guarantee of the root, so only its limits can be exhausted.
+// resourcesOf returns the resources that a queue configures or the attempt requests, sorted. Volcano computes deserved and guarantee of the root itself, so
+// only the root's capability can be exhausted.
 func resourcesOf(queue *v1beta1.Queue, asked corev1.ResourceList) []corev1.ResourceName {
 	lists := []corev1.ResourceList{queue.Spec.Capability}
 	if queue.Name != rootQueue {
@@ -59,7 +59,7 @@ func usageOf(queue *v1beta1.Queue, name corev1.ResourceName) scheduler.Usage {
 	limit, limited := queue.Spec.Capability[name]
 	used := queue.Status.Allocated[name]
 	u := scheduler.Usage{Line: scheduler.Line{Quota: "Queue " + queue.Name, Resource: name}, Used: used, Limit: limit, Unlimited: !limited}
-	if queue.Name == rootQueue { // the whole cluster, which borrows from no other queue
+	if queue.Name == rootQueue { // the root is the whole cluster and borrows from no other queue
 		return u
 	}
 	u.Guaranteed = queue.Spec.Guarantee.Resource[name]

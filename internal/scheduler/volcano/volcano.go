@@ -2,10 +2,10 @@
 
 // Package volcano is the plugin for Volcano (https://volcano.sh), written for version 1.14.
 //
-// Each attempt gets a PodGroup of its own before it gets any pod. The group requests the room of the whole application
-// (minResources) and one member only: the driver creates the executors, so a group that counted them would never be complete.
-// With the parameter executorGang it counts them as soon as the driver runs. Volcano admits the group (phase Inqueue) when its
-// queue has the room, and reserves that room; until then there is no driver.
+// Each attempt gets a PodGroup of its own before it gets any pod. The group requests the room of the whole application (minResources) and only one member:
+// the driver creates the executors, so a group that also required executors would never be complete. With the parameter executorGang the group requires
+// executors, too, as soon as the driver runs. Volcano admits the group (phase Inqueue) when its queue has the room, and reserves that room; until then there
+// is no driver.
 package volcano
 
 import (
@@ -29,9 +29,9 @@ import (
 const Name = "volcano"
 
 const (
-	// schedulerName is Volcano's default.
+	// schedulerName is the default name of the Volcano scheduler.
 	schedulerName = "volcano"
-	// defaultQueue is created by Volcano itself, and rootQueue is the ancestor of all queues.
+	// Volcano creates defaultQueue itself; rootQueue is the ancestor of all queues.
 	defaultQueue = "default"
 	rootQueue    = "root"
 )
@@ -43,14 +43,14 @@ var (
 	podGroupKind = v1beta1.SchemeGroupVersion.WithKind("PodGroup")
 	queueKind    = v1beta1.SchemeGroupVersion.WithKind("Queue")
 	eventKind    = schema.GroupVersionKind{Version: "v1", Kind: "Event"}
-	// allQueues are read together: only the other queues show whether a queue is a leaf.
+	// allQueues are read together, because only the other queues show whether a queue is a leaf.
 	allQueues = scheduler.Read{GroupVersionKind: queueKind}
 )
 
 // Plugin connects Volcano.
 type Plugin struct{ schedulerName string }
 
-// New returns the plugin. name is the scheduler name that Volcano was started with; "" stands for volcano.
+// New returns the plugin. name is the scheduler name that Volcano was started with; "" means volcano.
 func New(name string) Plugin {
 	if name == "" {
 		name = schedulerName
@@ -68,15 +68,14 @@ var (
 
 // parameters are spec.batchSchedulerOptions.parameters.
 type parameters struct {
-	// AfterStart controls the reserved room once the driver and the initial executors run: KeepReservation keeps it; DriverOnly,
-	// the default with dynamic allocation, shrinks it to the driver's, so that queues below their share can reclaim executors'
-	// room.
+	// AfterStart controls the reserved room once the driver and the initial executors run. KeepReservation keeps it. DriverOnly, the default with dynamic
+	// allocation, shrinks it to the driver's room, so that queues below their share can reclaim the executors' room.
 	AfterStart string `json:"afterStart"`
-	// ExecutorGang starts all initial executors together or none; with dynamic allocation, the minimum of them. Volcano preempts
-	// and reclaims only for the pods that a group requires, and so for executors only with this.
+	// ExecutorGang starts all initial executors together or none; with dynamic allocation, the minimum of executors. Volcano preempts and reclaims only for pods
+	// that a group requires, so it does so for executors only with ExecutorGang.
 	ExecutorGang bool `json:"executorGang"`
-	// DriverPreemptable and ExecutorsPreemptable allow Volcano to evict pods of the role: to preempt them for applications of
-	// higher priority, and to reclaim room of queues above their share.
+	// DriverPreemptable and ExecutorsPreemptable allow Volcano to evict pods of the role. It evicts them for applications of higher priority (preemption), or to
+	// return room of queues above their share (reclaim).
 	DriverPreemptable    bool `json:"driverPreemptable"`
 	ExecutorsPreemptable bool `json:"executorsPreemptable"`
 }
@@ -97,7 +96,7 @@ func (p Plugin) Describe() scheduler.Descriptor {
 		},
 		Reads: []schema.GroupVersionKind{queueKind, scheduler.PriorityClassKind, eventKind},
 		Owns:  []schema.GroupVersionKind{podGroupKind},
-		// The queue's numbers are in messages only: the phase of the group decides.
+		// The queue's numbers appear in messages only: the phase of the group decides.
 		Ignores: map[schema.GroupVersionKind][][]string{queueKind: {
 			{"status", "allocated"}, {"status", "reservation"},
 			{"status", "pending"}, {"status", "inqueue"}, {"status", "running"}, {"status", "completed"}, {"status", "unknown"},
@@ -129,7 +128,7 @@ func (Plugin) Validate(a scheduler.Attempt) field.ErrorList {
 
 func parametersOf(a scheduler.Attempt) (parameters, field.ErrorList) {
 	p := parameters{AfterStart: keepReservation, ExecutorsPreemptable: true}
-	if a.PodSets.Min < a.PodSets.Max { // room of executors that dynamic allocation deletes would stay reserved and unused
+	if a.PodSets.Min < a.PodSets.Max { // otherwise room of executors that dynamic allocation deletes would stay reserved and unused
 		p.AfterStart = driverOnly
 	}
 	findings := scheduler.DecodeParameters(a, &p)
@@ -140,20 +139,20 @@ func parametersOf(a scheduler.Attempt) (parameters, field.ErrorList) {
 	return p, findings
 }
 
-// Reads asks for the attempt's group, Volcano's events about it, and the queues.
+// Reads returns the reads of the attempt's group, Volcano's events about it, and the queues.
 func (Plugin) Reads(a scheduler.Attempt) []scheduler.Read {
 	reads := append(scheduler.ReadPriorityClass(a), allQueues, groupOf(a).Read(), groupEvents(a))
 	return append(reads, scheduler.ReadRefs(usersGroups(a))...)
 }
 
-// usersGroups returns the groups that the user named on the pods. With one, the plugin creates none.
+// usersGroups returns the groups that the user named on the pods. If there is one, the plugin creates no group.
 func usersGroups(a scheduler.Attempt) []scheduler.Ref {
 	return scheduler.UsersGroups(a, groupAnnotation, podGroupKind)
 }
 
-// Decorate puts both roles into the group. By default it protects the driver, because Volcano spares only as many pods as the
-// group requires, one, and it may be any. The roles are named because Volcano remembers for each role the nodes that do not
-// fit. Pods in a user's own group stay unchanged.
+// Decorate puts both roles into the group. By default it protects the driver from eviction: Volcano spares only as many pods as the group requires, which is
+// one, and this pod may be an executor. The roles get names because Volcano remembers for each role the nodes that do not fit. Pods in a user's own group
+// stay unchanged.
 func (Plugin) Decorate(a scheduler.Attempt, d *scheduler.Decoration) error {
 	scheduler.DecoratePriorityClass(a, d)
 	if len(usersGroups(a)) > 0 {
@@ -170,14 +169,14 @@ func (Plugin) Decorate(a scheduler.Attempt, d *scheduler.Decoration) error {
 	return nil
 }
 
-// Release names the group.
+// Release returns the group.
 func (Plugin) Release(a scheduler.Attempt) []scheduler.Ref { return []scheduler.Ref{groupOf(a)} }
 
 func groupOf(a scheduler.Attempt) scheduler.Ref {
 	return scheduler.Ref{GroupVersionKind: podGroupKind, Namespace: a.App.Namespace, Name: a.ID}
 }
 
-// groupEvents are Volcano's events about the groups of a namespace. One list serves all applications there.
+// groupEvents returns the read of Volcano's events about the groups of a namespace. One list serves all applications there.
 func groupEvents(a scheduler.Attempt) scheduler.Read {
 	return scheduler.Read{
 		GroupVersionKind: eventKind, Namespace: a.App.Namespace, Optional: true,
@@ -185,14 +184,14 @@ func groupEvents(a scheduler.Attempt) scheduler.Read {
 	}
 }
 
-// voice describes Volcano's events. In each cycle it writes a warning about each group that has waiting pods or none. The spam
-// filter of client-go passes 25 events about an object and then one in five minutes; one of them may be lost.
+// voice describes Volcano's events. In each cycle Volcano writes a warning about each group that has waiting pods or no pods. The spam filter of client-go
+// passes 25 events about an object and then one in five minutes; one of the later events may be lost.
 func voice(a scheduler.Attempt) scheduler.Voice {
 	return scheduler.Voice{Name: "Volcano", Events: groupEvents(a), Pause: 11 * time.Minute}
 }
 
-// group returns the wanted PodGroup, without a status: the CRD has no status subresource, so a client that writes the whole
-// object overwrites the scheduler's status. gang is the number of executors that start together.
+// group returns the wanted PodGroup. It has no status, because the CRD has no status subresource: a client that writes the whole object would overwrite the
+// scheduler's status. gang is the number of executors that start together.
 func group(a scheduler.Attempt, demand demand, gang int32) (*unstructured.Unstructured, error) {
 	minResources := demand.minResources()
 	return scheduler.Applied(groupOf(a), &v1beta1.PodGroup{Spec: v1beta1.PodGroupSpec{
@@ -200,8 +199,8 @@ func group(a scheduler.Attempt, demand demand, gang int32) (*unstructured.Unstru
 	}})
 }
 
-// priorityClassOf returns the class of the group. Volcano orders groups by it and preempts pods between them; the classes of
-// pods order them within their group only. The driver's class is the group's, unless the group has its own.
+// priorityClassOf returns the class of the group. Volcano orders groups and preempts between groups by this class; the classes of pods order the pods within
+// their group only. If the attempt has no class, the driver's class is used.
 func priorityClassOf(a scheduler.Attempt) string {
 	return cmp.Or(a.PriorityClass, a.PodSets.DriverAttributes.PriorityClassName)
 }

@@ -14,27 +14,26 @@ import (
 )
 
 const (
-	// settled is the longest time from a driver's creation to an event with the reason of its wait: YuniKorn first writes that
-	// it has queued the pod. The message that is stored is the one at the last change of its reason.
+	// settled is the longest time from a driver's creation to an event with the reason of its wait. YuniKorn first writes an event that it has queued the pod.
+	// The operator stores a new message only when the reason changes, so it waits for the second event.
 	settled = 15 * time.Second
-	// eventsRetry is the interval of reading events: neither the pod nor its conditions change when YuniKorn queues it.
+	// eventsRetry is the interval of reading events. It is needed because neither the pod nor its conditions change when YuniKorn queues the pod.
 	eventsRetry = 30 * time.Second
-	// eventsLast is the time within which a missing event proves anything: API servers delete events after an hour, and YuniKorn
-	// does not repeat them.
+	// eventsLast is the age of a pod up to which a missing event proves anything. API servers delete events after an hour, and YuniKorn does not repeat them.
 	eventsLast = 50 * time.Minute
 )
 
-// Reasons of events in which YuniKorn explains the wait of a pod; all Warnings do, too.
+// Reasons of events in which YuniKorn explains the wait of a pod. Events of type Warning explain it, too.
 const (
 	eventInformational = "Informational"
 	eventUnschedulable = "PodUnschedulable"
 )
 
-// unheard ends the sentence if there is no event of YuniKorn and their absence proves nothing.
+// unheard ends the sentence if there is no event of YuniKorn and the absence of events proves nothing.
 const unheard = "; no events of YuniKorn are visible (the API server deletes them after an hour): if no application starts, check that YuniKorn runs"
 
-// podEvents are YuniKorn's events about all pods of a namespace. It includes placeholders, whose names are unknown, and one
-// list serves all applications there. The most frequent events, about pods with a node, are excluded.
+// podEvents returns the read of YuniKorn's events about all pods of a namespace. It includes placeholders, because their names are unknown, and one list
+// serves all applications there. The most frequent events, about pods with a node, are excluded.
 func podEvents(a scheduler.Attempt) scheduler.Read {
 	return scheduler.Read{
 		GroupVersionKind: eventKind, Namespace: a.App.Namespace, Optional: true,
@@ -42,8 +41,8 @@ func podEvents(a scheduler.Attempt) scheduler.Read {
 	}
 }
 
-// waiting observes a driver without a node. YuniKorn writes events, but no condition, while it gathers a gang, while the queue
-// is full, and while the queue runs its maximum of applications.
+// waiting observes a driver without a node. YuniKorn writes events, but sets no condition, in three cases: it gathers a gang, the queue is full, or the queue
+// runs its maximum of applications.
 func waiting(a scheduler.Attempt, o scheduler.Observation, s scheduler.Snapshot, f scheduler.PodStatuses) scheduler.Observation {
 	if o.Reason == scheduler.ReasonCapturedByOther {
 		return o
@@ -71,8 +70,8 @@ func waiting(a scheduler.Attempt, o scheduler.Observation, s scheduler.Snapshot,
 	return o
 }
 
-// words returns YuniKorn's last message about the wait of the attempt's pods, and its last message about the driver. About a
-// full queue it writes once, and in a gang about a placeholder.
+// words returns YuniKorn's last message about the wait of the attempt's pods, and its last message about the driver. YuniKorn reports a full queue only once,
+// and for a gang it reports it about a placeholder.
 func words(a scheduler.Attempt, s scheduler.Snapshot, driver *scheduler.PodStatus) (cause, last string) {
 	placeholder := fmt.Sprintf("tg-%.28s-", a.ID)
 	ours := func(name string) bool { return name == driver.Name || strings.HasPrefix(name, placeholder) }

@@ -10,8 +10,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// short observes a driver that has a node, with executors that have none. As for a driver, YuniKorn reports a full queue and
-// the queueing of a pod in events only.
+// short observes executors without a node whose driver has a node. As for a driver, YuniKorn reports a full queue and the queueing of a pod in events only.
 func short(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.PodStatuses) scheduler.Observation {
 	cause, heard := executorWords(a, s, f)
 	certain := s.Complete(podEvents(a))
@@ -20,7 +19,7 @@ func short(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.PodStatuses) s
 			return at, true
 		}
 		at, is := scheduler.Processed(p)
-		if !certain || f.Now.Sub(p.CreatedAt) >= eventsLast { // a missing event proves nothing
+		if !certain || f.Now.Sub(p.CreatedAt) >= eventsLast { // a missing event proves nothing here
 			return p.CreatedAt, true
 		}
 		return at, is
@@ -41,8 +40,7 @@ func short(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.PodStatuses) s
 	return o
 }
 
-// executorWords returns YuniKorn's last message about the wait of the attempt's executors, and the time of its last event about
-// each, by UID.
+// executorWords returns YuniKorn's last message about the wait of the attempt's executors, and for each executor, by UID, the time of the last event.
 func executorWords(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.PodStatuses) (cause string, heard map[string]time.Time) {
 	waiting, uids := map[string]bool{}, map[string]bool{}
 	for i := range f.Executors {
@@ -62,8 +60,8 @@ func executorWords(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.PodSta
 	return cause, heard
 }
 
-// oldest returns the creation time of the first waiting executor without an explaining condition; zero if there is none.
-// YuniKorn first reports that it queued a pod; until then the reason is unknown.
+// oldest returns the creation time of the first waiting executor; zero if none waits, or if a condition explains the wait of one. YuniKorn first reports
+// that it queued a pod; until it reports more, the reason is unknown.
 func oldest(f scheduler.PodStatuses) time.Time {
 	var first time.Time
 	for i := range f.Executors {

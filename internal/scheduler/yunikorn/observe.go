@@ -15,10 +15,11 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// eventFailed is the reason of YuniKorn's event about an application that it gave up. Its text has more detail than the pod.
+// eventFailed is the reason of YuniKorn's event about an application that it failed. The event's text has more detail than the pod.
 const eventFailed = "ApplicationFailed"
 
-// ObserveReads asks for the events of a driver that YuniKorn gave up, or of the namespace's pods if one of the attempt's waits.
+// ObserveReads returns the read of the events about a driver that YuniKorn failed. If a pod of the attempt waits, it returns the read of the events about the
+// namespace's pods.
 func (Plugin) ObserveReads(a scheduler.Attempt, f scheduler.PodStatuses) []scheduler.Read {
 	switch {
 	case givenUp(f.Driver):
@@ -36,8 +37,8 @@ func driverEvents(a scheduler.Attempt, driver *scheduler.PodStatus) scheduler.Re
 	}
 }
 
-// Observe detects refusals first: YuniKorn fails the pods of a refused application, which looks like a failure of Spark. A
-// deleted or missing driver counts as evicted, because YuniKorn does not mark evicted pods.
+// Observe detects refusals first, because YuniKorn fails the pods of a refused application, which looks like a failure of Spark. A deleted or missing driver
+// counts as evicted, because YuniKorn does not mark evicted pods.
 func (Plugin) Observe(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.PodStatuses) (scheduler.Observation, error) {
 	if givenUp(f.Driver) {
 		return refused(a, f.Driver, s.List(driverEvents(a, f.Driver))), nil
@@ -56,13 +57,13 @@ func (Plugin) Observe(a scheduler.Attempt, s scheduler.Snapshot, f scheduler.Pod
 	return o, nil
 }
 
-// givenUp reports whether YuniKorn failed the pod: before any container started, with one of its two reasons.
+// givenUp reports whether YuniKorn failed the driver: it failed before any container started, with one of YuniKorn's two reasons.
 func givenUp(driver *scheduler.PodStatus) bool {
 	return driver != nil && driver.Phase == corev1.PodFailed && !driver.Started &&
 		(driver.Reason == constants.ApplicationRejectedFailure || driver.Reason == constants.ApplicationInsufficientResourcesFailure)
 }
 
-// refused classifies a pod that YuniKorn failed. A gang that found no room in time may find it later; a refusal is permanent.
+// refused classifies a driver that YuniKorn failed. A gang that found no room in time may find room later; any other refusal is permanent.
 func refused(a scheduler.Attempt, driver *scheduler.PodStatus, events []*unstructured.Unstructured) scheduler.Observation {
 	if driver.Reason == constants.ApplicationInsufficientResourcesFailure {
 		return scheduler.Observation{

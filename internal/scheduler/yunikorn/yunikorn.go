@@ -2,9 +2,9 @@
 
 // Package yunikorn is the plugin for Apache YuniKorn (https://yunikorn.apache.org), written for version 1.8.
 //
-// YuniKorn has no objects: it reads everything from the pods, and applications wait with their driver pod. Each attempt is a
-// separate application in YuniKorn. Before the driver starts, YuniKorn may reserve the room of driver and executors with
-// placeholder pods (gang scheduling), which the real pods replace one by one.
+// YuniKorn has no objects: it reads everything from the pods, and an application waits with its driver pod. Each attempt is a separate application in
+// YuniKorn. Before the driver starts, YuniKorn may reserve room for the driver and the executors with placeholder pods (gang scheduling). The real pods
+// replace the placeholders one by one.
 package yunikorn
 
 import (
@@ -30,15 +30,15 @@ import (
 // Name is the plugin's name in spec.batchScheduler.
 const Name = "yunikorn"
 
-// Gang scheduling styles. The first two are YuniKorn's.
+// Gang scheduling styles. The first two are names of YuniKorn.
 const (
 	styleSoft = "Soft"
 	styleHard = "Hard"
 	styleNone = "None"
 )
 
-// annotationUser has the user and its groups. YuniKorn reads it on the operator's pods only if its admission controller lists
-// the operator in externalUsers.
+// annotationUser names the user and the user's groups. YuniKorn reads it on the operator's pods only if its admission controller lists the operator in
+// externalUsers.
 const annotationUser = constants.DomainYuniKorn + "user.info"
 
 // Plugin connects YuniKorn. It needs no configuration: the name of the scheduler is fixed in YuniKorn.
@@ -55,11 +55,11 @@ var (
 
 // parameters are spec.batchSchedulerOptions.parameters, with YuniKorn's names.
 type parameters struct {
-	// GangSchedulingStyle applies if the room for the whole gang is not found in time: Soft continues without a gang, Hard gives
-	// up. None requests no gang.
+	// GangSchedulingStyle applies if the room for the whole gang is not found in time: Soft continues without a gang, Hard fails the application. None requests
+	// no gang.
 	GangSchedulingStyle string `json:"gangSchedulingStyle"`
-	// PlaceholderTimeoutInSeconds is the lifetime of placeholders, from their creation to the replacement of the last one, which
-	// covers the start of driver and executors. 0 means YuniKorn's default (15 minutes).
+	// PlaceholderTimeoutInSeconds is the lifetime of placeholders, from their creation to the replacement of the last one. It includes the start of the driver
+	// and the executors. 0 means YuniKorn's default (15 minutes).
 	PlaceholderTimeoutInSeconds int64 `json:"placeholderTimeoutInSeconds"`
 }
 
@@ -122,10 +122,10 @@ func parametersOf(a scheduler.Attempt) (parameters, field.ErrorList) {
 	return p, findings
 }
 
-// Reads asks for the application's PriorityClass.
+// Reads returns the read of the application's PriorityClass.
 func (Plugin) Reads(a scheduler.Attempt) []scheduler.Read { return scheduler.ReadPriorityClass(a) }
 
-// Admit always admits the attempt: it waits with its driver pod. Only YuniKorn knows the queues.
+// Admit always admits the attempt, because it waits with its driver pod. Only YuniKorn knows the queues.
 func (Plugin) Admit(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Admission, error) {
 	if missing, ok := scheduler.MissingPriorityClass(a, s); ok {
 		return missing, nil
@@ -145,7 +145,7 @@ func queueOf(a scheduler.Attempt) string {
 	return "queue " + a.Queue
 }
 
-// Keys that users may set themselves: the application of the pods, which YuniKorn reads before Spark's id, and the gang.
+// Keys that users may set themselves: the application of the pods, and the gang. YuniKorn prefers this application to Spark's id.
 var (
 	applicationID    = scheduler.PodKey{Part: scheduler.PodLabel, Key: constants.CanonicalLabelApplicationID}
 	applicationMarks = []scheduler.PodKey{
@@ -161,11 +161,11 @@ func marked(a scheduler.Attempt, keys []scheduler.PodKey) bool {
 	return slices.ContainsFunc(keys, func(key scheduler.PodKey) bool { return len(scheduler.UsersMarks(a, key)) > 0 })
 }
 
-// usersGang reports whether the user described a gang or put the pods into one. Then the plugin describes none.
+// usersGang reports whether the user described a gang or put the pods into a gang. In that case the plugin describes no gang.
 func usersGang(a scheduler.Attempt) bool { return marked(a, gangMarks) }
 
-// Decorate marks both roles as an application of this attempt alone: YuniKorn lets an application with a known id join the old
-// one, with its queue and gang. Users who set an id themselves want that.
+// Decorate marks the pods of both roles as one application for this attempt alone. If an id is already known, YuniKorn adds the pods to the old application,
+// with its queue and gang. Users who set an id themselves want this.
 func (Plugin) Decorate(a scheduler.Attempt, d *scheduler.Decoration) error {
 	options, _ := parametersOf(a)
 	for _, o := range []*spark.PodOverlay{&d.Driver, &d.Executor} {
@@ -184,7 +184,7 @@ func (Plugin) Decorate(a scheduler.Attempt, d *scheduler.Decoration) error {
 	return setGang(a, options, d)
 }
 
-// setQueue names the queue in a label, or in an annotation if it is too long for one.
+// setQueue sets the queue as a label, or as an annotation if it is too long for a label.
 func setQueue(o *spark.PodOverlay, queue string) {
 	switch {
 	case queue == "":
@@ -195,17 +195,17 @@ func setQueue(o *spark.PodOverlay, queue string) {
 	}
 }
 
-// QueueOf returns the queue that a pod names, as YuniKorn reads it: its label, its annotation, the old label.
+// QueueOf returns the queue that a pod names. YuniKorn reads the label first, then the annotation, then the old label.
 func (Plugin) QueueOf(pod spark.PodAttributes, _ []*unstructured.Unstructured) (string, bool) {
 	return cmp.Or(
 		pod.Labels[constants.CanonicalLabelQueueName], pod.Annotations[constants.AnnotationQueueName], pod.Labels[constants.LabelQueueName],
 	), true
 }
 
-// QueueOfObject knows none: YuniKorn has no objects.
+// QueueOfObject always returns false, because YuniKorn has no objects.
 func (Plugin) QueueOfObject(*unstructured.Unstructured) (string, bool) { return "", false }
 
-// userInfo is the user of a pod, as YuniKorn reads it from the annotation.
+// userInfo is the user of a pod, as YuniKorn decodes it from the annotation.
 type userInfo struct {
 	User   string   `json:"user"`
 	Groups []string `json:"groups,omitempty"`
@@ -223,7 +223,7 @@ func setUser(o *spark.PodOverlay, user scheduler.User) error {
 	return nil
 }
 
-// OtherUser reads the annotation, and the old label if there is no annotation.
+// OtherUser reads the annotation, or the old label if there is no annotation.
 func (Plugin) OtherUser(pod spark.PodAttributes, user scheduler.User) (scheduler.PodKey, bool) {
 	if text, set := pod.Annotations[annotationUser]; set {
 		var named userInfo
@@ -241,7 +241,8 @@ func (Plugin) OtherUser(pod spark.PodAttributes, user scheduler.User) (scheduler
 // sparkIDOfDriver is the placeholder that the driver replaces by Spark's id on its executors.
 const sparkIDOfDriver = "{{APP_ID}}"
 
-// OtherApplication reads all marks, because YuniKorn's versions differ in which one counts. Spark's id is the last.
+// OtherApplication reads all labels and annotations that can name an application, because YuniKorn's versions differ in their precedence. Spark's id is the
+// last.
 func (Plugin) OtherApplication(pod spark.PodAttributes, a scheduler.Attempt) (scheduler.PodKey, bool) {
 	for _, key := range append(slices.Clone(applicationMarks), scheduler.PodKey{Part: scheduler.PodLabel, Key: constants.SparkLabelAppID}) {
 		value, set := pod.Labels[key.Key]
@@ -265,8 +266,8 @@ type taskGroup struct {
 	Affinity     *corev1.Affinity    `json:"affinity,omitempty"`
 }
 
-// setGang describes the gang on the driver, the first pod of the application, and names the group on every pod. The driver is a
-// group of its own, because YuniKorn places only placeholders until all of them have a node.
+// setGang describes the gang on the driver, which is the first pod of the application, and names the group on every pod. The driver has a group of its own,
+// because YuniKorn places only placeholders until all placeholders have a node.
 func setGang(a scheduler.Attempt, options parameters, d *scheduler.Decoration) error {
 	s := a.PodSets
 	groups := []taskGroup{group(spark.RoleDriver, 1, s.Driver, s.DriverAttributes)}
@@ -284,8 +285,8 @@ func setGang(a scheduler.Attempt, options parameters, d *scheduler.Decoration) e
 	return nil
 }
 
-// Placeholders returns those of the gang that Decorate describes. YuniKorn gives them the driver's priority class, and limits
-// equal to their requests. The placeholders of a user's own gang are unknown.
+// Placeholders returns the placeholders of the gang that Decorate describes. YuniKorn gives them the driver's priority class, and limits equal to their
+// requests. The placeholders of a user's own gang are unknown.
 func (Plugin) Placeholders(a scheduler.Attempt) []scheduler.Placeholder {
 	if options, _ := parametersOf(a); options.GangSchedulingStyle == styleNone || usersGang(a) {
 		return nil
