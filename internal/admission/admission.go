@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package admission admits one attempt of an application: it builds the pods, checks them, asks the scheduler, and builds them
-// again with the scheduler's decoration. The controller, the webhook and the command line tool share it. It is pure: the
-// objects that a scheduler needs are an argument.
+// Package admission admits one attempt of an application. It builds the pods, checks them, asks the scheduler, and builds them again with the scheduler's
+// decoration. The controller, the webhook and the command line tool share it. It is pure: the objects that a scheduler needs are an argument.
 package admission
 
 import (
@@ -29,7 +28,7 @@ type Checked struct {
 	// Objections are the errors that prevent a run.
 	Objections []*spark.ConfError
 
-	// sized is set if only limits are violated, so that the size of the pods is known.
+	// sized is set if the only errors are violated limits: the size of the pods is then known.
 	sized bool
 }
 
@@ -50,15 +49,15 @@ func Validate(a resolve.Application) Checked {
 	c.Objections = append(c.Objections, a.Problems...)
 	c.Objections = append(c.Objections, withoutNames(a, validation.Check(a.App, c.Built, err))...)
 	c.sized = len(c.Objections) == 0
-	if err == nil && a.Record.State.Starting() { // a started attempt was checked at its start
+	if err == nil && a.Record.State.Starting() { // a started attempt was checked when it started
 		c.Objections = append(c.Objections, a.Policies.Check(a.App, c.Built)...)
 		c.Objections = append(c.Objections, a.Policies.CheckRetention(a.App.Namespace, a.App.Fields, a.Retention)...)
 	}
 	return c
 }
 
-// withoutNames removes errors about names derived from the application's, or from its id, if that is an error itself: the user did not
-// write them.
+// withoutNames removes errors about names that the user did not write: they are derived from the application's name or id, and that source already has an
+// error of its own.
 func withoutNames(a resolve.Application, found []*spark.ConfError) []*spark.ConfError {
 	if !slices.ContainsFunc(a.Problems, func(p *spark.ConfError) bool { return p.Field == spark.FieldName || p.Key == spark.ConfAppID }) {
 		return found
@@ -68,7 +67,7 @@ func withoutNames(a resolve.Application, found []*spark.ConfError) []*spark.Conf
 	})
 }
 
-// Warnings are about accepted fields with a surprising effect.
+// Warnings returns warnings about accepted fields that have a surprising effect.
 func (c Checked) Warnings() field.ErrorList {
 	return validation.ErrorList(c.App, validation.Warnings(c.App))
 }
@@ -89,25 +88,24 @@ type Candidate struct {
 	checked Checked
 	plugin  scheduler.Plugin
 	attempt scheduler.Attempt
-	// err is the plugin's error about its placeholders or its reads.
+	// err is the plugin's error about its placeholder pods or its reads.
 	err error
-	// complete adds the objects to create to an answer that admits the attempt.
+	// complete adds the objects to create to an admission that admits the attempt.
 	complete func(scheduler.Admission) Result
 }
 
-// Result is the answer about an attempt. Submission is empty unless the attempt is admitted.
+// Result is the answer for an attempt. Submission is empty unless the attempt is admitted.
 type Result struct {
 	scheduler.Admission
 	Submission spark.Submission
-	// Objections are the reasons for a rejection, if they are in the spec.
+	// Objections are the errors in the spec that cause a rejection; empty for other causes.
 	Objections []*spark.ConfError
-	// Err is the plugin's error, for the operator's log: a *scheduler.PanicError has a stack. The attempt waits.
+	// Err is the plugin's error, for the operator's log. A *scheduler.PanicError has a stack. The attempt waits.
 	Err error
 }
 
-// NewCandidate validates an application and chooses its scheduler. Without a candidate the answer is final: the spec cannot
-// run, or its scheduler is unknown. Annotations are those of the application's namespace, which may choose the scheduler; nil
-// if unknown.
+// NewCandidate validates an application and chooses its scheduler. If it returns no candidate, the Result is final: the spec cannot run, or its scheduler is
+// unknown. annotations are the annotations of the application's namespace, which may choose the scheduler; nil if unknown.
 func NewCandidate(a resolve.Application, registry *scheduler.Registry, annotations map[string]string) (*Candidate, Result) {
 	c := Validate(a)
 	if len(c.Objections) > 0 {
@@ -118,7 +116,7 @@ func NewCandidate(a resolve.Application, registry *scheduler.Registry, annotatio
 	return candidate.prepared(registry.Prepare(c.request(annotations), c.attempt(), c.made()))
 }
 
-// prepared returns the candidate, if a scheduler was chosen and nothing was refused.
+// prepared completes the candidate. It returns nil and the refusal if no scheduler was chosen or the attempt was refused.
 func (c *Candidate) prepared(p scheduler.Prepared, refused scheduler.Admission) (*Candidate, Result) {
 	c.plugin, c.attempt, c.Reads, c.err = p.Plugin, p.Attempt, p.Reads, p.Err
 	switch {
@@ -142,8 +140,8 @@ func (c Checked) made() []*unstructured.Unstructured {
 	return made
 }
 
-// request returns the input for the choice of a scheduler. It keeps the choice of the previous attempt, unless the operator did
-// not have that scheduler: an administrator may have enabled it since.
+// request returns the input for the choice of a scheduler. It keeps the choice of the previous attempt, unless this operator did not have that scheduler
+// then: an administrator may have enabled it since.
 func (c Checked) request(annotations map[string]string) scheduler.SelectionRequest {
 	w := scheduler.SelectionRequest{Scheduling: c.App.Scheduling, Namespace: c.App.Namespace, NamespaceAnnotations: annotations, Fields: c.App.Fields}
 	if c.App.Scheduling.PodScheduler != "" {
@@ -160,14 +158,13 @@ func (c Checked) request(annotations map[string]string) scheduler.SelectionReque
 	return w
 }
 
-// attempt returns the scheduler's view of the attempt, before a scheduler is chosen. A new attempt counts as queued now, and so
-// comes last.
+// attempt returns the scheduler's view of the attempt, before a scheduler is chosen. A new attempt counts as queued now, so it comes last.
 func (c Checked) attempt() scheduler.Attempt {
 	a := AttemptOf(c.Application, AttemptID(c.Identity, c.Record.Attempt), c.Record.Attempt)
 	if a.QueuedAt = c.Record.QueuedAt; a.QueuedAt.IsZero() {
 		a.QueuedAt = c.Now
 	}
-	a.QueuedAt = a.QueuedAt.Truncate(time.Second) // truncated as in the status: more precision would change the order after a restart
+	a.QueuedAt = a.QueuedAt.Truncate(time.Second) // as in the status: more precision would change the order after a restart
 	a.Now, a.PodSets, a.SparkID = c.Now, c.Built.PodSets, c.Identity.AppID
 	for _, o := range c.made() {
 		a.Made = append(a.Made, scheduler.Ref{GroupVersionKind: o.GroupVersionKind(), Namespace: o.GetNamespace(), Name: o.GetName()})
@@ -182,17 +179,17 @@ func (c *Candidate) Plugin() scheduler.Plugin { return c.plugin }
 // Attempt returns the attempt as the scheduler sees it.
 func (c *Candidate) Attempt() scheduler.Attempt { return c.attempt }
 
-// SetQuota sets the room that other attempts will still take, for plugins that request it.
+// SetQuota sets the room that other attempts will still take, for plugins with Descriptor.Quota.
 func (c *Candidate) SetQuota(o scheduler.Outstanding) { c.attempt.Quota = o }
 
-// Shares returns the plugin's shares, computed with o.
+// Shares returns the plugin's shares of namespaces, given the reservations o.
 func (c *Candidate) Shares(o scheduler.Outstanding, seen scheduler.Snapshot) scheduler.Shares {
 	a := c.attempt
 	a.Quota = o
 	return scheduler.SharesOf(c.plugin, a, seen)
 }
 
-// SetPriority sets the attempt's priority from the snapshot, for plugins that request SetQuota.
+// SetPriority sets the attempt's priority from the snapshot, for plugins with Descriptor.Quota.
 func (c *Candidate) SetPriority(s scheduler.Snapshot) {
 	c.attempt.Priority = scheduler.PriorityOf(c.attempt, s)
 }
@@ -202,7 +199,7 @@ func (c *Candidate) Unavailable(why scheduler.Admission) Result {
 	return Result{Admission: c.signed(why)}
 }
 
-// Admit asks the scheduler. If it admits the attempt, the submission is built with the scheduler's decoration.
+// Admit asks the scheduler. If the scheduler admits the attempt, Admit builds the submission with the scheduler's decoration.
 func (c *Candidate) Admit(snapshot scheduler.Snapshot) Result {
 	return c.Build(c.Ask(snapshot))
 }
@@ -224,8 +221,7 @@ func (c *Candidate) Ask(snapshot scheduler.Snapshot) Result {
 	return Result{Admission: c.signed(answer)}
 }
 
-// Build adds the submission to an answer of Ask that admits the attempt; other answers stay unchanged. If the build fails, the
-// attempt is not admitted.
+// Build adds the submission to a result of Ask that admits the attempt. Other results stay unchanged. If the build fails, the attempt is not admitted.
 func (c *Candidate) Build(r Result) Result {
 	if r.Verdict != scheduler.Admit {
 		return r
@@ -233,23 +229,23 @@ func (c *Candidate) Build(r Result) Result {
 	return c.complete(r.Admission)
 }
 
-// limited returns the policy violations of the scheduler's objects.
+// limited returns the policy violations in the scheduler's objects.
 func (c *Candidate) limited(objects []*unstructured.Unstructured) []*spark.ConfError {
 	return c.checked.Policies.CheckApplied(c.checked.App, objects)
 }
 
-// Forbidden lists the policy violations of the attempt as it would be created now, one sentence each. A started attempt was
-// checked at its start, under the policies of that time.
+// Forbidden lists the policy violations of the attempt, one sentence each, as if it were created now. When the attempt started, it was checked under the
+// policies of that time.
 func (c *Candidate) Forbidden() []string {
 	return sentences(c.checked.App, c.checked.Policies.Check(c.checked.App, c.checked.Built))
 }
 
-// AssumeAdmitted returns the answer as if the scheduler had admitted the attempt, for callers that cannot ask it.
+// AssumeAdmitted returns the result for an attempt that its scheduler admits. It is for callers that cannot ask the scheduler.
 func (c *Candidate) AssumeAdmitted() Result {
 	return c.complete(c.signed(scheduler.Admission{Verdict: scheduler.Admit, Reason: scheduler.ReasonAdmitted}))
 }
 
-// decorated adds the submission to an answer that admits the attempt.
+// decorated adds the submission to an admission that admits the attempt.
 func (c *Candidate) decorated(answer scheduler.Admission) Result {
 	app, err := scheduler.Decorate(c.plugin, c.attempt, c.checked.App)
 	if err != nil {
@@ -268,7 +264,7 @@ func (c *Candidate) decorated(answer scheduler.Admission) Result {
 	return Result{Admission: answer, Submission: submission}
 }
 
-// failed returns a wait: the error is the scheduler's, not the application's.
+// failed returns a wait, because the error is the scheduler's and not the application's.
 func (c *Candidate) failed(err error) Result {
 	return Result{Admission: c.signed(scheduler.Failed(err)), Err: err}
 }
@@ -294,7 +290,7 @@ func (c *Candidate) ObserveReads(f scheduler.PodStatuses) []scheduler.Read {
 	return reads
 }
 
-// Observe asks an observing plugin for the state of a submitted attempt.
+// Observe asks the observing plugin for the state of a submitted attempt.
 func (c *Candidate) Observe(observer scheduler.Plugin, snapshot scheduler.Snapshot, f scheduler.PodStatuses) (scheduler.Observation, error) {
 	o, err := scheduler.Observe(observer, c.attempt, snapshot, f)
 	if err != nil {
@@ -320,12 +316,12 @@ func rejected(message string) Result {
 	return Result{Admission: scheduler.Admission{Verdict: scheduler.Reject, Reason: lifecycle.ReasonInvalidSpec, Message: message}}
 }
 
-// AttemptID is unique among all attempts of all applications, and a DNS label.
+// AttemptID returns a DNS label that is unique among all attempts of all applications.
 func AttemptID(id spark.Identity, number int32) string {
 	return "spark-" + id.NameID + "-" + strconv.Itoa(int(max(1, number)))
 }
 
-// AttemptOf returns an attempt without its sizes, for its release.
+// AttemptOf returns an attempt without the sizes of its pods, which a release does not need.
 func AttemptOf(a resolve.Application, id string, number int32) scheduler.Attempt {
 	return scheduler.Attempt{
 		App: scheduler.App{

@@ -16,23 +16,22 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/validation"
 )
 
-// Cluster is a start of a standalone cluster as its scheduler sees it: the master takes the place of a driver, and the workers
-// that of its executors.
+// Cluster is a start of a standalone cluster as its scheduler sees it: the master has the role of a driver, and the workers have the role of executors.
 type Cluster struct {
 	Built spark.Standalone
 	// App identifies the cluster.
 	App scheduler.App
-	// Start counts the starts of the cluster from 1; QueuedAt is when this one began to wait.
+	// Start counts the starts of the cluster from 1. QueuedAt is when this start began to wait.
 	Start    int32
 	QueuedAt time.Time
-	// Now is the time of the question.
+	// Now is the time of this check.
 	Now time.Time
 	// Recorded is the earlier choice for this start; empty for none.
 	Recorded  scheduler.Choice
 	Submitter lifecycle.Submitter
 }
 
-// ClusterOf returns the start of a loaded cluster. An earlier choice stays while the spec waits or runs.
+// ClusterOf returns the start of a loaded cluster. An earlier choice of scheduler is kept while the spec waits or runs.
 func ClusterOf(family lifecycle.Family, o metav1.Object, c standalone.Loaded, recorded lifecycle.Submitters, now time.Time) Cluster {
 	start := Cluster{
 		Built: c.Built, Start: c.Record.Scheduling.Start, QueuedAt: c.QueuedAt, Now: now,
@@ -45,7 +44,7 @@ func ClusterOf(family lifecycle.Family, o metav1.Object, c standalone.Loaded, re
 	return start
 }
 
-// CheckCluster returns the check of a namespace's standalone clusters: general rules and the policies' limits.
+// CheckCluster returns the check of the standalone clusters of a namespace: general rules and the policies' limits.
 func CheckCluster(operator resolve.Operator, namespace string) func(spark.Standalone) []*spark.ConfError {
 	policies := operator.Policies.For(namespace)
 	return func(built spark.Standalone) []*spark.ConfError {
@@ -53,7 +52,7 @@ func CheckCluster(operator resolve.Operator, namespace string) func(spark.Standa
 	}
 }
 
-// Attempt returns the start without its sizes, for its release.
+// Attempt returns the start without the sizes of its pods, which a release does not need.
 func (c Cluster) Attempt() scheduler.Attempt {
 	start := max(1, c.Start)
 	return scheduler.Attempt{
@@ -63,15 +62,14 @@ func (c Cluster) Attempt() scheduler.Attempt {
 	}
 }
 
-// Candidate chooses the scheduler as for applications. An admitted cluster has no submission: Decoration returns the marks of
-// the pods.
+// Candidate chooses the scheduler as for applications. The result of an admitted cluster has no submission: Decoration returns the marks of the pods.
 func (c Cluster) Candidate(operator resolve.Operator, annotations map[string]string) (*Candidate, Result) {
 	checked := c.checked(operator)
 	return c.candidate(checked).prepared(operator.Registry.Prepare(c.request(checked.App, annotations), c.attempt(), checked.made()))
 }
 
-// Running returns the candidate of an admitted cluster: its scheduler or queue need not be allowed any more. It is nil if this
-// operator does not have the plugin.
+// Running returns the candidate of an admitted cluster, even if its scheduler or queue is no longer allowed. It is nil if this operator does not have the
+// plugin.
 func (c Cluster) Running(operator resolve.Operator) *Candidate {
 	plugin, known := operator.Registry.Compiled(c.Recorded.Scheduler)
 	if !known {
@@ -84,7 +82,7 @@ func (c Cluster) Running(operator resolve.Operator) *Candidate {
 	return candidate
 }
 
-// ForeignMark finds a running cluster's pods that name another user or application after an edit.
+// ForeignMark finds pods of a running cluster that, after an edit, name another user or application.
 func (c *Candidate) ForeignMark(registry *scheduler.Registry) (scheduler.Admission, bool) {
 	wrong, found := registry.ForeignMark(c.plugin, c.attempt)
 	if !found {
@@ -100,7 +98,7 @@ func (c Cluster) candidate(checked Checked) *Candidate {
 	}
 }
 
-// DryRunCluster checks a cluster as if its scheduler had capacity.
+// DryRunCluster checks a cluster as the operator would, as if its scheduler had capacity.
 func DryRunCluster(c Cluster, operator resolve.Operator) DryRunResult {
 	f := DryRunResult{checked: c.checked(operator)}
 	f.schedule(operator.Registry, c.request(f.checked.App, nil), c.attempt())
@@ -112,14 +110,14 @@ func DryRunCluster(c Cluster, operator resolve.Operator) DryRunResult {
 	return f
 }
 
-// Decoration returns the scheduler's decoration of a cluster's pods; empty if the scheduler is unavailable.
+// Decoration returns the scheduler's decoration of a cluster's pods; empty if no scheduler is available.
 func (f DryRunResult) Decoration() scheduler.Decoration {
 	if f.candidate == nil {
 		return scheduler.Decoration{}
 	}
 	d, err := f.candidate.Decoration()
 	if err != nil {
-		return scheduler.Decoration{} // the reconcile reports it
+		return scheduler.Decoration{} // the reconcile reports the error
 	}
 	return d
 }
@@ -135,7 +133,7 @@ func (c Cluster) checked(operator resolve.Operator) Checked {
 	return Checked{Application: resolve.Application{Loaded: loaded, Policies: policies}}
 }
 
-// request returns the input for the choice of a scheduler. An earlier choice for this start stays.
+// request returns the input for the choice of a scheduler. An earlier choice for this start is kept.
 func (c Cluster) request(app spark.Application, annotations map[string]string) scheduler.SelectionRequest {
 	r := scheduler.SelectionRequest{Scheduling: app.Scheduling, Namespace: app.Namespace, NamespaceAnnotations: annotations, Fields: app.Fields}
 	if app.Scheduling.PodScheduler != "" {

@@ -15,27 +15,27 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/validation"
 )
 
-// DryRunResult is the result of checks without the cluster, for the webhook and for manifests in files.
+// DryRunResult is the result of checks without access to the cluster. The webhook uses them, and so do commands for manifests in files.
 type DryRunResult struct {
-	// Errors are permanent rejections.
+	// Errors are reasons for a permanent rejection.
 	Errors field.ErrorList
-	// Warnings are about accepted fields: a surprising effect, or a wait until an administrator changes the operator's
-	// configuration. A warning about no field has no path.
+	// Warnings concern accepted fields: a surprising effect, or a wait until an administrator changes the operator's configuration. A warning that concerns no
+	// field has no path.
 	Warnings field.ErrorList
-	// Assumptions are requirements on the cluster, and other obstacles to the start. Most concern no field.
+	// Assumptions are requirements on the cluster, and other obstacles to the start. Most of them concern no field.
 	Assumptions field.ErrorList
-	// Unavailable explains why no scheduler would accept the application now; "" if one would.
+	// Unavailable explains why no scheduler would accept the application now; "" if a scheduler would.
 	Unavailable string
 
 	checked   Checked
 	candidate *Candidate
 }
 
-// priorityClass is the only kind that an application itself names.
+// priorityClass is the only kind whose objects an application itself names.
 const priorityClass = "PriorityClass"
 
-// DryRun checks an application as the operator would, as if its scheduler had capacity. A choice by the namespace's annotation
-// is not checked.
+// DryRun checks an application as the operator would, as if its scheduler had capacity. It does not check a scheduler or queue that an annotation of the
+// namespace chooses.
 func DryRun(a resolve.Application, registry *scheduler.Registry) DryRunResult {
 	c := Validate(a)
 	f := DryRunResult{Errors: validation.ErrorList(c.App, c.Objections), checked: c}
@@ -65,7 +65,7 @@ func (f *DryRunResult) schedule(registry *scheduler.Registry, request scheduler.
 		}
 		return
 	}
-	if resolution.Plugin == nil { // with another queue it would be asked
+	if resolution.Plugin == nil { // with an allowed queue the plugin would be asked
 		resolution.Plugin, _ = registry.Plugin(resolution.Scheduler)
 	}
 	f.candidate = &Candidate{checked: f.checked, plugin: resolution.Plugin, attempt: resolution.Complete(attempt)}
@@ -105,7 +105,7 @@ func (f *DryRunResult) marks(registry *scheduler.Registry) {
 	}
 }
 
-// findings adds the plugin's own errors. A failure of the plugin is reported by the reconcile.
+// findings adds the errors of the plugin's Validate. The reconcile reports a failure of the plugin.
 func (f *DryRunResult) findings(queueKnown bool) {
 	all, err := scheduler.Validate(f.candidate.plugin, f.candidate.attempt)
 	if err != nil {
@@ -118,7 +118,7 @@ func (f *DryRunResult) findings(queueKnown bool) {
 	}
 }
 
-// ask asks the plugin as if everything that the application names existed.
+// ask asks the plugin as if every object that the application names existed.
 func (f *DryRunResult) ask(queueKnown bool) {
 	snapshot := scheduler.Snapshot{}
 	reads, _ := scheduler.Reads(f.candidate.plugin, f.candidate.attempt) // the reconcile reports a failure
@@ -134,13 +134,12 @@ func (f *DryRunResult) ask(queueKnown bool) {
 	case err != nil || answer.Verdict == scheduler.Admit:
 	case answer.Verdict != scheduler.Reject:
 		f.assume("", "the scheduler %s must admit it; the objects that it needs are not shown", f.candidate.attempt.Scheduler)
-	case queueKnown: // the marks of pods may depend on the queue
+	case queueKnown: // the result may depend on the queue
 		f.Errors = append(f.Errors, contradiction(f.candidate.attempt.Field(scheduler.FieldScheduler), answer.Message))
 	}
 }
 
-// Objects returns the objects that the operator would create, in order. Without errors there are none only if no scheduler is
-// available.
+// Objects returns the objects that the operator would create, in order. If there are no errors, it returns none only if no scheduler is available.
 func (f DryRunResult) Objects() ([]spark.Object, error) {
 	if len(f.Errors) > 0 {
 		return nil, fmt.Errorf("%s", strings.Join(validation.Sentences(f.Errors), "; "))
@@ -158,9 +157,9 @@ func (f DryRunResult) Objects() ([]spark.Object, error) {
 	objects := append(result.Submission.Resources, result.Submission.Driver)
 	if secret := result.Submission.TokenSecret; secret != nil {
 		forever := f.checked.Owner
-		forever.SubmissionID = "" // it belongs to no attempt
+		forever.SubmissionID = "" // the object belongs to no attempt
 		forever.Mark(secret)
-		objects = append([]spark.Object{secret}, objects...) // without the token, which is random
+		objects = append([]spark.Object{secret}, objects...) // the rendered Secret has no token, because the token is random
 	}
 	for _, object := range objects {
 		f.checked.Owner.Own(object)
@@ -168,12 +167,12 @@ func (f DryRunResult) Objects() ([]spark.Object, error) {
 	return objects, nil
 }
 
-// contradiction is a scheduler's objection to pods that Kubernetes would accept.
+// contradiction is the error for pods that Kubernetes would accept but the scheduler would not.
 func contradiction(path, problem string) *field.Error {
 	return &field.Error{Type: field.ErrorTypeNotSupported, Field: path, BadValue: field.OmitValueType{}, Detail: problem}
 }
 
-// remark is a note about an accepted field; path is "" if it concerns none.
+// remark returns a note about an accepted field; path is "" if it concerns no field.
 func remark(path, text string) *field.Error {
 	return &field.Error{Field: path, BadValue: field.OmitValueType{}, Detail: text}
 }

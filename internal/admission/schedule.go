@@ -13,19 +13,19 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// ScheduleResult is the result of checks of a schedule without the cluster.
+// ScheduleResult is the result of checks of a schedule without access to the cluster.
 type ScheduleResult struct {
-	// DryRunResult covers the next run, with the fields of the schedule, and the schedule itself.
+	// DryRunResult covers the schedule itself and its next run. It names the fields of the schedule.
 	DryRunResult
-	// Next are the next runs; none if the schedule has an error.
+	// Next are the next runs; empty if the schedule has an error.
 	Next []schedule.Start
 }
 
 // forecast is the number of runs in Next.
 const forecast = 3
 
-// DryRunSchedule checks a schedule and its next run as the operator would. run returns that run as an application, whose
-// messages name the fields of the template.
+// DryRunSchedule checks a schedule and its next run as the operator would. run returns the next run as an application. Messages about it name the fields of
+// the template.
 func DryRunSchedule(d schedule.Desired, run func(schedule.Start) resolve.Application, env schedule.Env, registry *scheduler.Registry) ScheduleResult {
 	r := ScheduleResult{Next: d.Forecast(env.Now, forecast, env)}
 	own := d.Validate(env.Local)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package hints says of a field that a type does not have where the field that was meant stands. It is pure, and knows no kind: all that it
-// says follows from the type.
+// Package hints suggests the correct place or name of an unknown field. It is pure and knows no kind: its suggestions follow from the Go type alone.
 package hints
 
 import (
@@ -14,13 +13,13 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/text"
 )
 
-// Field says what to write instead of an unknown field at a path of a type: the places of the fields of its name, or the name that was meant.
-// It is "" if nothing is near. value is what was written; nil if that is unknown.
+// Field returns the text that suggests what to write instead of the unknown field at path in type t: the places of fields with that name, or a similar name.
+// It is "" if nothing is similar. value is the field's value; nil if unknown.
 func Field(t reflect.Type, path string, value any) string {
 	parent, name := Parted(path)
 	question := text.DidYouMean(path, lenient.NamesAt(t, path))
 	if strings.EqualFold(question, text.DidYouMean(path, []string{name})) {
-		return question // the letters' case
+		return question // the letters have the wrong case
 	}
 	if places := Elsewhere(t, path, value); len(places) > 0 {
 		return Write(places)
@@ -34,7 +33,7 @@ func Field(t reflect.Type, path string, value any) string {
 	return ""
 }
 
-// Write proposes places, one of which is meant.
+// Write returns a suggestion of one or more places.
 func Write(places []string) string {
 	if len(places) == 0 {
 		return ""
@@ -43,15 +42,15 @@ func Write(places []string) string {
 }
 
 const (
-	// leastFar is how long a misspelled name must be that is looked for at other levels.
+	// leastFar is the least length of a misspelled name for a search at other levels.
 	leastFar = 6
-	// mostPlaces are proposed at most, and mostSteps is how far away they may be.
+	// mostPlaces is the maximum of suggested places, and mostSteps their maximum distance from the unknown field.
 	mostPlaces, mostSteps = 3, 5
-	// mostTypes is how many types may have a field of a name that says where it belongs: all kinds of things have a name or a path.
+	// mostTypes bounds the types that have a field of the name. A name in more types, such as name or path, says nothing about its place.
 	mostTypes = 6
 )
 
-// Elsewhere are the paths of the fields that have the name of an unknown one, and can hold what was written: the nearest ones of the type.
+// Elsewhere returns the paths of the nearest fields of the type that have the unknown field's name and can hold its value.
 func Elsewhere(t reflect.Type, path string, value any) []string {
 	parent, name := Parted(path)
 	all := indexOf(t)
@@ -76,7 +75,8 @@ func Elsewhere(t reflect.Type, path string, value any) []string {
 	return near
 }
 
-// Fits reports whether a type can hold a value: a block, a list or a single value. What decodes itself takes any, and nil stands for any value.
+// Fits reports whether a type can hold a value by its shape: a block, a list or a single value. A type with its own decoder holds any value; nil fits every
+// type.
 func Fits(t reflect.Type, value any) bool {
 	if reflect.PointerTo(t).Implements(decodes) || t.Kind() == reflect.Interface {
 		return true
@@ -93,7 +93,7 @@ func Fits(t reflect.Type, value any) bool {
 	return kind != reflect.Struct && kind != reflect.Map && kind != reflect.Slice
 }
 
-// Parted are the path of what a field stands in, with its dot, and the field's name.
+// Parted splits a path into the parent's path, with its final dot, and the field's name.
 func Parted(path string) (parent, name string) {
 	i := strings.LastIndex(path, ".")
 	return path[:i+1], path[i+1:]
@@ -102,8 +102,8 @@ func Parted(path string) (parent, name string) {
 // step is a part of a path: a name, an index of a list or a key of a map.
 var step = regexp.MustCompile(`[^.\[\]]+|\[(?:"(?:[^"\\]|\\.)*"|[0-9]*)\]`)
 
-// distance is how many steps lead from where an unknown field stands to a place, and that place with the indexes that both share. Another list
-// is out of reach, since its elements are other things.
+// distance returns the number of steps from the parent of an unknown field to a place, and the place with the indexes of the shared part. A place in another
+// list is too far, because its elements are different objects.
 func distance(parent, place string) (steps int, shown string) {
 	from, to := step.FindAllString(parent, -1), step.FindAllString(place, -1)
 	same := 0
@@ -128,10 +128,10 @@ func distance(parent, place string) (steps int, shown string) {
 	return steps, strings.TrimPrefix(strings.ReplaceAll(shown, ".[", "["), ".")
 }
 
-// ownContainers is the list that has Spark's own container.
+// ownContainers is the name of the list that contains Spark's own container.
 const ownContainers = "containers"
 
-// sorted orders the places of each name.
+// sorted sorts the names, and the places of each name.
 func (x *index) sorted() *index {
 	for _, places := range x.places {
 		slices.SortFunc(places, func(a, b place) int { return strings.Compare(a.path, b.path) })

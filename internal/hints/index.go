@@ -11,14 +11,14 @@ import (
 	"github.com/firesteel-dev/firesteel/api/lenient"
 )
 
-// index has the places of all fields of a type by their names in lower case, and the types that have a field of the name.
+// index maps a field name in lower case to the places of such fields in a type, and to the types that have such a field.
 type index struct {
 	places map[string][]place
 	types  map[string]map[reflect.Type]bool
 	names  []string
 }
 
-// place is where a field stands, and its type.
+// place is the path of a field, and its type.
 type place struct {
 	path string
 	of   reflect.Type
@@ -26,7 +26,7 @@ type place struct {
 
 var decodes = reflect.TypeFor[json.Unmarshaler]()
 
-// indexes are those that were asked for: a type has thousands of places, which are the same each time.
+// indexes caches the index of each requested type: a type has thousands of places, and they never change.
 var indexes sync.Map
 
 func indexOf(t reflect.Type) *index {
@@ -40,7 +40,7 @@ func indexOf(t reflect.Type) *index {
 	return all
 }
 
-// deepest ends the walk through a type: types of Kubernetes that contain themselves are no part of a spec.
+// deepest bounds the depth of the walk through a type, because some types of Kubernetes contain themselves. No spec is deeper.
 const deepest = 16
 
 func (x *index) add(t reflect.Type, path string, depth int) {

@@ -16,8 +16,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/text"
 )
 
-// Check returns the fields with which the application exceeds the policies' limits: for each field, the first violation. The
-// set must be that of the application's namespace, with its defaults applied. built is the submission that would be created.
+// Check returns the fields with which the application exceeds the policies' limits: for each field, the first violation. The set must contain the policies of
+// the application's namespace, and the application must have their defaults. built is the submission that would be created.
 func (s Set) Check(app spark.Application, built spark.Submission) []*spark.ConfError {
 	if !slices.ContainsFunc(s, func(p Policy) bool { return p.Limits.any() }) {
 		return nil
@@ -28,7 +28,7 @@ func (s Set) Check(app spark.Application, built spark.Submission) []*spark.ConfE
 		c.check()
 	}
 	for _, o := range s.CheckExposure(app, "") {
-		if !c.said[c.about(o.ConfError)] { // attached objects are created before the driver runs, too
+		if !c.said[c.about(o.ConfError)] { // attached objects are also in the submission, which was checked above
 			c.found = append(c.found, o.ConfError)
 		}
 	}
@@ -73,7 +73,7 @@ func (s Set) CheckRetention(namespace string, fields spark.Fields, r lifecycle.R
 	return c.found
 }
 
-// RetriesPerHour returns the limit of retries within an hour; nil for none.
+// RetriesPerHour returns the smallest limit of retries within an hour; nil for none.
 func (s Set) RetriesPerHour() *int32 {
 	var least *int32
 	for i := range s {
@@ -84,13 +84,13 @@ func (s Set) RetriesPerHour() *int32 {
 	return least
 }
 
-// any reports whether Check has any limit to check.
+// any reports whether any limit needs Check.
 func (l Limits) any() bool {
 	l.TimeToLiveSeconds, l.RetriesPerHour, l.ForbidLogTails = nil, nil, false
 	return !reflect.ValueOf(l).IsZero()
 }
 
-// ofExecutors reports whether executors have any limit.
+// ofExecutors reports whether any limit applies to executors.
 func (l Limits) ofExecutors() bool {
 	l.ServiceTypes, l.Hosts, l.Paths, l.ForbiddenConf, l.Driver, l.Executors = nil, nil, nil, nil, RoleLimits{}, nil
 	l.IngressClasses, l.Gateways, l.PlainServices, l.ForbidNetworkPeers = nil, nil, false, false
@@ -101,13 +101,13 @@ func (l Limits) ofExecutors() bool {
 type checker struct {
 	app   spark.Application
 	built spark.Submission
-	// read is the configuration as the driver reads it.
+	// read reads the configuration as the driver will read it.
 	read spark.Reader
 	// subjects are all created objects, pods first.
 	subjects []subject
-	// claims are the PersistentVolumeClaims of the driver and of each executor.
+	// claims sum the PersistentVolumeClaims of the driver and of each executor.
 	claims struct{ driver, executor claimed }
-	// preset holds the labels and properties set by the administrator's defaults.
+	// preset holds the labels and properties that the administrator's defaults set.
 	preset preset
 
 	policy string
@@ -122,7 +122,7 @@ func checkerOf(s Set, app spark.Application, built spark.Submission) checker {
 	return c
 }
 
-// refuse adds a violation: "<problem, if there is one>namespace team-a allows <what> (operator policy "small")".
+// refuse adds a violation: "<problem, if any>namespace team-a allows <what> (operator policy "small")".
 func (c *checker) refuse(e *spark.ConfError, allows string, args ...any) {
 	if c.said[c.about(e)] {
 		return
@@ -143,7 +143,7 @@ func (c *checker) allow(e *spark.ConfError, patterns []string, name, what string
 	}
 }
 
-// about returns the subject of a violation: the property, or the path, which several fields may have.
+// about returns the key under which a violation is reported once: the property, or the path, which several fields may share.
 func (c *checker) about(e *spark.ConfError) string {
 	if e.Key != "" {
 		return e.Key
@@ -151,7 +151,7 @@ func (c *checker) about(e *spark.ConfError) string {
 	return c.app.Fields.Path(e.Field)
 }
 
-// value returns a property as written.
+// value returns a property as the user or the operator wrote it.
 func (c *checker) value(key string) string {
 	if v, ok := c.app.OperatorConf[key]; ok {
 		return v
@@ -159,7 +159,7 @@ func (c *checker) value(key string) string {
 	return c.app.Conf[key]
 }
 
-// at returns the property that is set, or the field to set it in.
+// at returns the source of a value: the property if it is set, else the field.
 func (c *checker) at(key string, field spark.Field) *spark.ConfError {
 	if _, set := c.app.Conf[key]; set {
 		return &spark.ConfError{Key: key, Value: c.value(key)}
@@ -167,7 +167,7 @@ func (c *checker) at(key string, field spark.Field) *spark.ConfError {
 	return &spark.ConfError{Field: field}
 }
 
-// naming returns the source of a value: the first of the properties that has it, else the field.
+// naming returns the source of a value: the first of the properties that has the value, else the field.
 func (c *checker) naming(value string, field spark.Field, keys ...string) *spark.ConfError {
 	for _, key := range keys {
 		if _, set := c.app.Conf[key]; set && slices.Contains(splitList(c.read.Text(key)), value) {
@@ -186,7 +186,7 @@ func splitList(list string) []string {
 	return parts
 }
 
-// conf checks the user's keys of sparkConf and hadoopConf; fields have limits of their own.
+// conf checks the names of the user's properties in sparkConf and hadoopConf. Properties that fields set have limits of their own.
 func (c *checker) conf() {
 	for _, key := range slices.Sorted(maps.Keys(c.app.Conf)) {
 		if origin, typed := c.app.Origins[key]; typed && !strings.HasPrefix(string(origin.Field), "hadoopConf") {
@@ -201,7 +201,7 @@ func (c *checker) conf() {
 	}
 }
 
-// seen refuses values that only the driver will know: executors can be limited only by values known before.
+// seen refuses values that only the driver will know: executors can be limited only if the values are known before the driver runs.
 func (c *checker) seen() {
 	if !c.limits.ofExecutors() {
 		return

@@ -17,7 +17,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// storageClasses checks the class of a claim. The annotation is older than the field and overrides it.
+// storageClasses checks the storage class of a claim. The annotation is older than the field and overrides it.
 func (c *checker) storageClasses(s subject) {
 	claim, ok := s.object.(*corev1.PersistentVolumeClaim)
 	if !ok {
@@ -39,7 +39,7 @@ func (c *checker) storageClasses(s subject) {
 	c.allow(e, c.limits.StorageClasses, class, "storage classes")
 }
 
-// claimOption returns the property with one of a claim's options.
+// claimOption returns the property that sets one option of a claim.
 func (c *checker) claimOption(s subject, option, value string) *spark.ConfError {
 	for _, key := range slices.Sorted(maps.Keys(c.app.Conf)) {
 		// The keys of an executor's claim end with a dot.
@@ -63,7 +63,7 @@ func (c *claimed) add(object metav1.Object) {
 	}
 }
 
-// with adds the claims of n pods of another role.
+// with returns the sum with n pods of another role, each of which has the claims more.
 func (c claimed) with(more claimed, n int32) claimed {
 	sum, times := c.storage.DeepCopy(), more.storage.DeepCopy()
 	times.Mul(int64(n))
@@ -71,7 +71,7 @@ func (c claimed) with(more claimed, n int32) claimed {
 	return claimed{c.number + more.number*int64(n), sum}
 }
 
-// storage checks the total requests of claims.
+// storage checks the total storage that claims request.
 func (c *checker) storage(field spark.Field, of string, all claimed) {
 	most, limited := c.limits.VolumeClaimStorage.quantity()
 	if limited && all.storage.Cmp(most) > 0 {
@@ -80,7 +80,7 @@ func (c *checker) storage(field spark.Field, of string, all claimed) {
 	}
 }
 
-// volumeClaims counts the claims of an attempt: the driver's, and those of the maximum of executors.
+// volumeClaims counts the claims of an attempt: the claims of the driver and of the maximum of executors.
 func (c *checker) volumeClaims() {
 	most := c.limits.VolumeClaims
 	executors := c.built.PodSets.Max

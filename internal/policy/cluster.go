@@ -13,13 +13,13 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// Roles of a cluster. Limits of drivers apply to the master, those of executors to the workers.
+// Roles of a cluster. Limits of drivers apply to the master, limits of executors to the workers.
 const (
 	masterRole = "master"
 	workerRole = "worker"
 )
 
-// role returns the limits of a role's pods.
+// role returns the limits of pods of the named role.
 func (l Limits) role(name string) RoleLimits {
 	if name == driverRole || name == masterRole {
 		return l.Driver
@@ -27,8 +27,8 @@ func (l Limits) role(name string) RoleLimits {
 	return l.Executor
 }
 
-// CheckCluster returns the fields with which a standalone cluster exceeds the policies' limits, by the objects that are built.
-// The set must be that of the cluster's namespace.
+// CheckCluster returns the fields with which a standalone cluster exceeds the policies' limits, by the objects that would be created. The set must contain
+// the policies of the cluster's namespace.
 func (s Set) CheckCluster(built spark.Standalone) []*spark.ConfError {
 	if !slices.ContainsFunc(s, func(p Policy) bool { return p.Limits.any() }) {
 		return nil
@@ -42,7 +42,7 @@ func (s Set) CheckCluster(built spark.Standalone) []*spark.ConfError {
 	for _, object := range built.Others {
 		c.subjects = append(c.subjects, subject{kind: kindOf(object), role: workerRole, object: object})
 	}
-	var claims []claimed // of each pod, by role
+	var claims []claimed // the claims of one pod of each role
 	var services []exposure.Claim
 	for _, r := range built.Roles {
 		c.subjects = append(c.subjects, subject{kind: kindOf(r.Set), role: r.Name, object: r.Set, field: spark.Field(r.Name + ".setMetadata")})
@@ -71,7 +71,7 @@ func (s Set) CheckCluster(built spark.Standalone) []*spark.ConfError {
 	return c.found
 }
 
-// serviceOfRole returns the user's request for a role's Service. It selects the role's own pods, or fewer.
+// serviceOfRole returns the user's request for a role's Service. It selects only pods of that role.
 func serviceOfRole(r spark.StandaloneRole) exposure.Claim {
 	field := spark.Field(r.Name + ".service")
 	return exposure.Claim{
@@ -116,7 +116,7 @@ func (c *exposureChecker) clusterClaims(roles []spark.StandaloneRole, claims []c
 	c.storage(e.Field, "a cluster", sum)
 }
 
-// ownImages returns the images of Spark's own containers. Separate fields name them, and their check covers these.
+// ownImages returns the images of Spark's own containers. Separate fields name these images, and sparkImages checks them.
 func (c *checker) ownImages() []string {
 	if c.built.Driver == nil {
 		return nil

@@ -15,8 +15,8 @@ import (
 // maxTimeToLive keeps seconds from overflowing a time.Duration.
 const maxTimeToLive = 100 * 365 * 24 * 60 * 60
 
-// Apply fills in the defaults of the policies. The set must be that of the application's namespace. The operator's own settings
-// still override the result.
+// Apply fills in the defaults of the policies. The set must contain the policies of the application's namespace. The operator's own settings still override
+// the result.
 func (s Set) Apply(app spark.Application) spark.Application {
 	if len(s) == 0 {
 		return app
@@ -91,7 +91,7 @@ func (f filler) label(r spark.Role, prefix, name, value string) {
 	}
 }
 
-// scheduling sets scheduler and queue. The default queue applies to the policy's scheduler only, if it names one.
+// scheduling sets scheduler and queue. If the policy names a scheduler, its default queue applies to that scheduler only.
 func (f filler) scheduling(d Defaults) {
 	s := &f.app.Scheduling
 	if s.Scheduler == "" && d.BatchScheduler != "" {
@@ -102,8 +102,7 @@ func (f filler) scheduling(d Defaults) {
 	}
 }
 
-// Retention returns how long an ended application is kept: its own setting, else the policies' default, and at most the
-// policies' limit.
+// Retention returns how long an ended application is kept. Its own setting precedes the policies' default; the policies' limit bounds both.
 func (s Set) Retention(r lifecycle.Retention) lifecycle.Retention {
 	for _, keep := range []*lifecycle.TTLs{&r.OnSuccess, &r.OnFailure} {
 		for i := range s {
@@ -120,7 +119,7 @@ func (s Set) Retention(r lifecycle.Retention) lifecycle.Retention {
 	return r
 }
 
-// Deadlines returns the application's deadlines, else the policies' defaults.
+// Deadlines returns the application's deadlines. The policies' defaults fill in missing ones.
 func (s Set) Deadlines(d lifecycle.Deadlines) lifecycle.Deadlines {
 	for i := range s {
 		preset := s[i].Defaults.Deadlines

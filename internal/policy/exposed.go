@@ -22,7 +22,7 @@ var serviceTypes = []string{
 	string(corev1.ServiceTypeClusterIP), string(corev1.ServiceTypeNodePort), string(corev1.ServiceTypeLoadBalancer), string(corev1.ServiceTypeExternalName),
 }
 
-// Names of limits, as in the configuration.
+// Names of limits, as in the operator's configuration.
 const (
 	limitServiceTypes         = "serviceTypes"
 	limitForbiddenAnnotations = "forbiddenAnnotations"
@@ -34,8 +34,8 @@ const (
 	limitPaths                = "paths"
 )
 
-// CheckExposure checks the auxiliary objects of an application, which the operator creates with its own permissions. It runs
-// before an application starts and before objects are applied; an attempt without a known id has "".
+// CheckExposure checks the auxiliary objects of an application, which the operator creates with its own permissions. It runs before an application starts and
+// before objects are applied. sparkAppID is "" if the attempt's id is not known.
 func (s Set) CheckExposure(app spark.Application, sparkAppID string) []exposure.Objection {
 	if !slices.ContainsFunc(s, func(p Policy) bool { return p.Limits.anyOfExposure() }) {
 		return nil
@@ -51,7 +51,7 @@ func (s Set) CheckExposure(app spark.Application, sparkAppID string) []exposure.
 	return c.objections
 }
 
-// anyOfExposure reports whether CheckExposure has any limit to check.
+// anyOfExposure reports whether any limit needs CheckExposure.
 func (l Limits) anyOfExposure() bool {
 	return len(l.ServiceTypes)+len(l.Hosts)+len(l.Paths)+len(l.ForbiddenAnnotations)+len(l.ForbiddenLabels)+
 		len(l.IngressClasses)+len(l.Gateways) > 0 || l.PlainServices
@@ -68,7 +68,7 @@ func (c *exposureChecker) judge(claim exposure.Claim) {
 			strings.Join(c.limits.ServiceTypes, ", "))
 	}
 	if len(claim.ExternalIPs) > 0 && len(c.limits.ServiceTypes) > 0 && !slices.Contains(c.limits.ServiceTypes, string(corev1.ServiceTypeLoadBalancer)) {
-		// External IPs receive traffic from outside as a load balancer does, for any address.
+		// External IPs receive traffic from outside for any address, as a load balancer does.
 		e := &spark.ConfError{Field: cmp.Or(claim.IPsField, claim.Field+".spec.externalIPs"), Value: strings.Join(claim.ExternalIPs, ", ")}
 		c.object(claim, limitServiceTypes, e, "Services of type %s", strings.Join(c.limits.ServiceTypes, ", "))
 	}
@@ -111,14 +111,14 @@ func forbidden(patterns []string, names map[string]string) []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(names)), func(name string) bool { return !text.MatchesAny(patterns, name) })
 }
 
-// forbiddenLabels ignores labels that Spark and the operator set themselves.
+// forbiddenLabels returns the forbidden names of labels, without the labels that Spark and the operator set themselves.
 func (c *checker) forbiddenLabels(names map[string]string) []string {
 	return slices.DeleteFunc(forbidden(c.limits.ForbiddenLabels, names), func(name string) bool {
 		return spark.IsReservedLabel(name) || slices.Contains(c.app.OwnLabels, name)
 	})
 }
 
-// chosen checks fields that the cluster, or the driver of the object, would otherwise set.
+// chosen checks fields that have defaults in the cluster, such as the class of an Ingress.
 func (c *exposureChecker) chosen(claim exposure.Claim) {
 	gateways := filled(c.limits.Gateways, c.app.Namespace)
 	for _, list := range []struct {
@@ -141,7 +141,7 @@ func (c *exposureChecker) chosen(claim exposure.Claim) {
 	}
 }
 
-// reach checks the hosts and paths that an object serves. An empty host is every host.
+// reach checks the hosts and paths that an object serves. An empty host means every host.
 func (c *exposureChecker) reach(claim exposure.Claim, hosts []string) {
 	paths := filled(c.limits.Paths, c.app.Namespace)
 	for _, r := range claim.Reach {
@@ -162,7 +162,7 @@ func (c *exposureChecker) object(claim exposure.Claim, limit string, e *spark.Co
 	}
 }
 
-// namespacePlaceholder stands for the namespace of an application in hosts and paths, as in the operator's URL formats.
+// namespacePlaceholder means the application's namespace in hosts and paths, as in the operator's URL formats.
 const namespacePlaceholder = "{{$appNamespace}}"
 
 func filled(patterns []string, namespace string) []string {
@@ -173,8 +173,7 @@ func filled(patterns []string, namespace string) []string {
 	return out
 }
 
-// belowAny reports whether a path, without a slash at its end, matches one of the patterns, or is below one:
-// /a/b is below /a, and /ab is not.
+// belowAny reports whether a path without a final slash matches one of the patterns or is below one: /a/b is below /a, and /ab is not.
 func belowAny(patterns []string, path string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool {
 		p = strings.TrimRight(p, "/")

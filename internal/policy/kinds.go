@@ -12,18 +12,17 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// judged lists the limits of a kind of objects.
+// judged describes the checks of one kind of objects.
 type judged struct {
-	// limits are checked for each object of the kind that a submission contains or that its driver will create.
+	// limits are the checks of each object of the kind that a submission contains or that its driver will create.
 	limits []func(*checker, subject)
 	// exposed is set if objects of the kind can be auxiliary objects of a driver: see CheckExposure.
 	exposed bool
-	// why explains the absence of limits; "" for kinds with limits.
+	// why explains why the kind has no limits; "" for a kind with limits.
 	why string
 }
 
-// kinds lists every kind that is applied for an application. Other kinds must not be applied: a test compares the list with the
-// operator's permissions.
+// kinds lists every kind that is applied for an application. No other kind may be applied: a test compares the list with the operator's permissions.
 var kinds = map[schema.GroupKind]judged{
 	podKind: {limits: []func(*checker, subject){
 		(*checker).images, (*checker).podSecurity, (*checker).schedulerNames, (*checker).priorityClasses, (*checker).runtimeClasses,
@@ -52,10 +51,10 @@ var kinds = map[schema.GroupKind]judged{
 	{Group: "events.k8s.io", Kind: "Event"}: {why: "the operator writes all of its texts"},
 }
 
-// anyGroup stands for the API groups of schedulers, whose kinds are alike.
+// anyGroup matches the API groups of all schedulers, because their kinds are alike.
 const anyGroup = "*"
 
-// judgedAs returns the limits of a kind, and whether it is known.
+// judgedAs returns the checks of a kind, and whether the kind is in the list.
 func judgedAs(kind schema.GroupKind) (judged, bool) {
 	j, known := kinds[kind]
 	if !known {
@@ -72,7 +71,7 @@ func (c *checker) judge(s subject) {
 	}
 }
 
-// groupPriority checks the priority class of a group that one of Spark's steps creates.
+// groupPriority checks the priority class of a PodGroup that a feature step of Spark creates.
 func (c *checker) groupPriority(s subject) {
 	group, ok := s.object.(*unstructured.Unstructured)
 	if !ok {
@@ -84,7 +83,7 @@ func (c *checker) groupPriority(s subject) {
 	}
 }
 
-// CheckApplied returns violations by the objects that a scheduler plugin would apply.
+// CheckApplied returns the violations in objects that a scheduler plugin would apply.
 func (s Set) CheckApplied(app spark.Application, objects []*unstructured.Unstructured) []*spark.ConfError {
 	if len(objects) == 0 || !slices.ContainsFunc(s, func(p Policy) bool { return p.Limits.any() }) {
 		return nil

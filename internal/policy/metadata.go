@@ -10,7 +10,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// preset holds the values from policies' defaults: limits do not apply to administrators.
+// preset holds the values that policies set as defaults: limits do not apply to what administrators set.
 type preset struct{ labels, conf map[string]string }
 
 func presetOf(s Set) preset {
@@ -38,7 +38,7 @@ func (c *checker) requiredLabels() {
 	}
 }
 
-// podLabels checks a pod's labels, except those that Spark and the operator set.
+// podLabels checks a pod's labels, except the labels that Spark and the operator set.
 func (c *checker) podLabels(s subject) {
 	prefix := labels.prefix(s.role)
 	for _, name := range slices.Sorted(maps.Keys(s.pod.Labels)) {
@@ -50,7 +50,7 @@ func (c *checker) podLabels(s subject) {
 	}
 }
 
-// podAnnotations checks a pod's annotations, except those that Spark and the operator set.
+// podAnnotations checks a pod's annotations, except the annotations that Spark and the operator set.
 func (c *checker) podAnnotations(s subject) {
 	prefix := annotations.prefix(s.role)
 	for _, name := range slices.Sorted(maps.Keys(s.pod.Annotations)) {
@@ -71,7 +71,7 @@ func (c *checker) presets(key string) bool {
 	return set && (isPreset && usual == value || strings.HasPrefix(string(c.app.Origins[key].Field), "monitoring"))
 }
 
-// sort describes labels or annotations, and their sources: a field, or properties with the name in their key.
+// sort has the words for labels or annotations, the name of their field, and the prefixes of the properties that set them.
 type sort struct{ one, field, option, driver, executor, service string }
 
 var (
@@ -107,8 +107,8 @@ func (c *checker) metadataNames(s subject) {
 	}
 }
 
-// operatorsLabel reports whether the user does not control a label: the operator or an administrator's default sets it, or it
-// is copied from the driver's pod, where it is checked.
+// operatorsLabel reports whether a label is outside of the user's control: the operator or an administrator's default sets it, or it is copied from the
+// driver pod, whose labels are checked.
 func (c *checker) operatorsLabel(s subject, name, value string) bool {
 	if s.kind == podKind {
 		return c.presets(labels.prefix(s.role)+name) || c.preset.labels[name] == value && value != ""

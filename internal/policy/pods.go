@@ -14,7 +14,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// sparkImages checks the images of Spark's own containers, which separate fields name.
+// sparkImages checks the images of Spark's own containers. Separate fields name these images.
 func (c *checker) sparkImages() {
 	for _, key := range []string{spark.ConfDriverImage, spark.ConfExecutorImage} {
 		image := c.read.Image(key)
@@ -46,10 +46,10 @@ func (c *checker) images(s subject) {
 	}
 }
 
-// container is the checked part of a container of any type.
+// container is the part of a container of any type that limits concern.
 type container struct{ Name, Image string }
 
-// containers returns all containers of a pod, in their starting order.
+// containers returns all containers of a pod, in the order of their start.
 func containers(spec *corev1.PodSpec) []container {
 	var all []container
 	for i := range spec.InitContainers {
@@ -78,8 +78,8 @@ func (c *checker) accounts() {
 	}
 }
 
-// executorAccounts returns the possible service accounts of executors: whether a template or a property wins depends on the
-// Spark version. Without either it is the driver's property; the driver's template has no effect.
+// executorAccounts returns the possible service accounts of executors: the Spark version decides whether the template or the property wins. Without either,
+// executors have the account of the driver's property; the driver's template has no effect.
 func (c *checker) executorAccounts() []string {
 	template := c.built.Executor.Spec
 	named := []string{c.read.Text(spark.ConfExecutorServiceAccount), template.ServiceAccountName, template.DeprecatedServiceAccount}
@@ -96,7 +96,7 @@ func (c *checker) account(role, key, name string) {
 	c.allow(e, c.limits.ServiceAccounts, name, "service accounts")
 }
 
-// schedulerNames checks the scheduler that a pod names. A scheduler of an enabled plugin is the administrator's choice.
+// schedulerNames checks the scheduler that a pod names. The scheduler of an enabled plugin is allowed, because the administrator chose it.
 func (c *checker) schedulerNames(s subject) {
 	if name := s.pod.Spec.SchedulerName; name != "" && name != c.app.Scheduling.PodScheduler {
 		keys := []string{spark.ConfExecutorSchedulerName, spark.ConfSchedulerName}
@@ -107,7 +107,7 @@ func (c *checker) schedulerNames(s subject) {
 	}
 }
 
-// priorityClasses checks the classes of the pods and of the scheduler's group.
+// priorityClasses checks the priority classes of the pods and of the scheduler's group.
 func (c *checker) priorityClasses(s subject) {
 	if name := s.pod.Spec.PriorityClassName; name != "" {
 		c.allow(c.naming(name, spark.Field(s.role+".priorityClassName")), c.limits.PriorityClasses, name, "priority classes")
@@ -140,8 +140,7 @@ func (c *checker) tolerations(s subject) {
 	}
 }
 
-// nodeLabels checks the labels that select nodes. A node selected by name cannot be checked by a list of labels, so it is
-// refused.
+// nodeLabels checks the labels that select nodes. It refuses to select a node by name, because a list of labels cannot limit names.
 func (c *checker) nodeLabels(s subject) {
 	if len(c.limits.NodeLabels) == 0 {
 		return
@@ -173,7 +172,7 @@ func (c *checker) nodeLabels(s subject) {
 	}
 }
 
-// affinity returns the labels of an affinity's node selection, and the values that it requires of node names.
+// affinity returns the labels that an affinity selects nodes by, and the node names that it requires.
 func affinity(a *corev1.Affinity) (labels, names []string) {
 	if a == nil || a.NodeAffinity == nil {
 		return nil, nil

@@ -15,13 +15,13 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// securityLevels are the Pod Security Standards with restrictions.
+// securityLevels are the Pod Security Standards that restrict pods.
 var securityLevels = []string{string(api.LevelBaseline), string(api.LevelRestricted)}
 
-// evaluator has Kubernetes' checks of the release that this operator is built with. They are valid, so there is no error.
+// evaluator has the checks of the Kubernetes release that this operator is built with. They are valid, so there is no error.
 var evaluator, _ = podsecurity.NewEvaluator(podsecurity.DefaultChecks(), nil)
 
-// Kubernetes' reasons that forbidHostAccess replaces by its own sentences.
+// Kubernetes' reasons that forbidHostAccess replaces with its own sentences.
 const (
 	reasonNamespaces = "host namespaces"
 	reasonHostPath   = "hostPath volumes"
@@ -36,7 +36,7 @@ var securityFields = map[string]string{
 
 const securityField = ".securityContext"
 
-// podSecurity checks a pod as Kubernetes does in a namespace of that level.
+// podSecurity checks a pod as Kubernetes does in a namespace with the policy's level.
 func (c *checker) podSecurity(s subject) {
 	level := api.Level(c.limits.PodSecurity)
 	if c.limits.ForbidHostAccess {
@@ -73,7 +73,7 @@ func reasonOf(r podsecurity.CheckResult) string {
 	return r.ForbiddenReason + " (" + r.ForbiddenDetail + ")"
 }
 
-// host explains the most common ways of node access.
+// host explains the most common kinds of access to a node.
 func (c *checker) host(s subject) {
 	spec := &s.pod.Spec
 	if spec.HostNetwork || spec.HostPID || spec.HostIPC {
@@ -91,12 +91,12 @@ func (c *checker) host(s subject) {
 	}
 }
 
-// noNodes is the allowed access with forbidHostAccess.
+// noNodes names the allowed access in messages of forbidHostAccess.
 const noNodes = "no access to nodes"
 
 const executorHostPaths = spark.ConfExecutorVolumesPrefix + "hostPath."
 
-// executorVolume reports whether properties define a volume of executors; executorPaths checks it.
+// executorVolume reports whether properties define an executors' volume of that name, which executorPaths checks.
 func (c *checker) executorVolume(role, name string) bool {
 	return role == executorRole && slices.ContainsFunc(slices.Collect(maps.Keys(c.app.Conf)), func(key string) bool {
 		return strings.HasPrefix(key, executorHostPaths+name+".")

@@ -44,9 +44,8 @@ func (c *checker) size(role string, l RoleLimits, shape spark.PodResources, core
 	}
 }
 
-// writtenSizes refuses containers without sizes that are limited: without a memory limit a container can use all memory of the
-// node, and a missing CPU request is in no sum. Sizes of the pod as a whole do not count, because older versions of Kubernetes
-// drop them.
+// writtenSizes refuses a container that omits a limited size. Without a memory limit a container can use all memory of the node, and a missing CPU request
+// counts in no sum. Sizes of the pod as a whole do not replace it, because older versions of Kubernetes drop them.
 func (c *checker) writtenSizes(s subject) {
 	l := c.limits.role(s.role)
 	for _, list := range [][]corev1.Container{s.pod.Spec.InitContainers, s.pod.Spec.Containers} {
@@ -67,12 +66,11 @@ func (c *checker) unwritten(s subject, container string, limit Amount, written b
 	}
 }
 
-// raised returns the executor memory after the limit that an annotation requests from an admission policy; 0 without the
-// annotation.
+// raised returns the executor pod's memory after an admission policy has applied the memory limit that an annotation requests; 0 without the annotation.
 func (c *checker) raised() resource.Quantity {
 	sum, err := spark.ParseQuantity(c.built.PodSets.ExecutorAttributes.Annotations[spark.AnnotationMemoryLimit])
 	if err != nil {
-		return resource.Quantity{} // such a policy ignores it
+		return resource.Quantity{} // an admission policy ignores an invalid value
 	}
 	for i := range c.built.Executor.Spec.Containers {
 		if i != c.built.ExecutorContainer {
@@ -83,7 +81,7 @@ func (c *checker) raised() resource.Quantity {
 	return sum
 }
 
-// larger returns a pod's request of a resource, or its limit if that is more.
+// larger returns the larger one of a pod's request and limit of a resource.
 func larger(shape spark.PodResources, name corev1.ResourceName) resource.Quantity {
 	asked := shape.Requests[name]
 	if more := shape.Limits[name]; more.Cmp(asked) > 0 {
@@ -92,7 +90,7 @@ func larger(shape spark.PodResources, name corev1.ResourceName) resource.Quantit
 	return asked
 }
 
-// devices is the limit's name for device claims of a pod.
+// devices is the name of the limit on devices that a pod claims.
 const devices = "resourceclaims"
 
 // resources checks all resources except CPU and memory.
@@ -125,7 +123,7 @@ func (c *checker) resources(s subject) {
 	}
 }
 
-// mostOf returns the limit of a resource: that of the longest matching pattern.
+// mostOf returns the limit of a resource from the longest matching pattern.
 func mostOf(limits map[string]Amount, name string) (most Amount, limited bool) {
 	longest := ""
 	for _, pattern := range slices.Sorted(maps.Keys(limits)) {
@@ -136,7 +134,7 @@ func mostOf(limits map[string]Amount, name string) (most Amount, limited bool) {
 	return most, limited
 }
 
-// resourceAt returns the source of a resource request: Spark's property of its amount, or the role.
+// resourceAt returns the source of a resource request: Spark's property for its amount, or else the role's field.
 func (c *checker) resourceAt(role, prefix, name string) *spark.ConfError {
 	vendor, short, _ := strings.Cut(name, "/")
 	if short != "" && c.value(prefix+short+".vendor") == vendor {

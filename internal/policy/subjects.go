@@ -10,10 +10,10 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// subject is one object created for an application, by the operator, or by the driver according to its configuration.
+// subject is one object of an application. The operator creates it, or the driver does according to its configuration.
 type subject struct {
 	kind schema.GroupKind
-	// role is the role of the subject's pod, "driver" or "executor", and begins the names of the user's fields.
+	// role is the role of the pod that the subject belongs to, "driver" or "executor". It begins the names of the user's fields.
 	role string
 	// field is the user's field for the object's own metadata; "" if the object is derived from other fields.
 	field spark.Field
@@ -38,7 +38,7 @@ const (
 	executorRole = "executor"
 )
 
-// gather lists the objects created before the driver runs, and those that the driver creates for its executors.
+// gather lists the objects that are created before the driver runs, and the objects that the driver creates for its executors.
 func (c *checker) gather() {
 	if c.built.Driver == nil || c.built.Executor == nil {
 		return
@@ -67,8 +67,8 @@ func (c *checker) gather() {
 	}
 }
 
-// writtenAt returns the user's field for an object of that kind and name. An object of the driver may have the same name: it is
-// checked, too.
+// writtenAt returns the user's field for an object with this kind and name; "" if no field names it. If an object of the driver has the same name, both are
+// checked.
 func (c *checker) writtenAt(object spark.Object) spark.Field {
 	for _, a := range c.app.Attached {
 		if kindOf(a.Object) == kindOf(object) && a.Object.GetName() == object.GetName() {

@@ -12,7 +12,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/text"
 )
 
-// fetched lists the properties with files that Spark downloads before or for the program, and their fields.
+// fetched lists the properties that name files for Spark to download before or for the program, and their fields.
 var fetched = []struct {
 	key   string
 	field spark.Field
@@ -27,20 +27,19 @@ var fetched = []struct {
 	{metastoreJars + ".path", spark.FieldSparkConf},
 }
 
-// metastoreJars is the source of the Hive metastore's client.
+// metastoreJars is the property for the source of the Hive metastore's client.
 const metastoreJars = "spark.sql.hive.metastore.jars"
 
-// mavenScheme begins a limit for the coordinates of a package: maven:GROUP:ARTIFACT:VERSION.
+// mavenScheme begins a pattern for the coordinates of a package: maven:GROUP:ARTIFACT:VERSION.
 const mavenScheme = "maven:"
 
-// urls refuses dependencies from places that the list does not allow. Files inside the image are covered by the limit on
-// images.
+// urls refuses dependencies from sources that the limit does not allow. The limit on images covers files inside the image.
 func (c *checker) urls() {
 	if len(c.limits.URLs) == 0 {
 		return
 	}
 	if main := c.app.MainFile; main != spark.NoResource {
-		for _, one := range splitList(main) { // Spark adds it to a list
+		for _, one := range splitList(main) { // Spark adds the main file to a list, which it splits at commas
 			c.dependency(&spark.ConfError{Field: spark.FieldMainFile, Value: main}, one)
 		}
 	}
@@ -52,7 +51,7 @@ func (c *checker) urls() {
 				continue
 			case f.key == spark.ConfPackages:
 				one = mavenScheme + one
-			case f.key == metastoreJars+".path" && placeOf(one).scheme == "": // only these are in Hadoop's default file system
+			case f.key == metastoreJars+".path" && placeOf(one).scheme == "": // Hadoop's default file system applies to this property only
 				one = c.read.Text("spark.hadoop.fs.defaultFS") + one
 			}
 			c.dependency(e, one)
@@ -65,7 +64,7 @@ func (c *checker) urls() {
 
 func (c *checker) dependency(e *spark.ConfError, uri string) {
 	where := placeOf(uri)
-	if where.user != "" { // it may be a password
+	if where.user != "" { // the user part may contain a password
 		e.Value = strings.Replace(e.Value, where.user, "...@", 1)
 	}
 	switch {
@@ -81,10 +80,10 @@ func (c *checker) dependency(e *spark.ConfError, uri string) {
 	}
 }
 
-// place is a URL or a pattern of URLs, by its parts: a * in one part matches nothing of another.
+// place is a URL or a pattern of URLs, split into parts: a * in one part matches nothing of another part.
 type place struct{ scheme, user, host, path string }
 
-// placeOf parses a URL as Java does: text without a scheme is a file, and a fragment is only its name.
+// placeOf parses a URL as Java does: text without a scheme is a file, and a fragment is only the name of the local file.
 func placeOf(uri string) place {
 	uri, _, _ = strings.Cut(uri, "#")
 	scheme, rest, has := strings.Cut(uri, ":")
@@ -110,7 +109,7 @@ func (p place) inImage() bool {
 	return p.scheme == "local" || (p.scheme == "file" || p.scheme == "") && p.host == "" && !strings.HasPrefix(p.path, "//")
 }
 
-// checkURLPattern returns the error in a pattern of URLs; "" if it is valid.
+// checkURLPattern returns the error in a URL pattern; "" if it is valid.
 func checkURLPattern(pattern string) string {
 	if p := placeOf(pattern); p.scheme == "" || strings.Contains(p.scheme, "*") || p.scheme+":" != mavenScheme && !strings.Contains(pattern, "://") {
 		return `write a scheme and a host, such as "s3a://team-a-*/jars/*", or "maven:org.example:*"`
@@ -118,11 +117,10 @@ func checkURLPattern(pattern string) string {
 	return ""
 }
 
-// encoded matches dots and slashes with needless encoding, repeated or not: servers behind a proxy decode once more.
+// encoded matches dots and slashes that are needlessly encoded, once or several times: servers behind a proxy decode once more.
 var encoded = regexp.MustCompile(`(?i)%(25)*(2e|2f|5c)`)
 
-// climbs reports whether a path has "..": file system clients and servers resolve it, and some remove parameters from a segment
-// first.
+// climbs reports whether a path has "..", which file system clients and servers resolve. Some of them first remove parameters from a path segment.
 func (p place) climbs() bool {
 	plain, err := url.PathUnescape(p.path)
 	if err != nil || encoded.MatchString(p.path) || strings.Contains(p.path, `\`) {

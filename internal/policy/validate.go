@@ -15,7 +15,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/validation"
 )
 
-// Validate returns the errors in the policies, with the configuration's fields.
+// Validate returns the errors in the policies. Each error names the field of the configuration.
 func (s Set) Validate(field string) []error {
 	v := validator{}
 	names := map[string]bool{}
