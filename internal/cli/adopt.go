@@ -73,7 +73,7 @@ func (a *adoption) checkName() error {
 	return nil
 }
 
-// run finds or creates the driver's application, and labels the pods. Each step can be repeated.
+// run finds or creates the driver's application, and labels the pods. Each of its steps can be repeated.
 func (a *adoption) run(ctx context.Context, c *connection, name string, streams genericiooptions.IOStreams) error {
 	pod, err := c.driverPod(ctx, name)
 	if err != nil {
@@ -92,7 +92,7 @@ func (a *adoption) run(ctx context.Context, c *connection, name string, streams 
 	var marked int
 	if app.GetUID() != "" {
 		loaded := inspect.Applications.Read(app, resolve.Operator{}, time.Now()).Application
-		if marked, err = c.markExecutors(ctx, pod, loaded, a.dry); err != nil { // executors first: a user who can read the driver can read them
+		if marked, err = c.markExecutors(ctx, pod, loaded, a.dry); err != nil { // executors first: a user who can read the driver can then read its executors, too
 			return err
 		}
 		if err := c.markDriver(ctx, pod, loaded, a.dry); err != nil {
@@ -149,7 +149,7 @@ func (a *adoption) report(app kinds.Object, pod *corev1.Pod, created bool, marke
 	return nil
 }
 
-// driverPod reads a driver that can be adopted.
+// driverPod reads a driver pod, and returns an error if the driver cannot be adopted.
 func (c *connection) driverPod(ctx context.Context, name string) (*corev1.Pod, error) {
 	var pod corev1.Pod
 	err := c.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, &pod)
@@ -172,7 +172,7 @@ func (c *connection) driverPod(ctx context.Context, name string) (*corev1.Pod, e
 	return &pod, nil
 }
 
-// follower returns the application of the driver: the stored one, or, without a UID, the one to create.
+// follower returns the application of the driver: the stored one, or else a new one without a UID, which is to be created.
 func (c *connection) follower(ctx context.Context, pod *corev1.Pod, name string) (kinds.Object, []sparksubmit.Finding, error) {
 	owner, err := ownerOf(pod)
 	if err != nil {
@@ -207,7 +207,7 @@ func (c *connection) follower(ctx context.Context, pod *corev1.Pod, name string)
 	return stored, findings, nil
 }
 
-// ownerOf returns the application that owns a pod; "" if none does. An error names another owner.
+// ownerOf returns the name of the application that owns a pod; "" if no object owns it. If another object owns it, the error names that object.
 func ownerOf(pod *corev1.Pod) (string, error) {
 	for _, o := range pod.OwnerReferences {
 		group, _, _ := strings.Cut(o.APIVersion, "/")

@@ -18,7 +18,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// markTries bounds the retries after a pod changed concurrently: a kubelet writes its status.
+// markTries bounds the tries after a concurrent change of a pod: the kubelet writes its status.
 const markTries = 5
 
 // markDriver adds the application's owner reference and labels to a driver that lacks them.
@@ -31,7 +31,7 @@ func (c *connection) markDriver(ctx context.Context, pod *corev1.Pod, app resolv
 			return nil
 		}
 		owner := app.Owner.Reference
-		owner.BlockOwnerDeletion = nil // it needs a permission on the application's finalizers, which users seldom have
+		owner.BlockOwnerDeletion = nil // this field needs a permission on the application's finalizers, which users seldom have
 		err := c.mark(ctx, pod, marks, []metav1.OwnerReference{owner}, dry)
 		if !apierrors.IsConflict(err) {
 			return err

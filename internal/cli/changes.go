@@ -16,19 +16,19 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/inspect"
 )
 
-// change is one observation of an object; nil if it does not exist. An error with again set is retried; any other is the last
-// value sent.
+// change is one observation of an object; the object is nil if it does not exist. After an error with again set, the watch is retried; after any other error,
+// no further value is sent.
 type change struct {
 	object client.Object
 	err    error
 	again  bool
 }
 
-// pause is the shortest duration of a watch, so that watches that end immediately do not become a busy loop.
+// pause is the shortest duration of a watch. It prevents a busy loop if watches end immediately.
 const pause = time.Second
 
-// changes sends an object now and after each change, until the context is done. When a watch ends, it reads the object again
-// and starts a new one. list is an empty list of the object's kind.
+// changes sends an object now and after each change, until the context is done. When a watch ends, it reads the object again and starts a new watch. list is
+// an empty list of the object's kind.
 func changes(ctx context.Context, c inspect.Reader, list client.ObjectList, key client.ObjectKey) <-chan change {
 	seen := make(chan change)
 	send := func(one change) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cli has the commands of kubectl-spark, one in each file. Some work without a cluster and print what the operator
-// would report and create; others show and change objects of a cluster. All writes are in write.go.
+// Package cli has the commands of kubectl-spark, one in each file. Some commands work without a cluster and print what the operator would report and create.
+// The others show and change objects of a cluster. write.go contains all writes.
 package cli
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/version"
 )
 
-// errFound ends a command that has already printed its errors.
+// errFound ends a command that has already printed the errors that it found.
 var errFound = errors.New("errors were found")
 
 // codeInterrupted is the conventional exit code of a program ended by SIGINT.

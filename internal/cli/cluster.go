@@ -31,7 +31,7 @@ import (
 	harmless "github.com/firesteel-dev/firesteel/internal/text"
 )
 
-// cluster is chosen by kubectl's flags and configuration.
+// cluster holds kubectl's connection flags, which choose a cluster.
 type cluster struct {
 	flags *genericclioptions.ConfigFlags
 }
@@ -45,14 +45,14 @@ func addCluster(command *cobra.Command) cluster {
 	return c
 }
 
-// connection reads a cluster; the functions of write.go change it.
+// connection reads a cluster; the functions of write.go change objects through it.
 type connection struct {
 	*inspect.Cluster
 	writes writer
 	config *rest.Config
 }
 
-// check checks flags that depend on others or are read late.
+// check checks flags that depend on each other, and flags that kubectl's library parses late.
 func (c cluster) check() error {
 	f := c.flags
 	if _, err := clientcmd.ParseTimeout(*f.Timeout); err != nil {
@@ -69,7 +69,7 @@ func (c cluster) check() error {
 	return nil
 }
 
-// connect creates the clients. The first call reaches the cluster.
+// connect creates the clients. The cluster is reached at the first request.
 func (c cluster) connect() (*connection, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (c cluster) connect() (*connection, error) {
 		return nil, err
 	}
 	if raw, err := loader.RawConfig(); err == nil && len(raw.Clusters) == 0 && *c.flags.APIServer == "" && config.Host == clientcmd.ClusterDefaults.Server {
-		return nil, clientcmd.ErrEmptyConfig // kubectl would try this machine's port 8080
+		return nil, clientcmd.ErrEmptyConfig // otherwise kubectl would try this machine's port 8080
 	}
 	config.QPS, config.WarningHandler, config.UserAgent = -1, rest.NoWarnings{}, "kubectl-spark"
 	scheme := runtime.NewScheme()
@@ -120,7 +120,7 @@ func (c cluster) connect() (*connection, error) {
 	return connected, nil
 }
 
-// complete offers the names of applications; nothing if the cluster responds slowly.
+// complete completes the names of applications. It completes nothing if the cluster responds slowly.
 func (c cluster) complete(command *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -128,7 +128,7 @@ func (c cluster) complete(command *cobra.Command, args []string, _ string) ([]st
 	return c.offer(command.Context(), args, inspect.Families...), cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeObjects offers names of several kinds, without those already given. Names that are no applications have their type.
+// completeObjects completes names of several kinds, without names that were already given. Names of other kinds than applications include their type.
 func (c cluster) completeObjects(of ...inspect.Type) cobra.CompletionFunc {
 	return func(command *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		return c.offer(command.Context(), args, of...), cobra.ShellCompDirectiveNoFileComp
@@ -158,12 +158,12 @@ func (c cluster) offer(ctx context.Context, args []string, of ...inspect.Type) [
 	return all
 }
 
-// say writes notes and progress, which are not the output itself.
+// say writes notes and progress to a stream that is not the command's output.
 func say(w io.Writer, format string, args ...any) {
 	_, _ = io.WriteString(w, harmless.Lines(fmt.Sprintf(format, args...))+"\n")
 }
 
-// tableRow returns a line of a table; a cell cannot break the line.
+// tableRow returns a line of a table. It removes line breaks from the cells.
 func tableRow(cells []string) string {
 	line := make([]string, 0, len(cells))
 	for _, cell := range cells {
@@ -172,14 +172,14 @@ func tableRow(cells []string) string {
 	return strings.Join(line, "\t")
 }
 
-// configurationFlag adds the flag for the operator's configuration file.
+// configurationFlag adds the flag that names the operator's configuration file.
 func configurationFlag(c *inspect.Configuration, command *cobra.Command) {
 	c.Plugins = inspect.Plugins{Every: plugins.Every, Configured: plugins.Registry}
 	command.Flags().StringVar(&c.File, "config", "", "the operator's configuration file: its policies, schedulers and URL formats")
 	_ = command.MarkFlagFilename("config", "yaml", "yml")
 }
 
-// operatorFlags adds the flags for the operator of a cluster.
+// operatorFlags adds the flags that identify the operator of a cluster.
 func operatorFlags(i *inspect.Installation, command *cobra.Command) {
 	configurationFlag(&i.Configuration, command)
 	command.Flags().StringVar(&i.Deployment, "operator", "",

@@ -9,13 +9,13 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 )
 
-// completer is the program that kubectl runs to complete a plugin's arguments.
+// completer is the program that kubectl runs to complete the arguments of a plugin.
 const completer = `#!/bin/sh
 # kubectl 1.26 and newer complete "kubectl spark" with this, if it is executable and on the PATH as kubectl_complete-spark.
 exec kubectl spark __complete "$@"
 `
 
-// newCompleter complements cobra's completion commands, which complete the program by its own name, kubectl-spark.
+// newCompleter returns the command that prints completer. Cobra's completion commands complete only the program name kubectl-spark.
 func newCompleter(streams genericiooptions.IOStreams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "kubectl",

@@ -33,7 +33,7 @@ type connecting struct {
 	forward forwarder
 }
 
-// defaultReadyTimeout suffices for a server that pulls its image first.
+// defaultReadyTimeout is long enough for a server that must first pull its image.
 const defaultReadyTimeout = 10 * time.Minute
 
 func newConnect(streams genericiooptions.IOStreams) *cobra.Command {
@@ -102,7 +102,7 @@ func (k *connecting) args(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// run connects, and returns when the command ends, after Ctrl-C, or when no connection is possible any more.
+// run connects to a server. It returns when the command ends, after Ctrl-C, or when a connection is no longer possible.
 func (k *connecting) run(ctx context.Context, c *connection, name string, command []string) error {
 	if len(command) > 0 {
 		if _, err := exec.LookPath(command[0]); err != nil {
@@ -116,7 +116,7 @@ func (k *connecting) run(ctx context.Context, c *connection, name string, comman
 	if err != nil {
 		return err
 	}
-	// After Ctrl-C a command may take its time to end, and needs its connection.
+	// After Ctrl-C a command may need time to end, and it needs its connection until then.
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	withdraw := context.AfterFunc(ctx, end)
@@ -151,13 +151,13 @@ func (k *connecting) run(ctx context.Context, c *connection, name string, comman
 	go func() {
 		if err := <-over; err != nil && life.Err() == nil {
 			say(k.streams.ErrOut, "error: %v", inspect.ForPeople(err))
-			end() // new connections of the command are refused from now on
+			end() // from now on new connections of the command are refused
 		}
 	}()
 	return k.execute(ctx, remote, command)
 }
 
-// await returns the server after the first tunnel to it is open.
+// await returns the server after the first tunnel to it opened.
 func (k *connecting) await(s *session, opened <-chan inspect.Application, over <-chan error, end func()) (inspect.Application, error) {
 	timer := time.NewTimer(k.timeout)
 	defer timer.Stop()
@@ -176,11 +176,11 @@ func (k *connecting) await(s *session, opened <-chan inspect.Application, over <
 	}
 }
 
-// usualPort is Spark's default for Connect.
+// usualPort is the default port of Spark Connect.
 const usualPort = 15002
 
-// listen listens on the requested port, on Spark's default if it is free, or on any. Clients present a token to "localhost"
-// only, which may be an IPv4 or an IPv6 address, so it listens on both if they exist.
+// listen listens on the requested port, or else on Spark's default port if it is free, or else on any port. Clients send a token only to "localhost", which
+// may be an IPv4 or an IPv6 address. So listen uses both addresses if they exist.
 func (k *connecting) listen(ctx context.Context) ([]net.Listener, int, error) {
 	if k.port != 0 {
 		all, err := listenAt(ctx, k.port)
@@ -218,17 +218,16 @@ func listenAt(ctx context.Context, port int) ([]net.Listener, error) {
 	case port != 0 && errors.Is(err, syscall.EADDRINUSE):
 		return nil, errors.Join(err, first.Close())
 	}
-	return all, nil // a machine may have no IPv6
+	return all, nil // a machine may lack IPv6
 }
 
-// remote returns the URL of the server. If it needs a token that cannot be read, the URL has none, and the error says how to
-// get it.
+// remote returns the URL of the server. If the server needs a token that cannot be read, the URL has no token, and the error says how to get it.
 func (s *session) remote(ctx context.Context, o inspect.Application, port int) (string, error) {
 	name := o.Endpoint.TokenSecret
 	if name == "" {
 		return remoteURL(port, ""), nil
 	}
-	// Clients send a token without TLS only to this name.
+	// Without TLS, clients send a token only to this host name.
 	bare := "sc://" + net.JoinHostPort("localhost", strconv.Itoa(port))
 	var secret corev1.Secret
 	err := s.Get(ctx, client.ObjectKey{Namespace: o.GetNamespace(), Name: name}, &secret)

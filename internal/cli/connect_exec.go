@@ -14,14 +14,14 @@ import (
 	"golang.org/x/term"
 )
 
-// Exit codes of shells for a command that cannot run, that does not exist, or that a signal ended.
+// Exit codes of shells for a command that cannot run, does not exist, or was ended by a signal.
 const (
 	codeNotRun   = 126
 	codeNotFound = 127
 	codeSignaled = 128
 )
 
-// childError is the exit code of a command that printed its own error.
+// childError is the exit code of a command. The command has printed its own error.
 type childError int
 
 // Error describes the code.
@@ -31,7 +31,7 @@ func (e childError) Error() string { return fmt.Sprintf("the command ended with 
 func (k *connecting) execute(ctx context.Context, remote string, command []string) error {
 	child := exec.CommandContext(context.WithoutCancel(ctx), command[0], command[1:]...)
 	child.Stdin, child.Stdout, child.Stderr = k.streams.In, k.streams.Out, k.streams.ErrOut
-	// Clients before Spark 4 read the second variable when functions are used before a session exists.
+	// Clients before Spark 4 read the second variable if functions are used before a session exists.
 	child.Env = append(os.Environ(), "SPARK_REMOTE="+remote, "SPARK_CONNECT_MODE_ENABLED=1")
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, passed(k.streams.In)...)
@@ -44,15 +44,14 @@ func (k *connecting) execute(ctx context.Context, remote string, command []strin
 	for {
 		select {
 		case s := <-signals:
-			_ = child.Process.Signal(s) // it may have ended just now
+			_ = child.Process.Signal(s) // the process may have ended just now
 		case err := <-over:
 			return endOf(err)
 		}
 	}
 }
 
-// passed lists the signals to forward to the command. A terminal sends Ctrl-C to the command itself; forwarding it would send
-// it twice.
+// passed lists the signals to forward to the command. It omits Ctrl-C in a terminal: the terminal sends it to the command itself.
 func passed(in any) []os.Signal {
 	signals := []os.Signal{syscall.SIGTERM, syscall.SIGHUP}
 	if file, ok := in.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
@@ -61,7 +60,7 @@ func passed(in any) []os.Signal {
 	return append(signals, os.Interrupt)
 }
 
-// endOf returns the exit code of a command, by the convention of shells.
+// endOf returns the exit code of a command as a shell would report it.
 func endOf(err error) error {
 	exit, ok := errors.AsType[*exec.ExitError](err)
 	if !ok {
@@ -73,7 +72,7 @@ func endOf(err error) error {
 	return childError(exit.ExitCode())
 }
 
-// notRun explains why a command does not run.
+// notRun explains why a command could not be started.
 func notRun(err error) error {
 	code := codeNotRun
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist) {

@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// relay accepts connections on a local port during a session, and sends each to the tunnel that is current at that time. When a
-// tunnel ends, its connections are closed, and clients open new ones.
+// relay accepts connections on local ports during a session, and forwards each to the tunnel that is current at that time. When a tunnel ends, its
+// connections are closed, and clients open new ones.
 type relay struct {
 	mu sync.Mutex
-	// target is the address of the tunnel; "" while there is none.
+	// target is the address of the current tunnel; "" if no tunnel is open.
 	target string
 	// turned is closed and replaced when the target changes.
 	turned chan struct{}
@@ -24,14 +24,14 @@ type relay struct {
 	demand chan struct{}
 }
 
-// held is the longest wait of a connection for a tunnel. Clients give up after 20 s and try again.
+// held is the longest time for which a connection waits for a tunnel. Clients give up after 20 s and try again.
 const held = 15 * time.Second
 
 func newRelay() *relay {
 	return &relay{turned: make(chan struct{}), demand: make(chan struct{}, 1)}
 }
 
-// point sends new connections to another tunnel; "" holds them.
+// point sets the tunnel for new connections; with "" new connections wait.
 func (r *relay) point(target string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -47,7 +47,7 @@ func (r *relay) wanted() bool {
 	return r.waiting > 0
 }
 
-// serve starts to accept connections until the context ends, and returns immediately.
+// serve starts accepting connections in the background, until the context ends.
 func (r *relay) serve(ctx context.Context, listeners []net.Listener) {
 	for _, listener := range listeners {
 		context.AfterFunc(ctx, func() { _ = listener.Close() })
@@ -55,7 +55,7 @@ func (r *relay) serve(ctx context.Context, listeners []net.Listener) {
 			for {
 				taken, err := listener.Accept()
 				if err != nil {
-					return // it is closed
+					return // the listener is closed
 				}
 				go r.handle(ctx, taken)
 			}
@@ -91,16 +91,16 @@ func (r *relay) handle(ctx context.Context, local net.Conn) {
 	}
 }
 
-// pass copies one direction of a connection, and then closes the other one.
+// pass copies one direction of a connection until it ends, and then closes the target.
 func pass(to, from net.Conn) {
-	_, _ = io.Copy(to, from) // an error ends the connection, too
+	_, _ = io.Copy(to, from) // an error also ends the connection
 	if half, ok := to.(interface{ CloseWrite() error }); ok {
 		_ = half.CloseWrite()
 	}
 }
 
-// await returns the address of the current tunnel, and a channel that is closed when the tunnel changes. The address is empty
-// if there was none for too long.
+// await returns the address of the current tunnel, and a channel that is closed when the tunnel changes. The address is "" if no tunnel opened within the
+// time held.
 func (r *relay) await(ctx context.Context) (string, <-chan struct{}) {
 	patience := time.NewTimer(held)
 	defer patience.Stop()
@@ -120,7 +120,7 @@ func (r *relay) await(ctx context.Context) (string, <-chan struct{}) {
 			r.waiting++
 			select {
 			case r.demand <- struct{}{}:
-			default: // one is enough
+			default: // one value is enough
 			}
 		}
 		r.mu.Unlock()

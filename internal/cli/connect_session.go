@@ -33,17 +33,17 @@ type session struct {
 	streams genericiooptions.IOStreams
 	forward forwarder
 	relay   *relay
-	// recheck is the interval at which a pod is read until it is ready: its readiness does not change the server's status. It is
-	// also the shortest time between two tunnels, so that tunnels that end immediately do not become a busy loop.
+	// recheck is the interval of reading a pod until it is ready, because a change of its readiness does not change the server's status. It is also the shortest
+	// time between two tunnels, which prevents a busy loop if tunnels end immediately.
 	recheck time.Duration
 
-	// opened is set after the first tunnel.
+	// opened is set once the first tunnel has opened.
 	opened bool
-	// woken is the time of the stop after which the session woke the server.
+	// woken is the time of the stop after which this session started the server again.
 	woken time.Time
 	// said is the last progress message.
 	said string
-	// secret names the Secret with the clients' token.
+	// secret names the Secret that has the clients' token.
 	secret string
 }
 
@@ -51,7 +51,7 @@ func newSession(c *connection, name string, streams genericiooptions.IOStreams, 
 	return &session{connection: c, name: name, streams: streams, forward: forward, relay: newRelay(), recheck: 2 * time.Second}
 }
 
-// hasServer reads a server, and suggests similar names if it does not exist.
+// hasServer checks that a server exists. If it does not exist, the error suggests similar names.
 func (c *connection) hasServer(ctx context.Context, name string) error {
 	err := c.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, inspect.Servers.New())
 	if inspect.IsMissing(err, inspect.Servers) {
@@ -60,8 +60,8 @@ func (c *connection) hasServer(ctx context.Context, name string) error {
 	return err
 }
 
-// follow keeps a tunnel to the server's current pod, until the context ends or no tunnel is possible any more. It reports the
-// first tunnel.
+// follow keeps a tunnel to the server's current pod, until the context ends or a tunnel is no longer possible. It sends the server to opened after the first
+// tunnel opened.
 func (s *session) follow(ctx context.Context, opened chan<- inspect.Application) error {
 	for {
 		rest := time.NewTimer(s.recheck)
@@ -92,7 +92,7 @@ func (s *session) follow(ctx context.Context, opened chan<- inspect.Application)
 
 // tunnel forwards to a pod until the pod, the tunnel or the context ends.
 func (s *session) tunnel(ctx context.Context, o inspect.Application, pod *corev1.Pod, opened chan<- inspect.Application) (ended bool, err error) {
-	// The library would log each connection that the server's end cuts; this function reports the relevant errors.
+	// The library would log each connection that the server closes. This function reports the relevant errors instead.
 	open, stop := context.WithCancel(logr.NewContext(ctx, logr.Discard()))
 	defer stop()
 	go func() {
@@ -115,7 +115,7 @@ func (s *session) tunnel(ctx context.Context, o inspect.Application, pod *corev1
 	return open.Err() != nil, err
 }
 
-// connectPort returns the server's port: the pod's, else the spec's.
+// connectPort returns the server's port from the pod, or else from the spec.
 func connectPort(app spark.Application, pod *corev1.Pod) int32 {
 	for _, c := range pod.Spec.Containers {
 		for _, p := range c.Ports {
@@ -127,7 +127,7 @@ func connectPort(app spark.Application, pod *corev1.Pod) int32 {
 	return spark.ServerPortsOf(app).Connect
 }
 
-// progress prints a message unless it was the last one.
+// progress prints a message unless it equals the last one.
 func (s *session) progress(format string, args ...any) {
 	if text := fmt.Sprintf(format, args...); text != s.said {
 		s.said = text
@@ -135,7 +135,7 @@ func (s *session) progress(format string, args ...any) {
 	}
 }
 
-// await returns the server and its ready pod. It wakes the server if a client needs it.
+// await returns the server and its pod when the pod is ready. It starts an idle server if a client needs it.
 func (s *session) await(ctx context.Context) (inspect.Application, *corev1.Pod, error) {
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
@@ -165,7 +165,7 @@ func (s *session) await(ctx context.Context) (inspect.Application, *corev1.Pod, 
 		case <-again.C:
 		case <-s.relay.demand:
 		}
-		if o.Object == nil { // it has not been read yet
+		if o.Object == nil { // the server has not been read yet
 			continue
 		}
 		if pod, err := s.step(ctx, o); pod != nil || err != nil {
@@ -174,7 +174,7 @@ func (s *session) await(ctx context.Context) (inspect.Application, *corev1.Pod, 
 	}
 }
 
-// step acts on the server's status, and returns its pod if that is ready.
+// step acts on the server's status. It returns the server's pod if the pod is ready.
 func (s *session) step(ctx context.Context, o inspect.Application) (*corev1.Pod, error) {
 	if err := unavailable(o); err != nil {
 		return nil, err
@@ -187,7 +187,7 @@ func (s *session) step(ctx context.Context, o inspect.Application) (*corev1.Pod,
 		switch {
 		case err == nil && takesClients(o, pod):
 			return pod, nil
-		case apierrors.IsNotFound(err): // the next one does not exist yet
+		case apierrors.IsNotFound(err): // the next pod does not exist yet
 		case err != nil:
 			return nil, s.unless(err)
 		}
@@ -196,8 +196,8 @@ func (s *session) step(ctx context.Context, o inspect.Application) (*corev1.Pod,
 	return nil, nil
 }
 
-// wake starts a server that was stopped as idle: at the beginning, and when a client waits for it. Otherwise an open session
-// would prevent any stop.
+// wake starts a server that was stopped because it was idle. It does so at the beginning, and when a client waits for the server. It does not do so at other
+// times, because an open session would then prevent every stop.
 func (s *session) wake(ctx context.Context, o inspect.Application, stopped time.Time) error {
 	switch {
 	case s.woken.Equal(stopped):
@@ -215,7 +215,7 @@ func (s *session) wake(ctx context.Context, o inspect.Application, stopped time.
 	return nil
 }
 
-// unless returns a permanent error. It prints any other error, and the caller retries.
+// unless returns the error if it is permanent. It prints any other error and returns nil, and the caller tries again.
 func (s *session) unless(err error) error {
 	if lasting(err) {
 		return err
@@ -224,7 +224,7 @@ func (s *session) unless(err error) error {
 	return nil
 }
 
-// unavailable explains why a server will not become ready.
+// unavailable returns an error if a server will not become ready.
 func unavailable(o inspect.Application) error {
 	switch typed := o.Typed(o.GetName()); {
 	case o.GetDeletionTimestamp() != nil:
@@ -237,7 +237,7 @@ func unavailable(o inspect.Application) error {
 	return nil
 }
 
-// takesClients reports whether a pod is the server's and ready.
+// takesClients reports whether a pod belongs to the server and is ready.
 func takesClients(o metav1.Object, pod *corev1.Pod) bool {
 	if !metav1.IsControlledBy(pod, o) || pod.DeletionTimestamp != nil || ended(pod, observe.SparkContainer(pod)) {
 		return false
@@ -250,7 +250,7 @@ func takesClients(o metav1.Object, pod *corev1.Pod) bool {
 	return false
 }
 
-// describeServer returns the state of a server and its reason.
+// describeServer returns the state of a server and the reason of the state.
 func describeServer(o inspect.Application) string {
 	text := inspect.StateName(o.State)
 	if trouble := serverTrouble(o.Conditions, ""); trouble != "" {
@@ -259,7 +259,7 @@ func describeServer(o inspect.Application) string {
 	return text
 }
 
-// serverTrouble returns the message of the first condition that prevents readiness; empty if there is none.
+// serverTrouble returns the message of the first condition that explains why the server is not ready; "" if there is none.
 func serverTrouble(conditions []metav1.Condition, before string) string {
 	for _, kind := range []lifecycle.ConditionType{lifecycle.ConditionStalled, lifecycle.ConditionAdmitted,
 		lifecycle.ConditionSubmitted, lifecycle.ConditionDriverReady} {

@@ -37,7 +37,7 @@ func newConvert(streams genericiooptions.IOStreams) *cobra.Command {
 			return convert(args, version, &out, streams)
 		},
 	}
-	// All arguments after the first are spark-submit's, also without a "--".
+	// All arguments after the first belong to spark-submit, even without a "--".
 	command.Flags().SetInterspersed(false)
 	out.addTo(command)
 	command.Flags().StringVar(&version, "spark-version", "", "Spark version in the image, if the image's tag does not name it")
@@ -67,7 +67,7 @@ func convert(argv []string, version string, out *output, streams genericiooption
 	return out.print(streams.Out, app)
 }
 
-// thisMachine returns the environment that spark-submit would find here.
+// thisMachine returns the environment that spark-submit would have on this machine.
 func thisMachine() (commandline.Machine, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -81,7 +81,7 @@ func thisMachine() (commandline.Machine, error) {
 	return machine, nil
 }
 
-// readWanted reads the files that the conversion needs. Properties files may name more.
+// readWanted reads the files that the conversion needs. A properties file may name further files, so it repeats until it has all.
 func readWanted(input sparksubmit.Input) error {
 	for _, dir := range sparksubmit.Directories(input.Machine) {
 		entries, err := os.ReadDir(dir)
@@ -118,7 +118,7 @@ func readInto(machine commandline.Machine, name string) error {
 	}
 	content, err := os.ReadFile(name)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil // the conversion reports which argument needs it
+		return nil // the conversion reports which argument names the missing file
 	}
 	if err != nil {
 		return err

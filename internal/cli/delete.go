@@ -51,7 +51,7 @@ func newDelete(streams genericiooptions.IOStreams) *cobra.Command {
 	return command
 }
 
-// applicationGoes lists what is deleted with an application.
+// applicationGoes lists the objects that are deleted with an application.
 func applicationGoes(o inspect.Object) []string {
 	a, err := o.Load(o.Object, resolve.Operator{}, time.Time{})
 	if err != nil || a.Record.State == lifecycle.New || a.Record.State.Final() {
@@ -60,7 +60,7 @@ func applicationGoes(o inspect.Object) []string {
 	return []string{fmt.Sprintf("it was %s; driver pod %s, its executors and its other objects are deleted with it", a.State, dash(a.Record.DriverName))}
 }
 
-// serverGoes lists what is deleted with a server.
+// serverGoes lists the objects that are deleted with a server.
 func serverGoes(o inspect.Object) []string {
 	a, err := o.Load(o.Object, resolve.Operator{}, time.Time{})
 	if err != nil || a.State == "" {
@@ -70,7 +70,7 @@ func serverGoes(o inspect.Object) []string {
 		a.State, dash(a.Endpoint.Pod))}
 }
 
-// clusterGoes lists what is deleted with a cluster.
+// clusterGoes lists the objects that are deleted with a cluster.
 func clusterGoes(o inspect.Object) []string {
 	state := clusterState(o.Unstructured)
 	if state == "NEW" {
@@ -79,7 +79,7 @@ func clusterGoes(o inspect.Object) []string {
 	return []string{fmt.Sprintf("it was %s; its master, its workers and its other objects are deleted with it; applications in it fail", state)}
 }
 
-// scheduleGoes describes the fate of a schedule's runs.
+// scheduleGoes says whether the runs of a deleted schedule are deleted or kept.
 func (c *connection) scheduleGoes(ctx context.Context, o inspect.Object, keep bool) []string {
 	s, err := o.LoadSchedule(o.Object, resolve.Operator{}, time.Time{})
 	var all []inspect.Application
@@ -118,7 +118,7 @@ func counted(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// listed joins the first names and the number of the others.
+// listed joins the first names and says how many more there are.
 func listed(names []string) string {
 	const shown = 5
 	if len(names) <= shown {

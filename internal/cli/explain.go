@@ -34,7 +34,7 @@ func newExplain(streams genericiooptions.IOStreams) *cobra.Command {
 			"  kubectl spark explain sparkcluster/lab\n\n" +
 			"  # for a program\n" +
 			"  kubectl spark explain spark-pi -o json | jq .decision.sentence",
-		Args: arguments(1, 2), // TYPE NAME is accepted, too
+		Args: arguments(1, 2), // also accepts TYPE NAME
 		RunE: func(command *cobra.Command, args []string) error {
 			connected, err := clusters.connect()
 			if err != nil {

@@ -36,7 +36,7 @@ func (f *filenames) addTo(command *cobra.Command) {
 	_ = command.MarkFlagFilename("filename", "yaml", "yml", "json")
 }
 
-// read passes each file's documents to use.
+// read passes the documents of each file to use.
 func (f filenames) read(streams genericiooptions.IOStreams, use func(name string, documents []manifest.Document) error) error {
 	all, err := f.inFolders()
 	if err != nil {
@@ -58,7 +58,7 @@ func (f filenames) read(streams genericiooptions.IOStreams, use func(name string
 	return nil
 }
 
-// inFolders replaces each folder by its own manifests, not those of subfolders, as kubectl does.
+// inFolders replaces each folder with the manifests in it. Like kubectl, it does not read subfolders.
 func (f filenames) inFolders() ([]string, error) {
 	var all []string
 	for _, name := range f {
@@ -90,14 +90,14 @@ func readFile(name string, in io.Reader) ([]byte, error) {
 	return os.ReadFile(name)
 }
 
-// output is the format that objects are printed in.
+// output holds the flags for the format in which objects are printed.
 type output struct {
 	format string
 	flags  genericclioptions.JSONYamlPrintFlags
 }
 
 func (o *output) addTo(command *cobra.Command) {
-	// Objects that were never stored have no managed fields.
+	// Objects that were never stored have no managed fields to hide.
 	o.flags.ShowManagedFields = true
 	o.addFormat(command, "yaml", "format of the output: yaml or json", "yaml", "json")
 }
@@ -106,7 +106,7 @@ func (o *output) addFormat(command *cobra.Command, preset, help string, formats 
 	chosen(command, &o.format, "output", "o", preset, help, formats...)
 }
 
-// print writes objects: as YAML documents, or as one JSON list if there are several.
+// print writes objects as YAML documents, or as JSON. Several objects become one JSON list.
 func (o *output) print(w io.Writer, objects ...any) error {
 	printer, err := o.flags.ToPrinter(o.format)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 // helpWidth is the maximal width of a line of help, in columns.
 const helpWidth = 100
 
-// ofKubectl marks flags that kubectl defines and describes.
+// ofKubectl is the annotation of flags that kubectl defines and describes.
 const ofKubectl = "kubectl"
 
 // connectionFlags returns kubectl's connection flags and the values that they set.
@@ -42,7 +42,7 @@ func newOptions(streams genericiooptions.IOStreams) *cobra.Command {
 	}
 }
 
-// usage prints the part of a command's help after its description.
+// usage prints the usage of a command, which follows its description in the help.
 func usage(command *cobra.Command) error {
 	var own, all pflag.FlagSet
 	command.LocalFlags().VisitAll(func(f *pflag.Flag) {
@@ -82,7 +82,7 @@ func usageLine(command *cobra.Command) string {
 	return line
 }
 
-// groups are the commands by purpose.
+// groups lists the commands by purpose.
 var groups = []struct {
 	title string
 	names []string
@@ -95,7 +95,7 @@ var groups = []struct {
 	{"Other", []string{"completion", "help", "options", "version"}},
 }
 
-// group assigns the commands of the root to their groups.
+// group assigns the subcommands of the root to their groups.
 func group(root *cobra.Command) {
 	for _, g := range groups {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
@@ -128,5 +128,5 @@ func help(command *cobra.Command, _ []string) {
 	var parser comment.Parser
 	printer := comment.Printer{TextWidth: helpWidth, TextCodePrefix: "  "}
 	say(command.OutOrStdout(), "%s", printer.Text(parser.Parse(cmp.Or(command.Long, command.Short))))
-	_ = command.Usage() // a closed output needs no error
+	_ = command.Usage() // a failed write to a closed output needs no error
 }

@@ -85,7 +85,7 @@ func statesOf(k inspect.Type) []string {
 	return slices.Compact(names)
 }
 
-// known returns the states of the listed kinds; two families share some names.
+// known returns the states of the listed kinds. Two families share some state names.
 func (l *listing) known() []string {
 	if len(l.kinds) == 1 {
 		return tables[l.kinds[0]].states
@@ -125,7 +125,7 @@ func (l *listing) check(args []string) error {
 	return nil
 }
 
-// unlisted is the error for a type that list does not support. words are its additional names.
+// unlisted returns the error for a type that list does not support. words are additional names of the type.
 func unlisted(word string, err error) error {
 	var names []string
 	for _, k := range inspect.Types() {
@@ -166,7 +166,7 @@ func (l *listing) run(ctx context.Context, c *connection, streams genericiooptio
 	return l.table(streams.Out, items, now)
 }
 
-// wants reports whether objects in a state are listed.
+// wants reports whether objects in this state are listed.
 func (l *listing) wants(state string) bool {
 	return len(l.states) == 0 || slices.ContainsFunc(l.states, func(s string) bool { return strings.EqualFold(s, state) })
 }
@@ -178,9 +178,9 @@ func (l *listing) read(ctx context.Context, c *connection) ([]inspect.Object, er
 
 // table formats the objects of one kind.
 type table struct {
-	// header has the columns of the table, and more the additional ones of the wide table.
+	// header has the columns of the table, and more the additional columns of the wide table.
 	header, more []string
-	// states lists all states, and state returns that of an object.
+	// states lists all states, and state returns the state of an object.
 	states []string
 	state  func(*unstructured.Unstructured) string
 	row    func(o inspect.Object, now time.Time, wide bool) ([]string, error)

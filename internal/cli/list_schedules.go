@@ -17,7 +17,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/schedule"
 )
 
-// scheduleStates are the states of the table: a suspended schedule has one of its own.
+// scheduleStates are the states of the table. A suspended schedule has a state of its own there.
 var scheduleStates = []string{"NEW", string(schedule.Scheduled), "Suspended", string(schedule.FailedValidation)}
 
 var (
@@ -62,7 +62,7 @@ func scheduleRow(o inspect.Object, now time.Time, wide bool) ([]string, error) {
 	return append(cells, dash(record.LastRunName), strconv.FormatInt(record.Skips, 10), dash(firstLine(cmp.Or(message, record.Error)))), nil
 }
 
-// scheduleCause returns the condition that explains a missing run; empty if all runs start.
+// scheduleCause returns the reason and message of the condition that explains a missing run; both are "" if all runs start.
 func scheduleCause(all []metav1.Condition) (reason, message string) {
 	if c := meta.FindStatusCondition(all, schedule.ConditionStalled); c != nil && c.Status == metav1.ConditionTrue {
 		return c.Reason, c.Message

@@ -21,7 +21,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
-// defaultPodTimeout bounds the wait for a container to follow.
+// defaultPodTimeout bounds the wait for the container whose log is followed.
 const defaultPodTimeout = 10 * time.Minute
 
 // logging holds the flags of logs.
@@ -134,7 +134,7 @@ func (l *logging) attemptBefore(o inspect.Application) error {
 	return fmt.Errorf("%s has no attempt before attempt %d", o.Key(), o.Record.Attempt)
 }
 
-// kept prints the stored log of an attempt, after a header that begins with why.
+// kept prints the stored log of an attempt, below a header that begins with why.
 func (l *logging) kept(o inspect.Application, a lifecycle.Attempt, why string) error {
 	if a.LogTail == "" {
 		return fmt.Errorf("%s%s of %s has no kept log: the status keeps only the end of failed attempts' logs", why, ending(a), o.Key())
@@ -144,7 +144,7 @@ func (l *logging) kept(o inspect.Application, a lifecycle.Attempt, why string) e
 	return nil
 }
 
-// ending describes the end of an attempt.
+// ending returns a description of the end of an attempt.
 func ending(a lifecycle.Attempt) string {
 	text := fmt.Sprintf("attempt %d", a.Number)
 	if !a.EndedAt.IsZero() {
@@ -156,7 +156,7 @@ func ending(a lifecycle.Attempt) string {
 	return text
 }
 
-// lastLines returns the last n lines, or all if n is negative.
+// lastLines returns the last n lines, or all lines if n is negative.
 func lastLines(text string, n int64) string {
 	lines := strings.SplitAfter(strings.TrimRight(text, "\n"), "\n")
 	if n < 0 || int64(len(lines)) <= n {
@@ -165,7 +165,7 @@ func lastLines(text string, n int64) string {
 	return strings.Join(lines[int64(len(lines))-n:], "")
 }
 
-// gone handles a missing driver pod: it prints the stored log of the current attempt.
+// gone handles a missing driver pod by printing the stored log of the current attempt.
 func (l *logging) gone(o inspect.Application, pod string) error {
 	r := o.Record
 	if a := r.Current(); a != nil {
@@ -185,7 +185,7 @@ func (l *logging) gone(o inspect.Application, pod string) error {
 	return errors.New(text)
 }
 
-// driverPod returns the pod if it is the driver of the application's current attempt, or nil.
+// driverPod returns the pod if it is the driver of the application's current attempt; nil otherwise.
 func driverPod(pod *corev1.Pod, o inspect.Application) *corev1.Pod {
 	if pod == nil || o.Owner.Of(pod) != lifecycle.Current {
 		return nil
@@ -193,7 +193,7 @@ func driverPod(pod *corev1.Pod, o inspect.Application) *corev1.Pod {
 	return pod
 }
 
-// begun reports whether a container has a log.
+// begun reports whether a container has started, so that it has a log.
 func begun(pod *corev1.Pod, container string) bool {
 	for _, s := range append(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses...) {
 		if s.Name == container && (s.State.Running != nil || s.State.Terminated != nil || s.LastTerminationState.Terminated != nil) {
@@ -213,7 +213,7 @@ func ended(pod *corev1.Pod, container string) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
-// containerOf returns the container to read.
+// containerOf returns the name of the container whose log is read.
 func (l *logging) containerOf(pod *corev1.Pod, usual string) (string, error) {
 	if l.container == "" {
 		return usual, nil

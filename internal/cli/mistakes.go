@@ -26,7 +26,7 @@ const (
 	meantApply   = "write a manifest, or convert a spark-submit command line with kubectl spark convert, and run it with kubectl apply -f FILE"
 )
 
-// elsewhere maps commands of other programs to the equivalent command here.
+// elsewhere maps commands of other programs to the equivalent commands here.
 var elsewhere = map[string]string{
 	"get": "did you mean list (all applications) or explain (one of them)?", "show": meantExplain, "describe": meantExplain, "inspect": meantExplain,
 	"status": meantExplain, "why": meantExplain, "events": meantExplain, "top": "did you mean list or queue?",
@@ -60,7 +60,7 @@ func answerMistakes(root *cobra.Command, streams genericiooptions.IOStreams) {
 	}
 }
 
-// helpAbout prints the help of a command.
+// helpAbout prints the help of the named command.
 func helpAbout(root *cobra.Command, args []string) error {
 	about, rest, err := root.Find(args)
 	switch {
@@ -76,7 +76,7 @@ func helpAbout(root *cobra.Command, args []string) error {
 // combined matches cobra's error about flags that exclude each other.
 var combined = regexp.MustCompile(`^if any flags in the group \[.*\] are set none of the others can be; \[(.*)\] were all set$`)
 
-// meant says what to write instead of an unknown command, and of flags that exclude each other. Other errors stay.
+// meant replaces the error about an unknown command, or about flags that exclude each other, with a suggestion. It returns other errors unchanged.
 func meant(called *cobra.Command, err error) error {
 	var word string
 	if err == nil {
@@ -126,7 +126,7 @@ func flagError(command *cobra.Command, err error) error {
 
 func unknownFlag(command *cobra.Command, e *pflag.NotExistError) error {
 	written, name := "--"+e.GetSpecifiedName(), e.GetSpecifiedName()
-	if short := e.GetSpecifiedShortnames(); short != "" { // a single - makes each letter a flag
+	if short := e.GetSpecifiedShortnames(); short != "" { // after a single - each letter is a flag
 		written, name = "-"+short, short
 	}
 	var names []string
@@ -153,7 +153,7 @@ func unknownFlag(command *cobra.Command, e *pflag.NotExistError) error {
 	return fmt.Errorf("%s has no flag %s: %s", command.CommandPath(), written, hint)
 }
 
-// valueKind describes the values of a flag and gives an example.
+// valueKind describes the values of a flag: is names the expected kind, and write gives an example.
 type valueKind struct{ is, write string }
 
 func kindOf(f *pflag.Flag) valueKind {
@@ -193,7 +193,7 @@ type choice struct {
 
 // String, Set and Type implement pflag.Value.
 func (c choice) String() string {
-	if c.to == nil { // pflag calls it on a zero value
+	if c.to == nil { // pflag also calls String on a zero value
 		return ""
 	}
 	return *c.to
@@ -208,12 +208,12 @@ func (c choice) Set(word string) error {
 	return nil
 }
 
-// Type is shown in the help.
+// Type returns the word for the value in the help.
 func (choice) Type() string { return "string" }
 
 func (c choice) refuse(word string) error { return notOneOf(word, c.values) }
 
-// notOneOf is the error for a word outside a set of values.
+// notOneOf returns the error for a word outside of a set of values.
 func notOneOf(word string, values []string) error {
 	hint := harmless.DidYouMean(word, values)
 	if hint != "" {
@@ -222,7 +222,7 @@ func notOneOf(word string, values []string) error {
 	return fmt.Errorf("invalid value %q: must be one of %s%s", word, strings.Join(values, ", "), hint)
 }
 
-// chosen adds a flag with a fixed set of values, which shells complete.
+// chosen adds a flag with a fixed set of values. Shells complete the values.
 func chosen(command *cobra.Command, to *string, name, short, preset, help string, values ...string) {
 	*to = preset
 	command.Flags().VarP(choice{to, preset, values}, name, short, help)

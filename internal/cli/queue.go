@@ -97,5 +97,5 @@ func printWaiting(out io.Writer, line []inspect.Waiting, now time.Time) error {
 	return w.Flush()
 }
 
-// oneLine joins the lines of a message, which would break the table.
+// oneLine joins the lines of a message, because line breaks would break the table.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

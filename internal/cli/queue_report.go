@@ -15,13 +15,13 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// queueReport is the queue in a format for programs.
+// queueReport is the output of the command queue for programs.
 type queueReport struct {
 	// Items are the waiting objects, the longest wait first.
 	Items []queueItem `json:"items"`
 	// Lines are the lines of quotas with waiting items.
 	Lines []queueLine `json:"lines"`
-	// Queues are the queues of schedulers with waiting items. They are no lines: items have no position in them.
+	// Queues are the queues of schedulers with waiting items. They are separate from Lines because items have no position in them.
 	Queues []queueLine `json:"queues"`
 }
 
@@ -36,13 +36,13 @@ type queueItem struct {
 	Since      time.Time `json:"since"`
 	Reason     string    `json:"reason,omitempty"`
 	Message    string    `json:"message,omitempty"`
-	// Positions are the positions in the lines of quotas.
+	// Positions are the item's positions in the lines of quotas.
 	Positions []queuePosition `json:"positions,omitempty"`
 }
 
 // queuePlace identifies a line.
 type queuePlace struct {
-	// Namespace is that of the quota; "*" for queues and for a total of the quotas of all namespaces.
+	// Namespace is the namespace of the quota; "*" for a queue, and for a total of the quotas of all namespaces.
 	Namespace string `json:"namespace"`
 	Quota     string `json:"quota"`
 	Resource  string `json:"resource"`
@@ -56,14 +56,14 @@ type queuePosition struct {
 	Asked    resource.Quantity `json:"asked"`
 }
 
-// queueLine is a line or a queue as a whole.
+// queueLine has the totals of a line or a queue.
 type queueLine struct {
 	queuePlace
 	Waiting            int               `json:"waiting"`
 	LongestWaitSeconds int64             `json:"longestWaitSeconds"`
 	Asked              resource.Quantity `json:"asked"`
 	Used               resource.Quantity `json:"used"`
-	// Limit is omitted for queues without one.
+	// Limit is omitted for a queue without a limit.
 	Limit      *resource.Quantity `json:"limit,omitempty"`
 	Guaranteed resource.Quantity  `json:"guaranteed"`
 	Borrowed   resource.Quantity  `json:"borrowed"`

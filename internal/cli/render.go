@@ -16,7 +16,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/resolve"
 )
 
-// render is the command that prints the objects the operator would create.
+// render is the command that prints the objects that the operator would create.
 type render struct {
 	genericiooptions.IOStreams
 	files      filenames
@@ -88,7 +88,7 @@ func (r *render) run(timed bool) error {
 	return r.output.print(r.Out, objects...)
 }
 
-// document returns the objects of one document. It reports and refuses the same as validate.
+// document returns the objects of one document. It reports the same errors and warnings as validate.
 func (r *render) document(name string, d *manifest.Document, assumed kinds.Assumed, operator resolve.Operator) ([]any, error) {
 	errors := 0
 	for _, finding := range manifest.Check([]manifest.Document{*d}, assumed, operator) {

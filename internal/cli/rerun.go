@@ -45,14 +45,14 @@ func newRerun(streams genericiooptions.IOStreams) *cobra.Command {
 	}, streams)
 }
 
-// appliedAgain is the way to run an application again in a family without rerun.
+// appliedAgain says how to run an application again in a family that does not support rerun.
 const appliedAgain = "it runs again when it is deleted and applied again"
 
-// startedAgain is the way to start a cluster again.
+// startedAgain says how to start a cluster again.
 const startedAgain = "it starts again after kubectl spark suspend NAME and kubectl spark resume NAME"
 
-// laterThan returns the present time, or one second after the annotation's if that is later: clocks differ, and two requests
-// within a second must differ.
+// laterThan returns the current time, or one second after the annotation's time if that is later. Clocks of machines differ, and two requests within one
+// second need different times.
 func laterThan(o inspect.Object, annotation string, now time.Time) time.Time {
 	now = now.Truncate(time.Second)
 	before, err := time.Parse(time.RFC3339, o.GetAnnotations()[annotation])

@@ -25,10 +25,10 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// maxStreams bounds the logs that are followed at the same time.
+// maxStreams bounds the number of logs that are followed at the same time.
 const maxStreams = 50
 
-// driver prints the available log of the driver.
+// driver prints the log of the driver as far as it is available.
 func (l *logging) driver(ctx context.Context, c *connection, o inspect.Application) error {
 	name := o.DriverName()
 	pod, err := c.pod(ctx, name)
@@ -58,7 +58,7 @@ func (l *logging) copy(ctx context.Context, c *connection, pod, container string
 	return errors.Join(err, stream.Close())
 }
 
-// followDriver prints the driver's log to its end, in any state of the application.
+// followDriver prints the driver's log until its end, in any state of the application.
 func (l *logging) followDriver(ctx context.Context, c *connection, o inspect.Application) error {
 	pod, container, err := l.awaitDriver(ctx, c, o)
 	if pod == nil || err != nil {
@@ -67,7 +67,7 @@ func (l *logging) followDriver(ctx context.Context, c *connection, o inspect.App
 	if err := l.copy(ctx, c, pod.Name, container, l.streams.Out); err != nil {
 		return err
 	}
-	// The API server ends long streams, too; that is not the driver's end.
+	// The API server also ends long streams before the driver ends.
 	now, err := c.pod(ctx, pod.Name)
 	switch {
 	case apierrors.IsNotFound(err):
@@ -80,7 +80,7 @@ func (l *logging) followDriver(ctx context.Context, c *connection, o inspect.App
 	return nil
 }
 
-// endsSoon waits until the kubelet reports the end of a container whose log ended.
+// endsSoon waits until the kubelet reports the end of a container whose log has ended.
 func (l *logging) endsSoon(ctx context.Context, c *connection, pod *corev1.Pod, container string) bool {
 	const patience = 5 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -94,8 +94,7 @@ func (l *logging) endsSoon(ctx context.Context, c *connection, pod *corev1.Pod, 
 	return false
 }
 
-// awaitDriver returns the driver pod after its container has begun. If it returns neither pod nor error, it has printed the
-// log.
+// awaitDriver returns the driver pod once its container has started. If it returns neither a pod nor an error, it has already printed the log.
 func (l *logging) awaitDriver(ctx context.Context, c *connection, o inspect.Application) (*corev1.Pod, string, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.podTimeout)
 	defer cancel()
@@ -142,7 +141,7 @@ func (l *logging) awaitDriver(ctx context.Context, c *connection, o inspect.Appl
 	}
 }
 
-// progress prints the reason of the wait unless it was the last one printed.
+// progress prints the reason of the wait unless it equals said, and returns what was printed last.
 func (l *logging) progress(o inspect.Application, pod, said string) string {
 	text := fmt.Sprintf("waiting for driver pod %s: %s", pod, describe(o))
 	if text != said {
@@ -151,7 +150,7 @@ func (l *logging) progress(o inspect.Application, pod, said string) string {
 	return text
 }
 
-// executors prints the log of one executor of the current attempt, or of all, with a prefix on each line.
+// executors prints the log of one executor of the current attempt, or the logs of all executors with a prefix on each line.
 func (l *logging) executors(ctx context.Context, c *connection, o inspect.Application) error {
 	wanted := labels.Set{o.Type.Family.Labels.Submission: o.Identity.SubmissionID, spark.LabelRole: spark.RoleExecutor}
 	var list corev1.PodList
@@ -189,8 +188,7 @@ func noExecutors(o inspect.Application) error {
 	return fmt.Errorf("%s has no executors: it is %s (Spark deletes the pods of executors that have ended)", o.Key(), describe(o))
 }
 
-// allExecutors prints the logs one after the other, or, with follow, line by line as they arrive. An unreadable log does not
-// stop the others.
+// allExecutors prints the logs one after the other. With follow it prints the lines of all logs as they arrive. An unreadable log does not stop the others.
 func (l *logging) allExecutors(ctx context.Context, c *connection, o inspect.Application, pods []corev1.Pod) error {
 	if len(pods) == 0 {
 		return noExecutors(o)
@@ -262,6 +260,6 @@ func (p *prefixed) line(text []byte) error {
 // flush writes the last, incomplete line.
 func (p *prefixed) flush() {
 	if len(p.rest) > 0 {
-		_ = p.line(p.rest) // the next write reports the closed output, too
+		_ = p.line(p.rest) // the next write also reports a closed output
 	}
 }

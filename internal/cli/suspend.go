@@ -43,7 +43,7 @@ func newResume(streams genericiooptions.IOStreams) *cobra.Command {
 	}, suspending("resumed", false), streams)
 }
 
-// suspending sets spec.suspend.
+// suspending returns the operation that sets spec.suspend.
 func suspending(past string, to bool) verb {
 	return verb{
 		past: past, kinds: inspect.Types(),
@@ -61,7 +61,7 @@ func suspended(o *unstructured.Unstructured) bool {
 	return is
 }
 
-// suspendNotes lists further effects of a changed spec.suspend.
+// suspendNotes lists further effects of the changed spec.suspend.
 func suspendNotes(o inspect.Object, to bool) []string {
 	switch {
 	case o.Type == inspect.Schedules && to:
@@ -76,7 +76,7 @@ func suspendNotes(o inspect.Object, to bool) []string {
 	return nil
 }
 
-// asleep explains how to start a server that is stopped as idle but not suspended.
+// asleep returns a note on how to start a server that was stopped because it was idle and is not suspended.
 func asleep(o inspect.Object, to bool) []string {
 	if o.Type != inspect.Servers || to {
 		return nil

@@ -18,7 +18,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/inspect"
 )
 
-// withoutType is the help about names without a type.
+// withoutType is the help text about names without a type.
 const withoutType = "A name without a type means an application, or else a schedule,\n" +
 	"a server or a cluster. Objects of spark.apache.org and servers that share their name with another object need their type."
 
@@ -26,13 +26,13 @@ const withoutType = "A name without a type means an application, or else a sched
 type verb struct {
 	// past is the verb in the output, such as "deleted".
 	past string
-	// kinds are the supported kinds; the first is that of a name without a type.
+	// kinds are the supported kinds. A name without a type belongs to the first kind.
 	kinds []inspect.Type
 	// wrong suggests a command for an object of another kind.
 	wrong func(inspect.Type) string
-	// whole requires that all named objects exist: "delete pods pi" must not delete pi.
+	// whole requires that all named objects exist. Otherwise "delete pods pi" would delete pi.
 	whole bool
-	// do runs the operation. It returns whether the object changed, and notes.
+	// do runs the operation. It returns whether the object changed, and notes for the user.
 	do func(ctx context.Context, c *connection, o inspect.Object, dry dryRun, now time.Time) (changed bool, notes []string, err error)
 }
 
@@ -43,7 +43,7 @@ type targets struct {
 	dry      dryRun
 }
 
-// newVerb completes a command for an operation on objects.
+// newVerb completes a command that applies an operation to objects.
 func newVerb(command *cobra.Command, v verb, streams genericiooptions.IOStreams) *cobra.Command {
 	var t targets
 	var clusters cluster
@@ -64,7 +64,7 @@ func newVerb(command *cobra.Command, v verb, streams genericiooptions.IOStreams)
 	return command
 }
 
-// args checks the number of arguments: names, or one type with a selector.
+// args checks the number of arguments. They are names, or one type if a selector is given.
 func (t *targets) args(command *cobra.Command, args []string) error {
 	switch {
 	case t.all && t.selector != "":
@@ -75,7 +75,7 @@ func (t *targets) args(command *cobra.Command, args []string) error {
 	return arguments(1, math.MaxInt)(command, args)
 }
 
-// run applies the operation to each object, also after an error.
+// run applies the operation to each object. After an error it continues with the next object.
 func (t *targets) run(ctx context.Context, c *connection, args []string, v verb, streams genericiooptions.IOStreams) error {
 	objects, errs := t.choose(ctx, c, args, v)
 	if t.all && !t.yes && t.dry == dryRunNone && len(errs) == 0 && len(objects) > 0 {
@@ -114,7 +114,7 @@ func (t *targets) run(ctx context.Context, c *connection, args []string, v verb,
 	return nil
 }
 
-// line returns kubectl's name of an object.
+// line returns the name of an object as kubectl prints it.
 func (t *targets) line(o inspect.Object) string { return o.Qualified() + "/" + o.GetName() }
 
 // choose returns the objects selected by arguments and flags.
@@ -127,7 +127,7 @@ func (t *targets) choose(ctx context.Context, c *connection, args []string, v ve
 		return objects, nil
 	}
 	if _, err := inspect.TypeOf(args[0]); err == nil && len(args) > 1 {
-		// TYPE NAME... is accepted, as by kubectl.
+		// As in kubectl, TYPE NAME... is accepted.
 		var typed []string
 		for _, name := range args[1:] {
 			typed = append(typed, args[0]+"/"+name)

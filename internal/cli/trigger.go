@@ -17,7 +17,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/schedule"
 )
 
-// trigger holds the flags of the command.
+// trigger holds the flags of the command trigger.
 type trigger struct {
 	from, to  string
 	maxActive int32
@@ -57,7 +57,7 @@ func newTrigger(streams genericiooptions.IOStreams) *cobra.Command {
 }
 
 func (t *trigger) check() error {
-	const most = 100 // the definition's limit
+	const most = 100 // the limit in the definition
 	switch {
 	case (t.from == "") != (t.to == ""):
 		return errors.New("--from and --to: write both")
@@ -111,10 +111,10 @@ func (t *trigger) backfill(ctx context.Context, c *connection, o inspect.Object,
 		c.setBackfill(ctx, o, b, dry)
 }
 
-// sameTime reports whether a stored time is t, which is stored in whole seconds.
+// sameTime reports whether a stored time equals t. Times are stored in whole seconds.
 func sameTime(stored, t time.Time) bool { return stored.Equal(t.Truncate(time.Second)) }
 
-// parseDate reads a time, or a date as the start of the day.
+// parseDate reads a time, or a date that means the start of that day.
 func parseDate(text string, zone *time.Location) (time.Time, error) {
 	if t, err := time.Parse(time.RFC3339, text); err == nil {
 		return t, nil
@@ -125,9 +125,9 @@ func parseDate(text string, zone *time.Location) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%q is neither a date such as 2026-01-31 nor a time such as 2026-01-31T09:00:00Z", text)
 }
 
-// zoneOf returns the time zone of a schedule. The default is the operator's, which is unknown here; in its image it is UTC.
+// zoneOf returns the time zone of a schedule. The default is the operator's zone, which is unknown here; it is UTC in the operator's image.
 func zoneOf(d schedule.Desired) (*time.Location, error) {
-	if d.Malformed != "" { // its zone is unknown
+	if d.Malformed != "" { // the zone is unknown
 		return nil, errors.New(d.Malformed)
 	}
 	name := d.TimeZone

@@ -79,7 +79,7 @@ func (v *viewing) check() error {
 	return nil
 }
 
-// view finds the driver, and serves its UI until the driver ends.
+// view finds the driver pod and serves its UI until the driver ends.
 func (v *viewing) view(ctx context.Context, c *connection, o inspect.Application) error {
 	port := spark.UIPort(o.App)
 	if port == 0 {
@@ -109,7 +109,7 @@ func (v *viewing) view(ctx context.Context, c *connection, o inspect.Application
 	return nil
 }
 
-// awaitEnd returns when the Spark container of a pod has ended or the pod is gone, or when the context ends.
+// awaitEnd returns when the Spark container of a pod has ended, the pod is gone, or the context ends.
 func (c *connection) awaitEnd(ctx context.Context, pod *corev1.Pod) {
 	for seen := range changes(ctx, c, &corev1.PodList{}, client.ObjectKeyFromObject(pod)) {
 		now, exists := seen.object.(*corev1.Pod)
@@ -117,10 +117,10 @@ func (c *connection) awaitEnd(ctx context.Context, pod *corev1.Pod) {
 			return
 		}
 	}
-	<-ctx.Done() // without the permission to watch, only the tunnel's end is noticed
+	<-ctx.Done() // without the permission to watch, only the end of the tunnel is noticed
 }
 
-// driver waits for the running driver pod.
+// driver waits until the driver pod runs, and returns it.
 func (v *viewing) driver(ctx context.Context, c *connection, o inspect.Application) (*corev1.Pod, error) {
 	name := o.DriverName()
 	pod, err := c.pod(ctx, name)
@@ -149,7 +149,7 @@ func (v *viewing) driver(ctx context.Context, c *connection, o inspect.Applicati
 	return current, err
 }
 
-// over explains where to find the UI of an ended application.
+// over returns an error that explains where to find the UI of an ended application.
 func over(o inspect.Application) error {
 	text := fmt.Sprintf("the driver of %s has ended, and its UI with it", o.Key())
 	if link := o.Record.Exposure.HistoryURL; link != "" {
@@ -171,8 +171,7 @@ func basePath(o inspect.Application) string {
 	return ""
 }
 
-// serve starts a proxy from the browser to the tunnel, which removes the path prefix as an Ingress does. It returns
-// immediately.
+// serve starts a proxy from the browser to the tunnel and returns immediately. The proxy removes the path prefix as an Ingress does.
 func (v *viewing) serve(ctx context.Context, tunnel, base string, usual int) {
 	listener, err := v.listen(ctx, usual)
 	if err != nil {
@@ -187,7 +186,7 @@ func (v *viewing) serve(ctx context.Context, tunnel, base string, usual int) {
 	say(v.streams.ErrOut, "open this URL in your browser; Ctrl-C ends it")
 }
 
-// listen listens on the requested port, on the UI's port if it is free, or on any.
+// listen listens on the requested port, or else on the UI's usual port if it is free, or else on any port.
 func (v *viewing) listen(ctx context.Context, usual int) (net.Listener, error) {
 	var config net.ListenConfig
 	if v.port != 0 {
@@ -203,8 +202,7 @@ func (v *viewing) listen(ctx context.Context, usual int) (net.Listener, error) {
 	return config.Listen(ctx, "tcp", "localhost:0")
 }
 
-// behind returns a proxy to an address that removes a path prefix from requests. Spark's redirects begin at the root; the proxy
-// keeps them below the prefix.
+// behind returns a proxy to an address that removes a path prefix from requests. Spark's redirects begin at the root, so the proxy adds the prefix to them.
 func behind(address, base string) http.Handler {
 	target := &url.URL{Scheme: "http", Host: address}
 	return &httputil.ReverseProxy{

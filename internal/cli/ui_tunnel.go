@@ -18,11 +18,11 @@ import (
 	"k8s.io/streaming/pkg/httpstream"
 )
 
-// tunnelPatience is the longest time to open a tunnel.
+// tunnelPatience is the longest time that opening a tunnel may take.
 const tunnelPatience = 20 * time.Second
 
-// tunnel forwards a free local port to a port of a pod, as kubectl port-forward does: by WebSocket, or by SPDY if the cluster
-// or a proxy does not support that. It ends with the pod or with the context.
+// tunnel forwards a free local port to a port of a pod, as kubectl port-forward does. It uses WebSocket, or SPDY if the cluster or a proxy does not support
+// WebSocket. It ends with the pod or with the context.
 func tunnel(ctx context.Context, c *connection, pod string, port int32, opened func(address string)) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

@@ -70,7 +70,7 @@ func validate(files filenames, config inspect.Configuration, namespace string, s
 	return err
 }
 
-// countChecked formats the number of checked documents of each kind, and returns their sum.
+// countChecked returns a text with the number of checked documents of each kind, and their total.
 func countChecked(documents []manifest.Document) (said string, all int) {
 	var counts []string
 	for _, row := range kinds.All() {

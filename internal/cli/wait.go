@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	// codeTimeout distinguishes a timeout from a failure.
+	// codeTimeout is the exit code that distinguishes a timeout from a failure.
 	codeTimeout = 2
 	// defaultTimeout bounds a wait without --timeout.
 	defaultTimeout = time.Hour
@@ -68,10 +68,10 @@ func newWait(streams genericiooptions.IOStreams) *cobra.Command {
 	return command
 }
 
-// goal reports whether an application has reached the awaited state.
+// goal reports whether an application has reached the state that the user waits for.
 type goal func(inspect.Application) bool
 
-// on returns the goal of reaching one of the states.
+// on returns a goal that any of the states reaches.
 func on(states ...lifecycle.State) goal {
 	return func(o inspect.Application) bool { return slices.Contains(states, o.Record.State) }
 }
@@ -105,7 +105,7 @@ func goalOf(text string) (goal, error) {
 	}, nil
 }
 
-// wait watches the application until its end, the goal or the timeout.
+// wait watches the application until it ends, reaches the goal, or the timeout has passed.
 func (c *connection) wait(ctx context.Context, name string, target goal, timeout time.Duration, streams genericiooptions.IOStreams) error {
 	first, err := c.FindApplication(ctx, name, "wait")
 	if err != nil {
@@ -140,7 +140,7 @@ func (c *connection) wait(ctx context.Context, name string, target goal, timeout
 	return &exitError{codeTimeout, fmt.Errorf("timed out after %s: %s is %s", timeout, first.Key(), last)}
 }
 
-// report prints the state and its reason if they changed, and returns them.
+// report prints the state and its reason if they differ from last, and returns them.
 func report(w io.Writer, o inspect.Application, last string) string {
 	text := describe(o)
 	if text != last {
@@ -149,10 +149,10 @@ func report(w io.Writer, o inspect.Application, last string) string {
 	return text
 }
 
-// evaluate reports whether the wait is over, with an error after a failure.
+// evaluate reports whether the wait is over. The error is set if the application failed.
 func evaluate(o inspect.Application, target goal) (bool, error) {
 	if g := o.ObservedGeneration; g != 0 && g != o.GetGeneration() {
-		return false, nil // the status belongs to an older spec
+		return false, nil // the status belongs to an earlier spec
 	}
 	switch {
 	case target(o):

@@ -22,21 +22,21 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/schedule"
 )
 
-// This file has all writes of the program to a cluster, with the user's permissions: spec.suspend, the annotations that request
-// a run or wake a server, spec.backfill, deletions, and the application and the pods' labels of an adoption. An access review
-// is sent like an object. The linter confines writes to this file.
+// This file contains all writes of the program to a cluster, with the user's permissions. It writes spec.suspend and spec.backfill, sets annotations that
+// request a run or wake a server, deletes objects, and for an adoption creates the application and labels the pods. It also sends access reviews, which the
+// API server does not store. The linter confines writes to this file.
 
-// writer has the methods of a client that may be used.
+// writer has the write methods of a client that this program may use.
 type writer interface {
 	Create(ctx context.Context, o client.Object, opts ...client.CreateOption) error
 	Patch(ctx context.Context, o client.Object, patch client.Patch, opts ...client.PatchOption) error
 	Delete(ctx context.Context, o client.Object, opts ...client.DeleteOption) error
 }
 
-// fieldOwner is this program's name in managedFields.
+// fieldOwner is the name of this program in managedFields.
 const fieldOwner = client.FieldOwner("kubectl-spark")
 
-// dryRun is kubectl's flag --dry-run.
+// dryRun is the value of kubectl's flag --dry-run.
 type dryRun string
 
 const (
@@ -51,7 +51,7 @@ func (d *dryRun) addTo(command *cobra.Command) {
 		string(dryRunNone), string(dryRunClient), string(dryRunServer))
 }
 
-// suffix is kubectl's suffix after the name of an object.
+// suffix returns the text that kubectl prints after the name of an object in a dry run.
 func (d dryRun) suffix() string {
 	switch d {
 	case dryRunClient:
@@ -68,13 +68,13 @@ func (c *connection) setSuspend(ctx context.Context, o inspect.Object, to bool, 
 	return c.patch(ctx, o, dry, map[string]any{"spec": map[string]any{"suspend": to}})
 }
 
-// setTime writes an annotation that requests a run: a later time requests another run.
+// setTime writes an annotation that requests a run. A later time requests another run.
 func (c *connection) setTime(ctx context.Context, o inspect.Object, annotation string, at time.Time, dry dryRun) error {
 	return c.patch(ctx, o, dry, map[string]any{"metadata": map[string]any{"annotations": map[string]any{annotation: stamp(at)}}})
 }
 
-// setWake writes the annotation that wakes a server. Its time is one second after the stop, which is in the past even if the
-// operator's clock is behind this machine's.
+// setWake writes the annotation that wakes a server. Its time is one second after the stop. This time is in the past even if the operator's clock is behind
+// the clock of this machine.
 func (c *connection) setWake(ctx context.Context, o metav1.Object, stopped time.Time) error {
 	which := &unstructured.Unstructured{}
 	which.SetGroupVersionKind(inspect.Servers.ObjectKind(""))
@@ -94,7 +94,7 @@ func (c *connection) setBackfill(ctx context.Context, o inspect.Object, b schedu
 	return c.patch(ctx, o, dry, map[string]any{"spec": map[string]any{"backfill": fields}})
 }
 
-// create creates an object and updates it to the stored one.
+// create creates an object and updates it to the stored object.
 func (c *connection) create(ctx context.Context, o *unstructured.Unstructured, dry dryRun) error {
 	if dry == dryRunClient {
 		return nil
@@ -106,7 +106,7 @@ func (c *connection) create(ctx context.Context, o *unstructured.Unstructured, d
 	return c.writes.Create(ctx, o, options...)
 }
 
-// mark adds labels, and an owner if given, to a pod. It fails if the pod is not the one that was read, at that version.
+// mark adds labels to a pod, and owners if there are any. It fails if the pod was replaced, or changed from its ResourceVersion if that is set.
 func (c *connection) mark(ctx context.Context, pod *corev1.Pod, labels map[string]any, owners []metav1.OwnerReference, dry dryRun) error {
 	o := &unstructured.Unstructured{}
 	o.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
@@ -123,7 +123,7 @@ func (c *connection) mark(ctx context.Context, pod *corev1.Pod, labels map[strin
 	return c.patch(ctx, inspect.Object{Unstructured: o}, dry, map[string]any{"metadata": metadata})
 }
 
-// patch changes some fields. The UID protects another object of the same name.
+// patch changes some fields of an object. The UID prevents a change of another object with the same name.
 func (c *connection) patch(ctx context.Context, o inspect.Object, dry dryRun, fields map[string]any) error {
 	if dry == dryRunClient {
 		return nil
@@ -145,7 +145,7 @@ func (c *connection) patch(ctx context.Context, o inspect.Object, dry dryRun, fi
 	return c.writes.Patch(ctx, o.DeepCopy(), client.RawPatch(types.MergePatchType, text), options...)
 }
 
-// remove deletes an object, and its dependents unless they are orphaned.
+// remove deletes an object. Its dependents are deleted, too, unless orphan is set.
 func (c *connection) remove(ctx context.Context, o inspect.Object, orphan bool, dry dryRun) error {
 	if dry == dryRunClient {
 		return nil
@@ -161,7 +161,7 @@ func (c *connection) remove(ctx context.Context, o inspect.Object, orphan bool, 
 	return c.writes.Delete(ctx, o.DeepCopy(), options...)
 }
 
-// stamp formats a time for annotations: in whole seconds, as the operator records it.
+// stamp formats a time for annotations. It has whole seconds, as the operator records it.
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // mayCreate asks the API server whether the user may create objects of a resource.
@@ -173,8 +173,7 @@ func mayCreate(ctx context.Context, c client.Client, namespace string, of schema
 	return asked.Status.Allowed, err
 }
 
-// createsPods asks the API server whether a service account may create pods. The access review is sent as an object, and
-// nothing is stored.
+// createsPods asks the API server whether a service account may create pods. The access review is sent as an object but not stored.
 func createsPods(ctx context.Context, c client.Client, namespace, account string) (bool, error) {
 	asked := &authorizationv1.LocalSubjectAccessReview{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace},

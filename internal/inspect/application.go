@@ -25,7 +25,7 @@ type Application struct {
 	kinds.Reading
 }
 
-// Load resolves a stored object of the kind, even if its spec cannot be decoded.
+// Load resolves a stored object of the kind. It succeeds even if the spec cannot be decoded.
 func (k Type) Load(item map[string]any, operator resolve.Operator, now time.Time) (Application, error) {
 	o, err := k.Decoded(item)
 	if err != nil {
@@ -34,7 +34,7 @@ func (k Type) Load(item map[string]any, operator resolve.Operator, now time.Time
 	return Application{k, o, k.Read(o, operator, now)}, nil
 }
 
-// LoadCluster resolves a stored cluster, even if its spec cannot be decoded.
+// LoadCluster resolves a stored cluster. It succeeds even if the spec cannot be decoded.
 func (k Type) LoadCluster(item map[string]any, operator resolve.Operator, now time.Time) (kinds.ClusterReading, error) {
 	o, err := k.Decoded(item)
 	if err != nil {
@@ -43,8 +43,8 @@ func (k Type) LoadCluster(item map[string]any, operator resolve.Operator, now ti
 	return k.ReadCluster(o, operator, now), nil
 }
 
-// LoadSchedule reads a stored schedule, even if its spec cannot be decoded. It does not use Decoded, which drops unknown fields
-// that a schedule reports.
+// LoadSchedule reads a stored schedule. It succeeds even if the spec cannot be decoded. It does not use Decoded, because Decoded drops unknown fields, which
+// a schedule reports.
 func (k Type) LoadSchedule(item map[string]any, operator resolve.Operator, now time.Time) (kinds.ScheduleReading, error) {
 	text, err := json.Marshal(item)
 	if err != nil {
@@ -57,7 +57,7 @@ func (k Type) LoadSchedule(item map[string]any, operator resolve.Operator, now t
 	return k.ReadSchedule(o, operator, now), nil
 }
 
-// Decoded decodes a stored object into its type.
+// Decoded decodes a stored object into its Go type.
 func (k Type) Decoded(item map[string]any) (kinds.Object, error) {
 	text, err := (&unstructured.Unstructured{Object: item}).MarshalJSON()
 	if err != nil {
@@ -67,7 +67,7 @@ func (k Type) Decoded(item map[string]any) (kinds.Object, error) {
 	return o, err
 }
 
-// LoadWatched resolves an application received by a watch.
+// LoadWatched resolves an application that a watch delivered.
 func (k Type) LoadWatched(o client.Object) (Application, error) {
 	seen, ok := o.(*unstructured.Unstructured)
 	if !ok {
@@ -83,14 +83,14 @@ func (k Type) NewList() *unstructured.UnstructuredList {
 	return &list
 }
 
-// insteadOf maps a verb for applications to the verb for clusters.
+// insteadOf maps a verb for applications to advice for clusters.
 var insteadOf = map[string]string{
 	"logs": "kubectl logs NAME-master-0 -n NAMESPACE prints the log of its master, and NAME-worker-0 that of its first worker",
 	"ui":   "kubectl port-forward pod/NAME-master-0 8080 -n NAMESPACE opens the UI of its master at http://localhost:8080",
 	"wait": "kubectl wait sparkclusters/NAME -n NAMESPACE --for=condition=Ready waits until its pods are ready",
 }
 
-// FindApplication reads one application of any family for a verb, and suggests similar names if it does not exist.
+// FindApplication reads one application of any family for a verb. If it does not exist, the error suggests similar names.
 func (c *Cluster) FindApplication(ctx context.Context, arg, verb string) (Application, error) {
 	k, name, err := ParseName(arg)
 	if err != nil {
@@ -115,7 +115,7 @@ func (c *Cluster) FindApplication(ctx context.Context, arg, verb string) (Applic
 	return o.Load(o.Object, resolve.Operator{}, time.Time{})
 }
 
-// noApplication is the error for a verb that does not support the kind, with an alternative.
+// noApplication returns the error for a verb that does not support the kind. The error names an alternative.
 func (c *Cluster) noApplication(k Type, name, arg, verb string) error {
 	instead := insteadOf[verb]
 	if k != Clusters || instead == "" {
@@ -128,7 +128,7 @@ func (c *Cluster) noApplication(k Type, name, arg, verb string) error {
 // Key identifies the application in messages.
 func (a Application) Key() string { return a.GetNamespace() + "/" + a.GetName() }
 
-// StateName returns a name for the empty state of a new application, too.
+// StateName returns the name of a state. The empty state of a new application has a name, too.
 func StateName(s string) string {
 	if s == "" {
 		return "NEW"

@@ -17,7 +17,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// blockers returns the lines of quotas of an object, with the objects ahead and the holders of the resource. unread lists what
+// blockers returns the lines of quotas in which an object waits, with the objects ahead and the largest users of the resource. unread lists the objects that
 // could not be read.
 func (c *Cluster) blockers(ctx context.Context, operators Installation, o Object, reason scheduler.Reason,
 	now time.Time) (lines []explain.Line, unread []string) {
@@ -54,7 +54,7 @@ func (c *Cluster) blockers(ctx context.Context, operators Installation, o Object
 	return lines, unread
 }
 
-// ahead names the objects before a position that start next.
+// ahead returns the names of objects ahead of a position, the ones that start next.
 func (q *quotaLines) ahead(mine scheduler.Position, namespace string) []string {
 	type other struct {
 		name     string
@@ -78,7 +78,7 @@ func (q *quotaLines) ahead(mine scheduler.Position, namespace string) []string {
 	return names
 }
 
-// nameOf returns an object's name as an argument of commands, with its namespace if that differs.
+// nameOf returns an object's name as an argument of commands. It includes the namespace if that is not the given one.
 func nameOf(app scheduler.App, namespace string) string {
 	name := app.Name
 	for _, k := range []Type{Servers, Clusters} {
@@ -110,7 +110,7 @@ func holders(items []Object, pods []corev1.Pod, of corev1.ResourceName) []explai
 	return all[:min(len(all), explain.MostNamed)]
 }
 
-// usedBy returns a pod's usage of a resource as a quota counts it, by the quota's name of the resource.
+// usedBy returns a pod's usage of a resource as a quota counts it. The resource has the name that the quota uses.
 func usedBy(pod *corev1.Pod, of corev1.ResourceName) resource.Quantity {
 	if of == corev1.ResourcePods || of == "count/pods" {
 		return *resource.NewQuantity(1, resource.DecimalSI)

@@ -21,11 +21,11 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/explain"
 )
 
-// Check reads an installation from the namespace, and reports its state. plugin is the version of this program. Unreadable
-// objects are no error, unless all are.
+// Check reads the state of an installation as seen from the namespace. plugin is the version of this program. Unreadable objects cause an error only if all
+// objects are unreadable.
 func (c *Cluster) Check(ctx context.Context, operators Installation, plugin string) (explain.CheckReport, error) {
 	in := explain.Checked{Namespace: c.Namespace, Plugin: plugin}
-	if _, _, err := operators.Operator(); err != nil { // a named file must exist
+	if _, _, err := operators.Operator(); err != nil { // if the user names a file, it must exist
 		return explain.CheckReport{}, err
 	}
 	if err := c.checkNamespace(ctx, &in); err != nil {
@@ -61,7 +61,7 @@ func unread(err error) string {
 	return ForPeople(err).Error()
 }
 
-// checkNamespace reads the namespace. Only here a connection error ends the command.
+// checkNamespace reads the namespace. Only here does a connection error end the command.
 func (c *Cluster) checkNamespace(ctx context.Context, in *explain.Checked) error {
 	err := c.Get(ctx, client.ObjectKey{Name: c.Namespace}, &corev1.Namespace{})
 	switch {
@@ -73,7 +73,7 @@ func (c *Cluster) checkNamespace(ctx context.Context, in *explain.Checked) error
 	return nil
 }
 
-// checkOperator finds the operator. The error explains why its configuration is unknown.
+// checkOperator finds the operator. The error explains why the operator's configuration is unknown.
 func (c *Cluster) checkOperator(ctx context.Context, operators Installation, in *explain.Checked) (installed, error) {
 	all, err := operators.operators(ctx, c)
 	switch {
@@ -109,7 +109,7 @@ func (c *Cluster) checkOperator(ctx context.Context, operators Installation, in 
 // operatorContainer is the name of the operator's container in the chart and in the kustomize tree.
 const operatorContainer = "spark-operator-controller"
 
-// versionOf returns the tag of the operator's image, or else the chart's label.
+// versionOf returns the tag of the operator's image, or else the version in the chart's label.
 func versionOf(d *appsv1.Deployment) string {
 	for _, container := range d.Spec.Template.Spec.Containers {
 		if container.Name != operatorContainer {
@@ -123,7 +123,7 @@ func versionOf(d *appsv1.Deployment) string {
 	return d.Labels["app.kubernetes.io/version"]
 }
 
-// checkDefinitions reads the kinds of this program and their schemas, each group version once. Every user may do that.
+// checkDefinitions reads the kinds of this program and their schemas. It reads each group version once. Every user may read schemas.
 func (c *Cluster) checkDefinitions(ctx context.Context, o config.OperatorConfiguration) []explain.CheckedDefinition {
 	read := map[schema.GroupVersion]schemas{}
 	var all []explain.CheckedDefinition
@@ -141,7 +141,7 @@ func (c *Cluster) checkDefinitions(ctx context.Context, o config.OperatorConfigu
 	return all
 }
 
-// checkRights asks whether the user may create objects of the installed and served kinds.
+// checkRights asks the API server whether the user may create objects of the installed kinds.
 func (c *Cluster) checkRights(ctx context.Context, o config.OperatorConfiguration) explain.CheckedRights {
 	var rights explain.CheckedRights
 	for _, k := range Types() {
@@ -162,7 +162,7 @@ func (c *Cluster) checkRights(ctx context.Context, o config.OperatorConfiguratio
 	return rights
 }
 
-// schemas are those of a group version.
+// schemas are the schemas of one group version.
 type schemas struct {
 	kinds map[schema.GroupVersionKind]definitions.Schema
 	err   error
@@ -180,7 +180,7 @@ func (c *Cluster) schemas(ctx context.Context, version schema.GroupVersion) (s s
 	return s
 }
 
-// compare returns the missing fields of a kind, or why they are unknown.
+// compare returns the fields that the served definition of a kind lacks. why explains why they are unknown.
 func (s schemas) compare(k Type) (lacks, why string) {
 	served, known := s.kinds[k.GroupVersionKind]
 	switch {
@@ -192,7 +192,7 @@ func (s schemas) compare(k Type) (lacks, why string) {
 	return definitions.Some(k.Lacking(served)), ""
 }
 
-// checkScope returns the operator's namespaces.
+// checkScope sets the namespaces that the operator works in.
 func (c *Cluster) checkScope(ctx context.Context, o config.OperatorConfiguration, in *explain.Checked) {
 	in.Scope.Namespaces, in.Scope.Selector = o.Namespaces, o.NamespaceSelector
 	works, err := c.isIn(ctx, o)
@@ -219,10 +219,10 @@ func (c *Cluster) checkConfiguration(plugins Plugins, o config.OperatorConfigura
 	}
 }
 
-// mostAccounts bounds the service accounts that are checked.
+// mostAccounts bounds the number of service accounts that are checked.
 const mostAccounts = 10
 
-// checkAccounts returns the policy's account for drivers, or else those of the namespace, the chart's first.
+// checkAccounts checks the policy's service account for drivers. Without one, it checks the accounts of the namespace, the chart's accounts first.
 func (c *Cluster) checkAccounts(ctx context.Context, operator installed) explain.CheckedAccounts {
 	for _, p := range operator.config.Policies.For(c.Namespace) {
 		if name := p.Defaults.ServiceAccount; name != "" {
@@ -245,7 +245,7 @@ func (c *Cluster) checkAccounts(ctx context.Context, operator installed) explain
 	all = all[:min(len(all), mostAccounts)]
 	why := ""
 	for i := range all {
-		if why == "" { // a missing permission applies to all
+		if why == "" { // a missing permission applies to all accounts
 			all[i].Creates, why = c.createsPods(ctx, all[i].Name)
 		}
 		all[i].Unread = why
@@ -263,7 +263,7 @@ func (c *Cluster) defaultAccount(ctx context.Context, name string) explain.Check
 	return account
 }
 
-// rank sorts accounts: those created for drivers first.
+// rank sorts service accounts: accounts that were created for drivers come first.
 func rank(a explain.CheckedAccount) int {
 	if a.Meant {
 		return 0

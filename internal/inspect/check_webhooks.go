@@ -15,8 +15,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/kinds"
 )
 
-// checkWebhooks finds the webhook services for this program's kinds, configured by any client, and their endpoints. They
-// include leftovers of another operator.
+// checkWebhooks finds the Services that webhooks for this program's kinds call, and their endpoints. They may be leftovers of another operator.
 func (c *Cluster) checkWebhooks(ctx context.Context) (found explain.CheckedWebhooks) {
 	var mutating admissionregistrationv1.MutatingWebhookConfigurationList
 	var validating admissionregistrationv1.ValidatingWebhookConfigurationList
@@ -60,7 +59,7 @@ func (c *Cluster) checkWebhooks(ctx context.Context) (found explain.CheckedWebho
 	return found
 }
 
-// isOwn reports whether a rule names a group of this program's kinds.
+// isOwn reports whether a rule applies to an API group of this program's kinds.
 func isOwn(r admissionregistrationv1.RuleWithOperations) bool {
 	return slices.ContainsFunc(kinds.All(), func(k *kinds.Row) bool { return slices.Contains(r.APIGroups, k.Group) })
 }

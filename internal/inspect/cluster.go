@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package inspect is the read path of users. It finds and loads the objects that they name, reads what the operator would read,
-// asks their schedulers, decides as the operator would, and computes queue positions. It neither writes to a cluster nor
-// prints; its errors name the commands and flags of kubectl spark.
+// Package inspect is the read path of users. It finds and loads the objects that a user names, reads what the operator would read, asks schedulers, decides
+// as the operator would, and computes queue positions. It neither writes to a cluster nor prints. Its errors name the commands and flags of kubectl spark.
 package inspect
 
 import (
@@ -26,19 +25,18 @@ type Reader interface {
 	RESTMapper() meta.RESTMapper
 }
 
-// Cluster is a cluster as a user may read it, in one namespace or in all.
+// Cluster is a cluster with the permissions of a user, in one namespace or in all.
 type Cluster struct {
 	Reader
-	// Pods reads logs. Forward opens a tunnel to a port of a pod: it calls opened with the local address, and returns when the
-	// tunnel ends.
+	// Pods reads logs. Forward opens a tunnel to a port of a pod. It calls opened with the local address, and returns when the tunnel ends.
 	Pods    typedcorev1.PodsGetter
 	Forward func(ctx context.Context, pod string, port int32, opened func(address string)) error
-	// Schema reads the OpenAPI v3 schema of a group version. CreatesPods asks the API server whether a service account may
-	// create pods in its namespace, MayCreate whether the user may create objects of a resource.
+	// Schema reads the OpenAPI v3 schema of a group version. CreatesPods asks the API server whether a service account may create pods in its namespace.
+	// MayCreate asks whether the user may create objects of a resource.
 	Schema      func(ctx context.Context, version schema.GroupVersion) ([]byte, error)
 	CreatesPods func(ctx context.Context, namespace, account string) (bool, error)
 	MayCreate   func(ctx context.Context, namespace string, of schema.GroupResource) (bool, error)
-	// Namespace is the default namespace of names.
+	// Namespace is the namespace of names that include none.
 	Namespace string
 }
 

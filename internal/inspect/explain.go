@@ -18,10 +18,10 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// Explanation is printed as data or as text.
+// Explanation is the result of Explain. It is printed as data or as text.
 type Explanation interface{ Text() string }
 
-// Explain reads what the operator would read, and decides as it would.
+// Explain reads what the operator would read, and decides as the operator would.
 func (c *Cluster) Explain(ctx context.Context, name string, operators Installation, now time.Time) (Explanation, error) {
 	o, err := c.Find(ctx, name, Types()...)
 	if err != nil {
@@ -46,7 +46,7 @@ func (c *Cluster) Explain(ctx context.Context, name string, operators Installati
 		return nil, err
 	}
 	in.Conditions, in.Scope = application.Conditions, application.Application
-	if o.Type != Applications { // they have more states than the state machine
+	if o.Type != Applications { // other kinds have more states than the state machine
 		in.State = StateName(application.State)
 	}
 	c.observe(ctx, &in, operator)
@@ -57,7 +57,7 @@ func (c *Cluster) Explain(ctx context.Context, name string, operators Installati
 	return explain.Explain(in), nil
 }
 
-// observe reads an application's objects as the operator does. It reports objects that it cannot read.
+// observe reads an application's objects as the operator does, and records the objects that it cannot read.
 func (c *Cluster) observe(ctx context.Context, in *explain.Input, operator resolve.Operator) {
 	s := in.Scope
 	var err error
@@ -83,7 +83,7 @@ func (c *Cluster) observe(ctx context.Context, in *explain.Input, operator resol
 	}
 }
 
-// sessions asks a server for its sessions as the operator does, but through a tunnel: pod addresses are not reachable here.
+// sessions asks a server for its sessions as the operator does. It uses a tunnel, because pod addresses are not reachable here.
 func (c *Cluster) sessions(ctx context.Context, pods observe.Reader, s resolve.Application, d lifecycle.Driver) lifecycle.Sessions {
 	port := spark.UIPort(s.App)
 	if port == 0 {

@@ -21,7 +21,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/standalone"
 )
 
-// explainCluster reads a cluster as the operator does, and decides as it would.
+// explainCluster reads a cluster as the operator does, and decides as the operator would.
 func (c *Cluster) explainCluster(ctx context.Context, o Object, operators Installation, now time.Time) (Explanation, error) {
 	operator, unread, err := operators.operator(ctx, c)
 	if err != nil {
@@ -53,7 +53,7 @@ var partKinds = map[string]schema.GroupVersion{
 	"HorizontalPodAutoscaler": autoscalingv2.SchemeGroupVersion, "PodDisruptionBudget": policyv1.SchemeGroupVersion,
 }
 
-// observeCluster reads the objects and the pods of a cluster. It reports objects that it cannot read.
+// observeCluster reads the objects and the pods of a cluster, and records the objects that it cannot read.
 func (c *Cluster) observeCluster(ctx context.Context, o Object, cluster kinds.ClusterReading, in *explain.ClusterInput) {
 	unreadable := func(what string, err error) { in.Unreadable = append(in.Unreadable, what+": "+ForPeople(err).Error()) }
 	target := observe.ClusterTarget{
@@ -74,7 +74,7 @@ func (c *Cluster) observeCluster(ctx context.Context, o Object, cluster kinds.Cl
 		in.Observed = standalone.Observation{Unknown: true}
 		unreadable("objects of the cluster", err)
 	}
-	// their content is not compared here: the operator derived it from the recorded spec
+	// the content of the objects is not compared here: the operator derived it from the recorded spec
 	for ref, seen := range in.Observed.Found {
 		seen.Same = seen.Marked && in.Record.Generation == o.GetGeneration()
 		in.Observed.Found[ref] = seen

@@ -19,7 +19,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/validation"
 )
 
-// explainSchedule reads a schedule as the operator does, and decides as it would.
+// explainSchedule reads a schedule as the operator does, and decides as the operator would.
 func (c *Cluster) explainSchedule(ctx context.Context, o Object, operators Installation, now time.Time) (Explanation, error) {
 	operator, unread, err := operators.operator(ctx, c)
 	if err != nil {
@@ -32,7 +32,7 @@ func (c *Cluster) explainSchedule(ctx context.Context, o Object, operators Insta
 	in := explain.ScheduleInput{
 		Object: o, Kind: o.Kind, Desired: s.Desired, Record: s.Record, Conditions: s.Conditions,
 		States: map[string]string{}, Observed: schedule.Observation{Live: true},
-		// the operator's time zone is unknown; in its image it is UTC
+		// the operator's time zone is unknown; it is UTC in the operator's image
 		Env: schedule.Env{Now: now, Local: time.UTC, Precision: operators.precision(ctx, c)},
 	}
 	if unread != "" {
@@ -92,7 +92,7 @@ func (c *Cluster) Runs(ctx context.Context, o Object, s kinds.ScheduleReading) (
 	return runs, nil
 }
 
-// templateErrors returns the errors of the runs, without those of the schedule itself.
+// templateErrors returns the errors of the next run without the errors of the schedule itself.
 func templateErrors(s kinds.ScheduleReading, in explain.ScheduleInput, operator resolve.Operator) []string {
 	own := s.Desired.Validate(in.Env.Local)
 	if wrong := s.Desired.ValidateTrigger(); wrong != nil {
@@ -103,8 +103,7 @@ func templateErrors(s kinds.ScheduleReading, in explain.ScheduleInput, operator 
 	return slices.DeleteFunc(all, func(s string) bool { return slices.Contains(known, s) })
 }
 
-// precision returns the time unit in the names of runs; empty if the operator's configuration is unreadable, which was reported
-// already.
+// precision returns the time unit in the names of runs. It is empty if the operator's configuration is unreadable; this was reported before.
 func (i Installation) precision(ctx context.Context, c *Cluster) schedule.Precision {
 	found, err := i.configuration(ctx, c)
 	if err != nil {

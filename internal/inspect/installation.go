@@ -23,12 +23,11 @@ type Installation struct {
 	Configuration
 	// Deployment is the namespace/name of its Deployment; if empty, the Deployment is found by its labels.
 	Deployment string
-	// everywhere is set for a question about all namespaces.
+	// everywhere is set if the user asks about all namespaces.
 	everywhere bool
 }
 
-// operatorLabels are the labels of the operator's Deployment in the chart and in the kustomize tree. Kubeflow's chart has them,
-// too.
+// operatorLabels are the labels of the operator's Deployment in the chart and in the kustomize tree. The chart of Kubeflow's operator has the same labels.
 var operatorLabels = client.MatchingLabels{"app.kubernetes.io/name": "spark-operator", "app.kubernetes.io/component": "controller"}
 
 // usualDeployment is the operator's Deployment as installed by the documentation.
@@ -36,7 +35,7 @@ var usualDeployment = client.ObjectKey{Namespace: "spark-operator", Name: "spark
 
 const (
 	nameOne = "name the operator's Deployment with --operator NAMESPACE/NAME"
-	// mostOperators bounds the Deployments that are read.
+	// mostOperators bounds the number of Deployments that are read.
 	mostOperators = 20
 )
 
@@ -49,10 +48,10 @@ type installed struct {
 
 func (i installed) String() string { return i.Namespace + "/" + i.Name }
 
-// errNoOperator reports the absence of an operator; a missing permission is another error.
+// errNoOperator means that no operator was found. A missing permission is another error.
 var errNoOperator = errors.New("no operator is installed")
 
-// deployments returns the possible operators, with as few requests as possible.
+// deployments returns the Deployments that may be the operator, with as few requests as possible.
 func (i Installation) deployments(ctx context.Context, c *Cluster) ([]appsv1.Deployment, error) {
 	if i.Deployment != "" {
 		namespace, name, ok := strings.Cut(i.Deployment, "/")
@@ -88,8 +87,7 @@ func (c *Cluster) deployment(ctx context.Context, key client.ObjectKey) ([]appsv
 	return []appsv1.Deployment{one}, nil
 }
 
-// labeled returns the Deployments with the operator's labels in a namespace, or in all for "", without those of other
-// operators.
+// labeled returns the Deployments with the operator's labels in a namespace; "" means all namespaces. It omits Deployments of other operators.
 func (c *Cluster) labeled(ctx context.Context, namespace string) ([]appsv1.Deployment, error) {
 	var list appsv1.DeploymentList
 	if err := c.List(ctx, &list, client.InNamespace(namespace), operatorLabels, client.Limit(mostOperators)); err != nil {
@@ -104,7 +102,7 @@ func (c *Cluster) labeled(ctx context.Context, namespace string) ([]appsv1.Deplo
 	return own, nil
 }
 
-// operators returns the possible operators with their configurations.
+// operators returns the operators that were found, with their configurations.
 func (i Installation) operators(ctx context.Context, c *Cluster) ([]installed, error) {
 	found, err := i.deployments(ctx, c)
 	if err != nil {
@@ -119,7 +117,7 @@ func (i Installation) operators(ctx context.Context, c *Cluster) ([]installed, e
 	return all, nil
 }
 
-// choose returns the only operator, or the one of several that works in the namespace.
+// choose returns the only operator. If there are several, it returns the one that works in the namespace.
 func (i Installation) choose(ctx context.Context, c *Cluster, all []installed) (installed, error) {
 	if len(all) == 1 {
 		return all[0], nil
@@ -144,7 +142,7 @@ func (i Installation) choose(ctx context.Context, c *Cluster, all []installed) (
 	return installed{}, fmt.Errorf("%s, and none of them works in namespace %s; %s", several, c.Namespace, nameOne)
 }
 
-// workingIn returns the operators that work in the namespace. The error names unreadable configurations of others.
+// workingIn returns the operators that work in the namespace. The error names the operators whose configuration is unreadable.
 func (c *Cluster) workingIn(ctx context.Context, all []installed) (working []installed, unknown error) {
 	for _, one := range all {
 		works, err := false, one.problem
@@ -175,7 +173,7 @@ func (c *Cluster) isIn(ctx context.Context, o config.OperatorConfiguration) (boo
 	return err == nil && selector.Matches(labels.Set(namespace.Labels)), err
 }
 
-// configuration returns that of the file, else that of the operator's ConfigMap.
+// configuration returns the configuration in the file, or else in the operator's ConfigMap.
 func (i Installation) configuration(ctx context.Context, c *Cluster) (config.OperatorConfiguration, error) {
 	if i.File != "" {
 		return config.Load(i.File)
@@ -191,7 +189,7 @@ func (i Installation) configuration(ctx context.Context, c *Cluster) (config.Ope
 	return one.config, one.problem
 }
 
-// configurationOf returns that of the file, else that of the ConfigMap mounted by a Deployment.
+// configurationOf returns the configuration in the file, or else in the ConfigMap that the Deployment mounts.
 func (i Installation) configurationOf(ctx context.Context, c *Cluster, d *appsv1.Deployment) (config.OperatorConfiguration, error) {
 	if i.File != "" {
 		return config.Load(i.File)
@@ -203,13 +201,13 @@ func (i Installation) configurationOf(ctx context.Context, c *Cluster, d *appsv1
 	return config.Parse([]byte(text))
 }
 
-// configMount is the volume of the operator's configuration, and configKey the file in it.
+// configMount is the volume with the operator's configuration, and configKey the name of the file in it.
 const (
 	configMount = "config"
 	configKey   = "config.yaml"
 )
 
-// configVolume returns the ConfigMap that an operator mounts; "" for none. The name may change with the content.
+// configVolume returns the name of the ConfigMap that an operator mounts; "" for none. The name may change with the content.
 func configVolume(d *appsv1.Deployment) string {
 	for _, volume := range d.Spec.Template.Spec.Volumes {
 		if volume.Name == configMount && volume.ConfigMap != nil {

@@ -21,7 +21,7 @@ import (
 // denied matches the message of the API server's authorizer.
 var denied = regexp.MustCompile(`cannot (\S+) resource "(\S+)" in API group "(\S*)"(?: in the namespace "(\S+)")?`)
 
-// ForPeople adds the cause and a correction to an error of a library.
+// ForPeople adds the cause and a correction to an error of a client library.
 func ForPeople(err error) error {
 	var unreachable *url.Error
 	var network net.Error
@@ -41,7 +41,7 @@ func ForPeople(err error) error {
 	return err
 }
 
-// missingKind names the kinds that a cluster lacks. If their group could not be discovered, the error names all kinds in it.
+// missingKind names the kinds that a cluster lacks. If the group could not be discovered, the error names all kinds of the group.
 func missingKind(err error) error {
 	none, ofKind := errors.AsType[*meta.NoKindMatchError](err)
 	failed, ofGroup := errors.AsType[*apiutil.ErrResourceDiscoveryFailed](err)
@@ -108,7 +108,7 @@ type candidate struct {
 // shownNames bounds the suggested names.
 const shownNames = 3
 
-// similar returns the names that the user may have meant, the nearest first.
+// similar returns the names that resemble name, the nearest first.
 func similar(name string, names []string) []candidate {
 	const most = 2
 	var all []candidate

@@ -21,7 +21,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/kinds"
 )
 
-// chunk is the page size of lists.
+// chunk is the page size of list requests.
 const chunk = 500
 
 // Type is one of the kinds that commands support.
@@ -39,7 +39,7 @@ var (
 // Families are the kinds of applications.
 var Families = []Type{Applications, ApacheApplications}
 
-// Types returns the kinds that commands support, in the order in which a name without a type is searched.
+// Types returns the kinds that commands support, in the order in which they are searched for a name without a type.
 func Types() []Type {
 	var all []Type
 	for _, row := range kinds.All() {
@@ -51,7 +51,7 @@ func Types() []Type {
 // Typed returns the name of an object with its type.
 func (k Type) Typed(name string) string { return k.arg() + "/" + name }
 
-// arg returns the type as an argument: its short name, unless another kind has that, too.
+// arg returns the type as an argument: its short name, or a longer name if another kind has the same short name.
 func (k Type) arg() string {
 	if first, err := TypeOf(k.Short); err != nil || first != k {
 		return k.Plural + "." + k.Group
@@ -59,12 +59,12 @@ func (k Type) arg() string {
 	return k.Short
 }
 
-// ObjectKind returns the kind of one object, or of a list.
+// ObjectKind returns the kind of one object (suffix "") or of a list (suffix "List").
 func (k Type) ObjectKind(suffix string) schema.GroupVersionKind {
 	return k.GroupVersion().WithKind(k.Kind + suffix)
 }
 
-// Qualified returns the singular with the group, as kubectl prints objects.
+// Qualified returns the singular name with the group, as kubectl prints it.
 func (k Type) Qualified() string { return k.Singular() + "." + k.Group }
 
 // TypeOf finds a kind by its name, plural or short name, with or without the group, as kubectl does.
@@ -96,7 +96,7 @@ func NearType(text string) string {
 	return ""
 }
 
-// ParseName splits TYPE/NAME. The type is empty for a plain name.
+// ParseName splits TYPE/NAME. A plain name has an empty type.
 func ParseName(arg string) (Type, string, error) {
 	resource, name, typed := strings.Cut(arg, "/")
 	if !typed {
@@ -115,7 +115,7 @@ type Object struct {
 	*unstructured.Unstructured
 }
 
-// Plain returns the name as an argument: with its type for a server or a cluster.
+// Plain returns the name as an argument. A server or a cluster has its type in it.
 func (o Object) Plain() string {
 	if o.Type == Servers || o.Type == Clusters {
 		return o.Typed(o.GetName())
@@ -123,9 +123,9 @@ func (o Object) Plain() string {
 	return o.GetName()
 }
 
-// Find reads the object that an argument names. Without a type it is the first kind with that name, the wanted kinds first. If
-// a server or a cluster shares its name with another object, both need their type, and so do applications of two families. The
-// error suggests similar names of the wanted kinds.
+// Find reads the object that an argument names. A name without a type means the first kind that has it, and the wanted kinds come first. A server or a
+// cluster needs its type if another object has the same name, and so does an application if both families have one. The error suggests similar names of the
+// wanted kinds.
 func (c *Cluster) Find(ctx context.Context, arg string, wanted ...Type) (Object, error) {
 	k, name, err := ParseName(arg)
 	if err != nil {
@@ -145,10 +145,10 @@ func (c *Cluster) Find(ctx context.Context, arg string, wanted ...Type) (Object,
 	return first, err
 }
 
-// among reads the object of a name, of the first of some kinds that has one; its object is nil if none has.
+// among reads the object with a name from the first of some kinds that has one. The object is nil if no kind has it.
 func (c *Cluster) among(ctx context.Context, name string, of []Type) (Object, error) {
 	first := Object{}
-	var refused error // for a kind that this user may not read, or that this cluster lacks
+	var refused error // the error of a kind that the user may not read, or that the cluster lacks
 	for i, k := range of {
 		if first.Unstructured != nil && !k.apart() && !first.apart() {
 			continue
@@ -173,7 +173,7 @@ func (c *Cluster) among(ctx context.Context, name string, of []Type) (Object, er
 	return first, nil
 }
 
-// apart reports whether an object of the kind needs its type if another has its name; an application and its schedule do not.
+// apart reports whether an object of the kind needs its type if another object has its name. An application and its schedule do not need it.
 func (k Type) apart() bool { return k == Servers || k == ApacheApplications || k == Clusters }
 
 // inOrder returns all kinds, the wanted ones first.
@@ -187,8 +187,8 @@ func (c *Cluster) object(ctx context.Context, k Type, name string) (*unstructure
 	return o, c.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, o)
 }
 
-// ListObjects lists the objects of some kinds by name, as they are stored. A kind that is not installed or not readable is left out;
-// if that leaves none, the error is that of the first kind.
+// ListObjects lists the stored objects of some kinds by name. It omits kinds that are not installed or not readable. If it omits all kinds, it returns the
+// error of the first kind.
 func (c *Cluster) ListObjects(ctx context.Context, of []Type, all bool, wants func(Object) bool) ([]Object, error) {
 	namespace := c.Namespace
 	if all {
@@ -216,12 +216,12 @@ func (c *Cluster) ListObjects(ctx context.Context, of []Type, all bool, wants fu
 	return items, nil
 }
 
-// Select lists the objects of a kind with some labels, by name.
+// Select lists the objects of a kind that have the labels, by name.
 func (c *Cluster) Select(ctx context.Context, k Type, which labels.Selector) ([]Object, error) {
 	return c.listed(ctx, k, &client.ListOptions{Namespace: c.Namespace, LabelSelector: which}, everything)
 }
 
-// listed lists the objects of a kind, page by page.
+// listed lists the objects of a kind in pages.
 func (c *Cluster) listed(ctx context.Context, k Type, options *client.ListOptions, wants func(Object) bool) ([]Object, error) {
 	options.Limit = chunk
 	var items []Object
@@ -241,7 +241,7 @@ func (c *Cluster) listed(ctx context.Context, k Type, options *client.ListOption
 	}
 }
 
-// Names lists the objects of a kind in the namespace, up to a limit.
+// Names returns the names of the objects of a kind in the namespace, up to a limit.
 func (c *Cluster) Names(ctx context.Context, k Type) ([]string, error) {
 	const enough = 500
 	list := metav1.PartialObjectMetadataList{}
@@ -256,8 +256,8 @@ func (c *Cluster) Names(ctx context.Context, k Type) ([]string, error) {
 	return names, nil
 }
 
-// NotFound is the error for a missing object of the first kind, with similar names of all kinds. Names that are no applications
-// have their type.
+// NotFound returns the error for a missing object of the first kind, with similar names of all kinds. Names of other kinds than applications include their
+// type.
 func (c *Cluster) NotFound(ctx context.Context, name string, of ...Type) error {
 	var all []candidate
 	for _, k := range of {
@@ -284,14 +284,14 @@ func (c *Cluster) NotFound(ctx context.Context, name string, of ...Type) error {
 	return fmt.Errorf("%s; did you mean %s?", text, strings.Join(near, ", "))
 }
 
-// IsMissing reports whether the error means that one object does not exist; a missing kind is another error.
+// IsMissing reports whether the error means that the object does not exist. A missing kind is another error.
 func IsMissing(err error, k Type) bool {
 	var status apierrors.APIStatus
 	return apierrors.IsNotFound(err) && errors.As(err, &status) && status.Status().Details != nil &&
 		status.Status().Details.Kind == k.Plural && status.Status().Details.Name != ""
 }
 
-// isMissingKind reports whether the cluster lacks the definitions: discovery does not find them, or they were deleted after it.
+// isMissingKind reports whether the cluster lacks the definitions. Either discovery does not find them, or they were deleted after discovery.
 func isMissingKind(err error) bool {
 	if meta.IsNoMatchError(err) {
 		return true

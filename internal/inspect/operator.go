@@ -11,12 +11,12 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// NotConsidered lists what is unknown without the operator's configuration.
+// NotConsidered is the note for a result without the operator's configuration.
 const NotConsidered = "the operator's policies and default scheduler are not considered"
 
-// Plugins are the scheduler plugins of a program.
+// Plugins builds registries of the program's scheduler plugins.
 type Plugins struct {
-	// Every enables all of them, and Configured those of a configuration.
+	// Every enables all plugins, and Configured enables the plugins that a configuration names.
 	Every      func() (*scheduler.Registry, error)
 	Configured func(config.BatchScheduler) (*scheduler.Registry, error)
 }
@@ -27,7 +27,7 @@ type Configuration struct {
 	Plugins Plugins
 }
 
-// Operator reads the file. Without one it returns defaults with all schedulers enabled and known false, without an error.
+// Operator reads the configuration file. Without a file it returns defaults with all schedulers enabled; known is then false, and err is nil.
 func (c Configuration) Operator() (operator resolve.Operator, known bool, err error) {
 	if c.File == "" {
 		registry, err := c.Plugins.Every()
@@ -50,8 +50,8 @@ func (p Plugins) operatorOf(c config.OperatorConfiguration) (resolve.Operator, e
 	return resolve.Operator{Registry: registry, Policies: c.Policies, Exposure: c.Exposure(), Submitters: c.Submitter.Recorded()}, nil
 }
 
-// operator reads the file, else the operator's ConfigMap. It reports an unreadable configuration without an error: most users
-// may not read the operator's namespace.
+// operator reads the configuration from the file, or else from the operator's ConfigMap. It reports an unreadable ConfigMap in doubt and not as an error,
+// because most users may not read the operator's namespace.
 func (i Installation) operator(ctx context.Context, c *Cluster) (operator resolve.Operator, doubt string, err error) {
 	operator, known, err := i.Operator()
 	if err != nil || known {
@@ -73,7 +73,7 @@ func (i Installation) find(ctx context.Context, c *Cluster) (resolve.Operator, e
 	return i.Plugins.operatorOf(found)
 }
 
-// named returns the operator's name in messages.
+// named returns the operator's name for messages.
 func (i Installation) named() string {
 	if i.Deployment == "" {
 		return "the operator"

@@ -25,7 +25,7 @@ type Waiting struct {
 	Why              lifecycle.Cause
 	Object           Object
 	Positions        []scheduler.Position
-	// unknown is set if positions could not be computed.
+	// unknown is set if the positions could not be computed.
 	unknown bool
 }
 
@@ -35,17 +35,17 @@ var waitingTypes = append(slices.Clone(Families), Clusters, Servers)
 // everything selects all objects.
 func everything(Object) bool { return true }
 
-// Queued is the content of the queue.
+// Queued is the result of Queue.
 type Queued struct {
 	// Waiting are the applications and clusters, the longest wait first.
 	Waiting []Waiting
-	// Lines are the lines of quotas with waiting objects, and Queues the schedulers' queues with them.
+	// Lines are the lines of quotas in which objects wait. Queues are the schedulers' queues in which objects wait.
 	Lines, Queues []scheduler.LineState
-	// Doubts lists unknown positions and queues.
+	// Doubts explains which positions and queues are unknown.
 	Doubts []string
 }
 
-// Queue returns the waiting objects of a namespace, or of all; queue filters by a queue, "" for all.
+// Queue returns the waiting objects of a namespace, or of all namespaces. name selects the objects in one queue; "" selects all.
 func (c *Cluster) Queue(ctx context.Context, operators Installation, all bool, name string, now time.Time) (Queued, error) {
 	var found Queued
 	operators.everywhere = all
@@ -55,7 +55,7 @@ func (c *Cluster) Queue(ctx context.Context, operators Installation, all bool, n
 	}
 	quotas := false
 	for _, item := range items {
-		if item.Type == Servers { // servers are listed elsewhere; here they only affect others' positions
+		if item.Type == Servers { // servers are listed elsewhere; here they only affect the positions of others
 			continue
 		}
 		w, waits, err := inLineOf(item)
@@ -82,7 +82,7 @@ func (c *Cluster) Queue(ctx context.Context, operators Installation, all bool, n
 	return found, nil
 }
 
-// inLineOf returns an object's wait, its begin and its reason; waits is false if it does not wait.
+// inLineOf returns an object's wait with its start and its reason; waits is false if the object does not wait.
 func inLineOf(o Object) (w Waiting, waits bool, err error) {
 	if o.ReadCluster != nil {
 		cluster, err := o.LoadCluster(o.Object, resolve.Operator{}, time.Time{})
@@ -100,7 +100,7 @@ func inLineOf(o Object) (w Waiting, waits bool, err error) {
 	return w, waits, nil
 }
 
-// waitingCluster returns a cluster's wait for its start or for a running master.
+// waitingCluster returns the wait of a cluster for its start or for a running master.
 func waitingCluster(o Object, c kinds.ClusterReading) (Waiting, bool) {
 	r := c.Record
 	w := Waiting{
@@ -121,7 +121,7 @@ func waitingCluster(o Object, c kinds.ClusterReading) (Waiting, bool) {
 	return w, true
 }
 
-// waitingOf returns an application's wait. An application that was never reconciled waits for the operator.
+// waitingOf returns the wait of an application. A new application waits for the operator.
 func waitingOf(a Application) (Waiting, bool) {
 	r, wanted := a.Record, a.App
 	w := Waiting{
@@ -143,7 +143,7 @@ func waitingOf(a Application) (Waiting, bool) {
 	return w, true
 }
 
-// Position returns the position in the longest line ahead: an object starts when its turn has come in all lines.
+// Position returns the largest position of the object, because it starts when its turn has come in all lines.
 func (x Waiting) Position() string {
 	switch {
 	case x.unknown:

@@ -26,18 +26,18 @@ type quotaLines struct {
 	waiting []contender
 }
 
-// quotaReasons are the reasons of objects in a line; a scheduler's own queue may have the same.
+// quotaReasons are the reasons of objects that wait in a line. An object in a scheduler's own queue may have the same reasons.
 var quotaReasons = []scheduler.Reason{scheduler.ReasonWaitingForQuota, scheduler.ReasonBehindOthers}
 
 // contender is an attempt that waits for its start.
 type contender struct {
 	scheduler.Attempt
-	// reason is the reason of its wait, from its status.
+	// reason is the reason of the wait, from the status.
 	reason scheduler.Reason
 	seen   scheduler.Snapshot
 }
 
-// standings applies the operator's rules to all waiting attempts.
+// standings computes the lines of waiting attempts with the operator's rules.
 type standings struct {
 	operator resolve.Operator
 	plugin   scheduler.Plugin
@@ -45,12 +45,12 @@ type standings struct {
 	now      time.Time
 	reader   observe.Reader
 	seen     scheduler.Snapshot
-	// hidden is set if the user may not read the quotas of all namespaces, which shared lines need.
+	// hidden is set if the user may not read the quotas of all namespaces. Lines that namespaces share need these quotas.
 	hidden bool
 }
 
-// linesOf computes the lines of quotas with some objects. Statuses have no positions, because each start would rewrite those of
-// all waiting objects. The doubt names what is unknown; "" for nothing.
+// linesOf computes the lines of quotas in which the items wait. Statuses have no positions, because each start would change the statuses of all waiting
+// objects. doubt explains what is unknown; "" if nothing is.
 func (c *Cluster) linesOf(ctx context.Context, operators Installation, items []Object, all bool, now time.Time) (lines quotaLines, doubt string) {
 	s, err := c.standings(ctx, operators, now)
 	if err != nil {
@@ -64,7 +64,7 @@ func (c *Cluster) linesOf(ctx context.Context, operators Installation, items []O
 	shared := func(l scheduler.Line) bool { return l.Namespace == "" }
 	if err == nil && !all && slices.ContainsFunc(lines.lines, func(l scheduler.LineState) bool { return shared(l.Line) }) {
 		everywhere, unread := c.ListObjects(ctx, waitingTypes, true, everything)
-		if unread != nil { // the namespace's own quotas are still known
+		if unread != nil { // the lines of the namespace's own quotas are still known
 			lines.drop(shared)
 			return lines, unknownShared + ForPeople(unread).Error()
 		}
@@ -99,8 +99,8 @@ func (c *Cluster) standings(ctx context.Context, operators Installation, now tim
 	return nil, nil
 }
 
-// compute asks the operator's quota plugin about all waiting attempts, the head of the line first, so that all attempts ahead
-// of one are known when it is asked.
+// compute asks the operator's quota plugin about all waiting attempts. It begins at the head of the line, so that the ledger knows all attempts ahead when it
+// asks about one.
 func (s *standings) compute(ctx context.Context, items []Object) (quotaLines, error) {
 	var all []contender
 	for _, item := range items {
@@ -118,7 +118,7 @@ func (s *standings) compute(ctx context.Context, items []Object) (quotaLines, er
 	}
 	slices.SortFunc(all, func(x, y contender) int { return s.order.Compare(x.Attempt, y.Attempt, s.now) })
 	ledger := scheduler.NewLedger(s.order)
-	if s.order.Fair { // the first by shares is known only after all were asked
+	if s.order.Fair { // with shares, the order is known only after all attempts were asked about once
 		all = slices.Concat(all, all)
 	}
 	for _, w := range all {
@@ -130,7 +130,7 @@ func (s *standings) compute(ctx context.Context, items []Object) (quotaLines, er
 		if err != nil {
 			return quotaLines{}, err
 		}
-		if answer.Verdict == scheduler.Admit { // it waits for another reason, or is about to start
+		if answer.Verdict == scheduler.Admit { // the attempt waits for another reason, or is about to start
 			answer = scheduler.Admission{Verdict: scheduler.Wait, Reason: w.reason, HasQuota: true}
 		}
 		ledger.Record(w.Attempt, answer, s.now)
@@ -142,7 +142,7 @@ func (s *standings) compute(ctx context.Context, items []Object) (quotaLines, er
 	return out, nil
 }
 
-// look reads the objects that the plugin needs for an attempt, each once.
+// look reads the objects that the plugin needs for an attempt. It reads each object once.
 func (s *standings) look(ctx context.Context, w *contender) error {
 	reads, err := scheduler.Reads(s.plugin, w.Attempt)
 	if err != nil {
@@ -158,7 +158,7 @@ func (s *standings) look(ctx context.Context, w *contender) error {
 		if object == nil || object.Object != nil {
 			continue
 		}
-		if read.GroupVersionKind == scheduler.PriorityClassKind { // it may be ahead of all others
+		if read.GroupVersionKind == scheduler.PriorityClassKind { // the class decides the place in the line
 			return fmt.Errorf("PriorityClass %s of %s/%s: you may not read it", read.Name, w.App.Namespace, w.App.Name)
 		}
 		s.hidden = true
@@ -167,8 +167,7 @@ func (s *standings) look(ctx context.Context, w *contender) error {
 	return nil
 }
 
-// contender returns the attempt of an object that waits for its start and that the operator has reconciled; ok is false for
-// others.
+// contender returns the attempt of an object that waits for its start. ok is false if the object does not wait or was never reconciled.
 func (s *standings) contender(o Object) (w contender, ok bool, err error) {
 	candidate, reason, err := s.candidate(o)
 	if err != nil || candidate == nil {
@@ -178,7 +177,7 @@ func (s *standings) contender(o Object) (w contender, ok bool, err error) {
 	return w, true, nil
 }
 
-// candidate returns the attempt of an object that waits to start; nil for none.
+// candidate returns the attempt of an object that waits for its start; nil if it does not wait.
 func (s *standings) candidate(o Object) (*admission.Candidate, scheduler.Reason, error) {
 	if o.ReadCluster != nil {
 		return s.cluster(o)
@@ -186,7 +185,7 @@ func (s *standings) candidate(o Object) (*admission.Candidate, scheduler.Reason,
 	return s.application(o)
 }
 
-// application returns the waiting attempt of an application; nil if it does not wait or its answer is final.
+// application returns the waiting attempt of an application. It returns nil if the application does not wait or its answer is final.
 func (s *standings) application(o Object) (*admission.Candidate, scheduler.Reason, error) {
 	a, err := o.Load(o.Object, s.operator, s.now)
 	if err != nil {
@@ -201,7 +200,7 @@ func (s *standings) application(o Object) (*admission.Candidate, scheduler.Reaso
 	return candidate, r.Cause.Reason, nil
 }
 
-// cluster returns the waiting start of a standalone cluster; nil if it does not wait or its answer is final.
+// cluster returns the waiting start of a standalone cluster. It returns nil if the cluster does not wait or its answer is final.
 func (s *standings) cluster(o Object) (*admission.Candidate, scheduler.Reason, error) {
 	c, err := o.LoadCluster(o.Object, s.operator, s.now)
 	if err != nil {
@@ -214,7 +213,7 @@ func (s *standings) cluster(o Object) (*admission.Candidate, scheduler.Reason, e
 	return candidate, explain.ClusterCause(c.Conditions).Reason, nil
 }
 
-// drop removes lines.
+// drop removes the lines that which selects.
 func (q *quotaLines) drop(which func(scheduler.Line) bool) {
 	q.lines = slices.DeleteFunc(q.lines, func(l scheduler.LineState) bool { return which(l.Line) })
 	for uid, positions := range q.positions {
@@ -222,7 +221,7 @@ func (q *quotaLines) drop(which func(scheduler.Line) bool) {
 	}
 }
 
-// enter sets the positions of waiting objects, some of which may be unknown, and drops lines without any of them.
+// enter sets the positions of waiting objects, and drops lines in which none of them waits. doubt is set if positions may be unknown.
 func (q *quotaLines) enter(line []Waiting, doubt bool) {
 	shown := map[scheduler.Line]bool{}
 	for i := range line {

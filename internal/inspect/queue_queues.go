@@ -12,21 +12,20 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// queueReader reads the reports of schedulers' queues, each object and list once.
+// queueReader reads the reported usage of schedulers' queues. It reads each object and list once.
 type queueReader struct {
 	standings
-	// failed are failed reads with their errors, which are not repeated.
+	// failed are the errors of failed reads, which are not repeated.
 	failed map[scheduler.Read]error
 }
 
-// queuesOf returns the reported queues in which some of the listed objects wait for their start. The doubts list what is
-// unknown.
+// queuesOf returns the usage of the queues in which listed objects wait for their start. doubts explains what is unknown.
 func (c *Cluster) queuesOf(ctx context.Context, operators Installation, listed []Waiting, now time.Time) (lines []scheduler.LineState, doubts []string) {
 	if !slices.ContainsFunc(listed, func(w Waiting) bool { return w.Queue != "" }) {
 		return nil, nil
 	}
 	note := func(doubt string) {
-		if !slices.Contains(doubts, doubt) { // a missing permission applies to all
+		if !slices.Contains(doubts, doubt) { // a missing permission applies to all objects
 			doubts = append(doubts, doubt)
 		}
 	}
@@ -50,7 +49,7 @@ func (c *Cluster) queuesOf(ctx context.Context, operators Installation, listed [
 	return lines, doubts
 }
 
-// report asks the scheduler of an object that waits for its start.
+// report asks the scheduler about the queue of an object that waits for its start.
 func (q *queueReader) report(ctx context.Context, o Object) (scheduler.QueueReport, error) {
 	candidate, _, err := q.candidate(o)
 	if err != nil || candidate == nil {
@@ -70,7 +69,7 @@ func (q *queueReader) report(ctx context.Context, o Object) (scheduler.QueueRepo
 	return scheduler.QueueReport{Attempt: attempt, Usage: usage}, err
 }
 
-// see reads objects that were not read before.
+// see reads an object or list unless it was read before.
 func (q *queueReader) see(ctx context.Context, read scheduler.Read) error {
 	if _, has := q.seen[read]; has || q.failed[read] != nil {
 		return q.failed[read]

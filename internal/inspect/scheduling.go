@@ -20,18 +20,18 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// asking collects the state of an attempt in its batch scheduler.
+// asking asks a batch scheduler about the state of an attempt.
 type asking struct {
 	attempt.Asking
 	cluster observe.Reader
 	scope   resolve.Application
 	in      *explain.Input
-	// notOwned names an object of another owner with the name of one of the attempt's.
+	// notOwned names an object of another owner that has the name of one of the attempt's objects.
 	notOwned string
 }
 
-// ask adds the scheduler's state to the input: its verdict if the driver may be created now, else its observation of the
-// driver. The error is about unreadable objects; the recorded state is used then.
+// ask adds the scheduler's state to the input. If the driver may be created now, this is the scheduler's verdict, and else its observation of the driver. The
+// error lists unreadable objects; the recorded state is then used.
 func (c *Cluster) ask(ctx context.Context, cluster observe.Reader, registry *scheduler.Registry, s resolve.Application, in *explain.Input) (err error) {
 	needsAdmission := lifecycle.NeedsAdmission(s.Desired, s.Record, in.Observed.Driver, lifecycle.Env{Now: in.Now})
 	if !needsAdmission && !s.Record.State.HasDriver() {
@@ -68,12 +68,12 @@ func (c *Cluster) ask(ctx context.Context, cluster observe.Reader, registry *sch
 		return nil
 	}
 	if d := in.Observed.Driver; d.Presence == lifecycle.Unknown || d.Is(lifecycle.NotOwned) || d.Phase == lifecycle.DriverSucceeded {
-		return nil // a reconcile does not ask then, either
+		return nil // a reconcile does not ask in this case, either
 	}
 	return a.observe(ctx, candidate)
 }
 
-// admit asks whether the driver may be created.
+// admit asks the scheduler whether the driver may be created.
 func (a *asking) admit(ctx context.Context, candidate *admission.Candidate) (scheduler.Admission, error) {
 	asked, seen, err := a.Admit(ctx, candidate)
 	answer := asked.Admission
@@ -95,7 +95,7 @@ func (a *asking) admit(ctx context.Context, candidate *admission.Candidate) (sch
 	return answer, err
 }
 
-// observe asks about a submitted driver.
+// observe asks the scheduler about a submitted driver.
 func (a *asking) observe(ctx context.Context, candidate *admission.Candidate) error {
 	if _, missing := a.Unavailable(candidate); missing {
 		return nil
@@ -142,10 +142,10 @@ func (a *asking) group(ctx context.Context, refs []scheduler.Ref) (bool, error) 
 	return all, nil
 }
 
-// apis knows the installed APIs.
+// apis knows which APIs are installed.
 type apis struct{ mapper meta.RESTMapper }
 
-// Unavailable returns the answer of a scheduler whose API is not installed. The operator's permissions are unknown here.
+// Unavailable returns the answer for a scheduler whose API is not installed. It does not check the operator's permissions, which are unknown here.
 func (i apis) Unavailable(d scheduler.Descriptor) (scheduler.Admission, bool) {
 	served := func(kind schema.GroupVersionKind) bool {
 		_, err := i.mapper.RESTMapping(kind.GroupKind(), kind.Version)
@@ -157,7 +157,7 @@ func (i apis) Unavailable(d scheduler.Descriptor) (scheduler.Admission, bool) {
 // unreserved has no reservations, because only the operator knows them.
 type unreserved struct{}
 
-// SetWaiting records nothing: no application is enqueued here.
+// SetWaiting does nothing, because no application is enqueued here.
 func (unreserved) SetWaiting(scheduler.Key, *admission.Candidate, scheduler.Admission) {}
 
 // Admit asks the scheduler, and reserves nothing.
