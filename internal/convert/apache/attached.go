@@ -60,7 +60,7 @@ const (
 	serviceSpec = "serviceSpec"
 )
 
-// metadata returns the allowed part of the user's metadata. Namespace and owner come from the driver.
+// metadata returns the part of the user's metadata that the object may have. Its namespace and owner come from the driver.
 func metadata(meta *metav1.ObjectMeta) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Name: meta.Name, Labels: maps.Clone(meta.Labels), Annotations: maps.Clone(meta.Annotations)}
 }
@@ -69,7 +69,7 @@ func serviceOf(meta *metav1.ObjectMeta, spec *corev1.ServiceSpec) *corev1.Servic
 	return &corev1.Service{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"}, ObjectMeta: metadata(meta), Spec: *spec.DeepCopy()}
 }
 
-// ingressOf returns the Ingress of an entry. Without rules it gets one rule to the first port of the Service.
+// ingressOf returns the Ingress of an entry. An entry without rules gets one rule, to the first port of the Service.
 func ingressOf(entry *v1.DriverServiceIngress, service *corev1.Service) *networkingv1.Ingress {
 	ingress := &networkingv1.Ingress{
 		TypeMeta: metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "Ingress"}, ObjectMeta: metadata(&entry.IngressMetadata),
@@ -91,7 +91,7 @@ func ingressOf(entry *v1.DriverServiceIngress, service *corev1.Service) *network
 	return ingress
 }
 
-// route is an entry of one of the two lists of routes.
+// route is an entry of a list of routes.
 type route struct {
 	// path is the prefix of the entry's field names.
 	path, metaField, specField spark.Field
@@ -99,7 +99,7 @@ type route struct {
 	serviceMeta, meta          *metav1.ObjectMeta
 	serviceSpec                *corev1.ServiceSpec
 	spec                       *runtime.RawExtension
-	// matches are those of the default rule to the Service; nil for none.
+	// matches are the matches of the default rule to the Service; nil for none.
 	matches []any
 }
 
@@ -118,7 +118,7 @@ func (r *route) check() []*spark.ConfError {
 	return missing
 }
 
-// content returns the spec of the route.
+// content returns the spec of the route as a map.
 func (r *route) content() map[string]any {
 	content := map[string]any{}
 	if r.spec != nil {
@@ -127,7 +127,7 @@ func (r *route) content() map[string]any {
 	return content
 }
 
-// object returns the route. A dependency on its types would tie the operator to one release of the Gateway API.
+// object returns the route as an untyped object. With its Go types, the operator would depend on one release of the Gateway API.
 func (r *route) object(service *corev1.Service) *unstructured.Unstructured {
 	spec := r.content()
 	if rules, _ := spec["rules"].([]any); len(rules) == 0 && len(service.Spec.Ports) > 0 {

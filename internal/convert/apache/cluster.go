@@ -28,14 +28,14 @@ const (
 	RoleWorker = "worker"
 )
 
-// Names of a cluster's objects, which its clients rely on.
+// Names of a cluster's objects. Clients of the cluster rely on them.
 func masterName(cluster string) string    { return cluster + "-master" }
 func workerName(cluster string) string    { return cluster + "-worker" }
 func masterService(cluster string) string { return masterName(cluster) + "-svc" }
 func workerService(cluster string) string { return workerName(cluster) + "-svc" }
 
-// ClusterObjects returns the objects of a cluster with the policies' defaults, in the order of their creation, without an
-// owner. The master's pods have the scheduler plugin's decoration of a driver, the workers' that of executors.
+// ClusterObjects returns the objects of a cluster with the policies' defaults, in the order of their creation and without an owner. The master's pods have
+// the scheduler plugin's decoration of a driver, the workers' pods the decoration of executors.
 func ClusterObjects(o *v1.SparkCluster, defaults map[string]string, d scheduler.Decoration) []spark.Object {
 	c := clusterOf(withDefaults(o, defaults))
 	c.master.overlay, c.worker.overlay = d.Driver, d.Executor
@@ -49,7 +49,7 @@ func ClusterObjects(o *v1.SparkCluster, defaults map[string]string, d scheduler.
 	return objects
 }
 
-// cluster is the input of the objects.
+// cluster is a SparkCluster with the settings from which its objects are built.
 type cluster struct {
 	*v1.SparkCluster
 	conf           map[string]string
@@ -90,7 +90,7 @@ func clusterOf(o *v1.SparkCluster) cluster {
 	return c
 }
 
-// clusterImage is the default image.
+// clusterImage is the image of pods that name none.
 const clusterImage = "apache/spark:4.3.0"
 
 // clusterConf returns the effective configuration of master and workers.
@@ -104,16 +104,15 @@ func clusterConf(o *v1.SparkCluster) map[string]string {
 	return conf
 }
 
-// masterConf omits properties that only workers read, so that an edit of them does not restart the master and end its
-// applications.
+// masterConf omits properties that only workers read. Otherwise an edit of them would restart the master and end its applications.
 func masterConf(conf map[string]string) map[string]string {
 	all := maps.Clone(conf)
 	maps.DeleteFunc(all, func(key, _ string) bool { return strings.HasPrefix(key, "spark.worker.") })
 	return all
 }
 
-// daemonOptions writes a configuration as JVM options in the syntax of spark-class: quoted, with a backslash before quotes and
-// backslashes. A dollar sign before a parenthesis is doubled, because Kubernetes expands it.
+// daemonOptions formats a configuration as JVM options for spark-class: quoted, with a backslash before quotes and backslashes. A dollar sign before a
+// parenthesis is doubled, because Kubernetes would expand it.
 func daemonOptions(conf map[string]string) string {
 	var text strings.Builder
 	for _, key := range slices.Sorted(maps.Keys(conf)) {
@@ -124,7 +123,7 @@ func daemonOptions(conf map[string]string) string {
 
 var quoted = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "$(", "$$(")
 
-// daemonScript runs a daemon until it ends: by its script, which the official images have, else by its class.
+// daemonScript runs a daemon until it ends. It uses the daemon's start script, which the official images have, or else the daemon's class.
 func daemonScript(script, class, arguments string) string {
 	const sbin = "/opt/spark/sbin/"
 	return "if [ -e " + sbin + script + " ]; then " +
@@ -132,7 +131,7 @@ func daemonScript(script, class, arguments string) string {
 		"else exec /opt/spark/bin/spark-class " + class + arguments + "; fi"
 }
 
-// metadata is the user's metadata of a role's object; the operator sets its name and selector labels.
+// metadata returns the user's metadata for a role's object, with the operator's name and selector labels.
 func (c cluster) metadata(wanted *metav1.ObjectMeta, name, roleName string) metav1.ObjectMeta {
 	m := metav1.ObjectMeta{}
 	if wanted != nil {
@@ -170,7 +169,7 @@ func (c cluster) service(r role) *corev1.Service {
 	s.Selector = with(s.Selector, c.selected(r.name))
 	for i := range s.Ports {
 		if p := &s.Ports[i]; p.TargetPort == (intstr.IntOrString{}) {
-			p.TargetPort = intstr.FromInt32(p.Port) // as the API server stores it: a 0 would be applied repeatedly
+			p.TargetPort = intstr.FromInt32(p.Port) // a 0 differs from the port that the API server stores, and would be applied repeatedly
 		}
 	}
 	for _, p := range r.ports {
@@ -182,7 +181,7 @@ func (c cluster) service(r role) *corev1.Service {
 	}
 }
 
-// statefulSet returns the StatefulSet of a role. Its selector includes the cluster, since a namespace may have several.
+// statefulSet returns the StatefulSet of a role. Its selector includes the cluster's name, because a namespace may have several clusters.
 func (c cluster) statefulSet(r role) *appsv1.StatefulSet {
 	s := ptr.Deref(r.wanted.StatefulSetSpec.DeepCopy(), appsv1.StatefulSetSpec{})
 	s.Replicas, s.PodManagementPolicy = &r.replicas, appsv1.ParallelPodManagement
@@ -227,7 +226,7 @@ func (c cluster) pod(t *corev1.PodTemplateSpec, r role) {
 	s.PriorityClassName = cmp.Or(s.PriorityClassName, r.overlay.PriorityClassName)
 }
 
-// over returns the annotations of both maps, nil if there are none; the second wins.
+// over returns the annotations of both maps; the second wins. It returns nil if there are none.
 func over(annotations, more map[string]string) map[string]string {
 	if len(more) == 0 {
 		return annotations
@@ -245,7 +244,7 @@ func restrict(c *corev1.Container) {
 	}
 }
 
-// container adds or completes the container of the daemon; the daemon's command follows the user's.
+// container completes the daemon's container, or adds it. The daemon's command is appended to the user's.
 func (c cluster) container(s *corev1.PodSpec, r role) {
 	i := slices.IndexFunc(s.Containers, func(c corev1.Container) bool { return c.Name == r.name })
 	if i < 0 {
@@ -263,7 +262,7 @@ func (c cluster) container(s *corev1.PodSpec, r role) {
 	}
 }
 
-// withEnv adds a variable. If the user sets it too, it joins both values, because the API server accepts each name once.
+// withEnv adds a variable. If the user also sets the variable, withEnv joins both values, because the API server accepts each name once.
 func withEnv(env []corev1.EnvVar, e corev1.EnvVar) []corev1.EnvVar {
 	for i := range env {
 		if env[i].Name == e.Name && env[i].ValueFrom == nil {
@@ -274,7 +273,7 @@ func withEnv(env []corev1.EnvVar, e corev1.EnvVar) []corev1.EnvVar {
 	return append(env, e)
 }
 
-// networkPolicy admits the pods of the cluster, its applications' drivers and readers of metrics to the workers.
+// networkPolicy admits the cluster's pods, the drivers of its applications and readers of metrics to the workers.
 func (c cluster) networkPolicy() *networkingv1.NetworkPolicy {
 	from := func(labels map[string]string) networkingv1.NetworkPolicyPeer {
 		return networkingv1.NetworkPolicyPeer{PodSelector: &metav1.LabelSelector{MatchLabels: labels}}
@@ -282,7 +281,7 @@ func (c cluster) networkPolicy() *networkingv1.NetworkPolicy {
 	rules := []networkingv1.NetworkPolicyIngressRule{{From: []networkingv1.NetworkPolicyPeer{
 		from(map[string]string{v1.LabelClusterName: c.Name}), from(map[string]string{spark.LabelRole: spark.RoleDriver}),
 	}}}
-	if w := c.Spec.WorkerSpec; w != nil && w.NetworkPolicy != nil && len(w.NetworkPolicy.MetricsIngress) > 0 { // a rule without peers admits all
+	if w := c.Spec.WorkerSpec; w != nil && w.NetworkPolicy != nil && len(w.NetworkPolicy.MetricsIngress) > 0 { // a rule without peers admits all sources
 		rules = append(rules, networkingv1.NetworkPolicyIngressRule{
 			From:  w.NetworkPolicy.MetricsIngress,
 			Ports: []networkingv1.NetworkPolicyPort{{Protocol: new(corev1.ProtocolTCP), Port: new(intstr.FromInt32(w.NetworkPolicy.MetricsPort))}},
@@ -295,7 +294,7 @@ func (c cluster) networkPolicy() *networkingv1.NetworkPolicy {
 	}
 }
 
-// autoscaler returns the workers' autoscaler. The user configures everything but its target and its bounds.
+// autoscaler returns the workers' autoscaler. The user configures everything except its target and its bounds.
 func (c cluster) autoscaler() *autoscalingv2.HorizontalPodAutoscaler {
 	s := autoscalingv2.HorizontalPodAutoscalerSpec{
 		Metrics: []autoscalingv2.MetricSpec{{Type: autoscalingv2.ContainerResourceMetricSourceType, ContainerResource: &autoscalingv2.ContainerResourceMetricSource{
@@ -320,7 +319,7 @@ func oneWorkerIn(seconds int32) *autoscalingv2.HPAScalingRules {
 	return &autoscalingv2.HPAScalingRules{Policies: []autoscalingv2.HPAScalingPolicy{{Type: autoscalingv2.PodsScalingPolicy, Value: 1, PeriodSeconds: seconds}}}
 }
 
-// disruptionBudget keeps one worker when nodes are drained.
+// disruptionBudget keeps one worker running when nodes are drained.
 func (c cluster) disruptionBudget() *policyv1.PodDisruptionBudget {
 	return &policyv1.PodDisruptionBudget{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"},

@@ -15,14 +15,14 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/standalone"
 )
 
-// clusterDefaults returns the policies' Spark properties for a cluster: the current ones (apply), or those of its start if it
-// runs, because others would restart its pods.
+// clusterDefaults returns the policies' Spark properties for a cluster. A running cluster keeps the properties of its start, because others would restart its
+// pods; otherwise apply returns the current ones.
 func clusterDefaults(o *v1.SparkCluster, apply func(spark.Application) spark.Application) map[string]string {
 	if r := ClusterRecord(o); r.State == standalone.Running {
 		return r.Defaults
 	}
 	app := spark.Application{Namespace: o.Namespace, Name: o.Name, Conf: maps.Clone(o.Spec.SparkConf)}
-	maps.DeleteFunc(app.Conf, func(key, _ string) bool { return isField(key) }) // they have no meaning for pods of clusters
+	maps.DeleteFunc(app.Conf, func(key, _ string) bool { return isField(key) }) // these properties have no effect on pods of clusters
 	added := map[string]string{}
 	for key, value := range apply(app).Conf {
 		if _, own := app.Conf[key]; !own {
@@ -35,7 +35,7 @@ func clusterDefaults(o *v1.SparkCluster, apply func(spark.Application) spark.App
 	return added
 }
 
-// roleDefaults are the properties of a role that correspond to fields of its pods.
+// roleDefaults are the properties that correspond to fields of a role's pods.
 type roleDefaults struct{ cores, limit, memory, labels string }
 
 var (
@@ -53,8 +53,8 @@ func isField(key string) bool {
 	return key == spark.ConfImagePullPolicy || key == spark.ConfDriverServiceAccount
 }
 
-// withDefaults returns the cluster with the policies' defaults for unset fields. The master gets a driver's defaults, workers
-// those of an executor; the service account applies to both, and memory to the pod's container.
+// withDefaults returns the cluster with the policies' defaults for unset fields. The master gets a driver's defaults, and workers get an executor's. The
+// service account applies to both, and memory applies to the pod's container.
 func withDefaults(o *v1.SparkCluster, defaults map[string]string) *v1.SparkCluster {
 	if len(defaults) == 0 {
 		return o
@@ -106,7 +106,7 @@ func fillRole(wanted *v1.RoleObjects, name string, keys roleDefaults, defaults m
 	fillResource(&d.Resources, corev1.ResourceMemory, memory, memory)
 }
 
-// daemonOf returns the container of a role's daemon, added if it is missing.
+// daemonOf returns the container of a role's daemon, and adds it if it is missing.
 func daemonOf(s *corev1.PodSpec, name string) *corev1.Container {
 	for i := range s.Containers {
 		if s.Containers[i].Name == name {
@@ -117,7 +117,7 @@ func daemonOf(s *corev1.PodSpec, name string) *corev1.Container {
 	return &s.Containers[len(s.Containers)-1]
 }
 
-// fillResource sets request and limit of a resource that a container does not set.
+// fillResource sets request and limit of a resource if the container sets neither.
 func fillResource(r *corev1.ResourceRequirements, name corev1.ResourceName, request, limit *resource.Quantity) {
 	_, requests := r.Requests[name]
 	_, limits := r.Limits[name]

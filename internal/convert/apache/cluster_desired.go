@@ -38,8 +38,7 @@ var ClusterFamily = lifecycle.Family{
 
 // Clusters translates SparkClusters.
 type Clusters struct {
-	// KeepHistory keeps the states of all attempts in one history (bounded by mostKept), instead of those of the current and the
-	// previous attempt.
+	// KeepHistory keeps the states of all attempts in one history (bounded by mostKept). Otherwise the states of the current and the previous attempt are kept.
 	KeepHistory bool
 	// NoDisruptionBudget creates no PodDisruptionBudgets of workers, and deletes existing ones.
 	NoDisruptionBudget bool
@@ -51,8 +50,8 @@ func (Clusters) New() *v1.SparkCluster { return &v1.SparkCluster{} }
 // Family describes the kind to the core.
 func (Clusters) Family() lifecycle.Family { return ClusterFamily }
 
-// Load returns the cluster under the current policies: apply fills in their defaults, and check returns violations of the
-// objects built with them.
+// Load returns the cluster under the current policies. apply fills in the policies' defaults, and check returns violations in the objects that are built with
+// them.
 func (Clusters) Load(o *v1.SparkCluster, apply func(spark.Application) spark.Application, check func(spark.Standalone) []*spark.ConfError) standalone.Loaded {
 	c := standalone.Loaded{
 		Record: ClusterRecord(o), Defaults: clusterDefaults(o, apply), Objections: clusterProblems(o), Suspend: o.Spec.Suspend, Probe: Sentinel(o),
@@ -72,8 +71,8 @@ func (Clusters) State(o *v1.SparkCluster) (word, message string) {
 	return "", ""
 }
 
-// Desired returns the input of standalone.Decide from the object and its scheduler's plugin, and the objects of the cluster
-// with the plugin's decoration (d).
+// Desired returns the input of standalone.Decide from the object and its scheduler's plugin. It also returns the objects of the cluster with the plugin's
+// decoration d.
 func (k Clusters) Desired(o *v1.SparkCluster, loaded standalone.Loaded, plugin scheduler.Descriptor,
 	d scheduler.Decoration) (standalone.Cluster, []spark.Object) {
 	c := standalone.Cluster{
@@ -105,7 +104,7 @@ func (k Clusters) Desired(o *v1.SparkCluster, loaded standalone.Loaded, plugin s
 	return c, objects
 }
 
-// fixed returns the plugin's part of a role's pods, without the user's.
+// fixed returns the part of a role's pods that the plugin sets, without what the user also sets.
 func fixed(plugin scheduler.Descriptor, wanted v1.RoleObjects) standalone.Fixed {
 	f := standalone.Fixed{Scheduler: plugin.SchedulerName != ""}
 	own := ptr.Deref(wanted.StatefulSetSpec, appsv1.StatefulSetSpec{}).Template
@@ -140,7 +139,7 @@ const (
 	mostMetrics = 20
 )
 
-// excesses returns the unbounded numbers of a cluster's objects that are too large.
+// excesses returns an error for each number in the spec that is too large and that the definition does not bound.
 func excesses(o *v1.SparkCluster) []*spark.ConfError {
 	var problems []*spark.ConfError
 	workers := ptr.Deref(o.Spec.WorkerSpec, v1.WorkerSpec{})
@@ -191,7 +190,7 @@ func clusterProblems(o *v1.SparkCluster) []*spark.ConfError {
 	return append(problems, excesses(o)...)
 }
 
-// scalesFromZero reports whether the autoscaler has a metric that is there without workers. Kubernetes: ValidateHorizontalPodAutoscaler.
+// scalesFromZero reports whether the autoscaler has a metric that exists without workers. See ValidateHorizontalPodAutoscaler in Kubernetes.
 func scalesFromZero(o *v1.SparkCluster) bool {
 	w := o.Spec.WorkerSpec
 	return w != nil && w.HorizontalPodAutoscalerSpec != nil && slices.ContainsFunc(w.HorizontalPodAutoscalerSpec.Metrics, func(m autoscalingv2.MetricSpec) bool {
@@ -199,7 +198,7 @@ func scalesFromZero(o *v1.SparkCluster) bool {
 	})
 }
 
-// ClusterWarnings are about what not every Kubernetes takes.
+// ClusterWarnings returns warnings about fields that some versions of Kubernetes refuse.
 func ClusterWarnings(o *v1.SparkCluster) (found []*spark.ConfError) {
 	if problem := spark.NewServiceName(masterService(o.Name)); problem != "" {
 		found = append(found, &spark.ConfError{Field: spark.FieldName, Value: o.Name, Problem: problem})
@@ -250,7 +249,7 @@ var clusterWords = spark.Words{
 	spark.WordApplication: "cluster", spark.WordDriver: RoleMaster, spark.WordExecutor: RoleWorker, spark.WordExecutors: "workers",
 }
 
-// clusterBuilt returns the objects of a cluster with the policies' defaults, for the limits.
+// clusterBuilt returns the objects of a cluster with the policies' defaults, for the check of limits.
 func clusterBuilt(o *v1.SparkCluster, defaults map[string]string) spark.Standalone {
 	o = withDefaults(o, defaults)
 	c := clusterOf(o)
@@ -260,9 +259,9 @@ func clusterBuilt(o *v1.SparkCluster, defaults map[string]string) spark.Standalo
 		set := c.statefulSet(r)
 		pod := &corev1.Pod{ObjectMeta: set.Spec.Template.ObjectMeta, Spec: set.Spec.Template.Spec}
 		pod.Labels = maps.Clone(pod.Labels)
-		delete(pod.Labels, v1.LabelClusterName) // the operator's own
+		delete(pod.Labels, v1.LabelClusterName) // the operator sets this label
 		if c.conf[spark.ConfSchedulerName] == "" {
-			pod.Spec.SchedulerName = "" // the default, which the user has not chosen
+			pod.Spec.SchedulerName = "" // the user has not chosen the default scheduler
 		}
 		least, most := r.replicas, r.replicas
 		if size := o.Spec.ClusterTolerations.InstanceConfig; r.name == RoleWorker && size.MinWorkers < size.MaxWorkers {

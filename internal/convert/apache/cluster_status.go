@@ -25,7 +25,7 @@ var clusterStates = map[standalone.State]v1.ClusterStateSummary{
 // ClusterState returns the name of a state; "" for a new cluster.
 func ClusterState(s standalone.State) string { return string(clusterStates[s]) }
 
-// ClusterRecord reads back what ToStatus stored, or what Apache's operator wrote.
+// ClusterRecord reads the record from the status that ToStatus or Apache's operator wrote.
 func ClusterRecord(o *v1.SparkCluster) standalone.Record {
 	r := standalone.Record{Generation: o.Status.ObservedGeneration, Defaults: o.Status.Defaults}
 	if s := o.Status.Scheduling; s != nil {
@@ -47,7 +47,7 @@ func ClusterRecord(o *v1.SparkCluster) standalone.Record {
 	return r
 }
 
-// ToStatus returns a copy of the object with the status for the outcome; changed is false if it is the same.
+// ToStatus returns a copy of the object with the status for the outcome; changed is false if the status stays the same.
 func (k Clusters) ToStatus(o *v1.SparkCluster, out standalone.Outcome, now time.Time) (next *v1.SparkCluster, changed bool) {
 	next = o.DeepCopy()
 	s := &next.Status
@@ -73,8 +73,8 @@ func (k Clusters) ToStatus(o *v1.SparkCluster, out standalone.Outcome, now time.
 	return next, !equality.Semantic.DeepEqual(&o.Status, s)
 }
 
-// wordsKept keeps the message of the condition Ready while the numbers of pods stay. A scheduler may change its messages about
-// waiting pods all the time: they are written only with a new reason.
+// wordsKept returns the stored message of the condition Ready while the numbers of pods stay the same. A scheduler may change its messages about waiting pods
+// all the time, so they are written only with a new reason.
 func wordsKept(old *metav1.Condition, c metav1.Condition) string {
 	if old == nil || old.Reason != c.Reason {
 		return c.Message
@@ -103,8 +103,8 @@ func ClusterPods(o *v1.SparkCluster) *standalone.Pods {
 	return &standalone.Pods{Master: count(o.Status.Pods.Master), Workers: count(o.Status.Pods.Workers)}
 }
 
-// clusterQueuedAt returns when a cluster began to wait for its start: at its creation for the first start, else at the begin of
-// the present one.
+// clusterQueuedAt returns when a cluster began to wait for its start. For the first start this is the cluster's creation, and later the beginning of the
+// current start.
 func clusterQueuedAt(o *v1.SparkCluster) time.Time {
 	if s := o.Status.Scheduling; s == nil || s.Start <= 1 {
 		return o.CreationTimestamp.Time
@@ -118,7 +118,7 @@ func clusterQueuedAt(o *v1.SparkCluster) time.Time {
 	return began
 }
 
-// ClusterSince returns the begin of the present state; zero if the status lacks it.
+// ClusterSince returns the beginning of the current state; zero if the status lacks it.
 func ClusterSince(o *v1.SparkCluster) time.Time {
 	if s := o.Status.CurrentState; s != nil {
 		return instantOf(s.LastTransitionTime)
@@ -136,7 +136,7 @@ func clusterScheduling(s standalone.Scheduling) *v1.ClusterScheduling {
 	}
 }
 
-// clusterMessage describes a state.
+// clusterMessage returns the message about a state.
 func clusterMessage(r standalone.Record) string {
 	switch {
 	case r.Cause.Message != "":
@@ -149,8 +149,7 @@ func clusterMessage(r standalone.Record) string {
 	return ""
 }
 
-// addClusterState adds a state to the history. A restarted cluster begins a new history, and the old one becomes the previous
-// attempt's.
+// addClusterState adds a state to the history. A restart begins a new history, and the old history becomes that of the previous attempt.
 func addClusterState(s *v1.SparkClusterStatus, word v1.ClusterStateSummary, message string, now time.Time, keep bool) {
 	state := v1.ClusterState{CurrentStateSummary: word, Message: message, LastTransitionTime: instant(now)}
 	if word == v1.ClusterSuspended {

@@ -24,13 +24,12 @@ import (
 
 // SparkApplications translates spark.apache.org SparkApplications (resolve.Kind).
 type SparkApplications struct {
-	// KeepHistory keeps the states of all attempts in one history (bounded by mostKept), instead of those of the current and the
-	// previous attempt.
+	// KeepHistory keeps the states of all attempts in one history (bounded by mostKept). Otherwise the states of the current and the previous attempt are kept.
 	KeepHistory bool
 }
 
-// family describes the family to the core. The application id, in Spark's own label, marks the objects of an attempt, so that
-// objects started by Apache's operator are recognized.
+// family describes the family to the core. Spark's own label for the application id marks the objects of an attempt, so that objects started by Apache's
+// operator are recognized.
 var family = lifecycle.Family{
 	Group: v1.SchemeGroupVersion.Group, Version: v1.SchemeGroupVersion.Version, Kind: "SparkApplication",
 	Labels: lifecycle.Labels{
@@ -43,7 +42,7 @@ var family = lifecycle.Family{
 	States:    stateNames(),
 }
 
-// stateNames returns the names of states. A running application has further states that depend on its executors.
+// stateNames returns the names of states. A running application has additional states that depend on its executors.
 func stateNames() map[lifecycle.State]string {
 	names := map[lifecycle.State]string{}
 	for state, name := range map[lifecycle.State]v1.ApplicationStateSummary{
@@ -79,22 +78,22 @@ func (SparkApplications) Identity(o *v1.SparkApplication, attempt int32, submitT
 	return Identity(o, attempt, submitTime)
 }
 
-// FromStatus reads back what ToStatus stored, or what Apache's operator wrote.
+// FromStatus reads the record from the status that ToStatus or Apache's operator wrote.
 func (SparkApplications) FromStatus(o *v1.SparkApplication) lifecycle.Record { return FromStatus(o) }
 
-// Load returns the content of the object.
+// Load returns the model of the object.
 func (k SparkApplications) Load(o *v1.SparkApplication, record lifecycle.Record) lifecycle.Loaded {
 	app, problems := Normalize(o)
 	return lifecycle.Loaded{App: app, Problems: problems, Desired: k.Desired(o, record)}
 }
 
-// RaiseMemory returns the model unchanged: the family has no such policy.
+// RaiseMemory returns the model unchanged: the family has no policy that raises memory.
 func (SparkApplications) RaiseMemory(app spark.Application, _ *v1.SparkApplication, _ int32) spark.Application {
 	return app
 }
 
-// Desired returns the input of lifecycle.Decide from the object. An edit affects a running attempt only by policies and
-// suspension, so there is no hash of its spec.
+// Desired returns the input of lifecycle.Decide from the object. It has no hash of the spec, because an edit affects a running attempt only by policies and
+// suspension.
 func (SparkApplications) Desired(o *v1.SparkApplication, _ lifecycle.Record) lifecycle.Application {
 	return lifecycle.Application{
 		UID: string(o.UID), Generation: o.Generation, Suspend: o.Spec.Suspend, Probe: Sentinel(o),
@@ -104,8 +103,8 @@ func (SparkApplications) Desired(o *v1.SparkApplication, _ lifecycle.Record) lif
 	}
 }
 
-// Sentinel reports whether an object of the family is a health probe, which is edited to test the operator's watch. An object
-// that ran before it got the label is none: its end has to be observed.
+// Sentinel reports whether an object of the family is a health probe, which is edited to test the operator's watch. An object that ran before it got the
+// label is no sentinel: its end must be observed.
 func Sentinel(o metav1.Object) bool {
 	known := false
 	switch o := o.(type) {
@@ -117,8 +116,7 @@ func Sentinel(o metav1.Object) bool {
 	return !known && strings.EqualFold(o.GetLabels()[v1.LabelSentinel], "true")
 }
 
-// ToStatus returns a copy of the object with the status for the outcome; changed is false if it is the same. A sentinel has no
-// status.
+// ToStatus returns a copy of the object with the status for the outcome; changed is false if the status stays the same. A sentinel has no status.
 func (k SparkApplications) ToStatus(o *v1.SparkApplication, outcome lifecycle.Outcome, now time.Time) (next *v1.SparkApplication, changed bool) {
 	if Sentinel(o) {
 		return o, false
@@ -132,7 +130,7 @@ func (k SparkApplications) ToStatus(o *v1.SparkApplication, outcome lifecycle.Ou
 	return next, true
 }
 
-// DriverWaits returns the condition's reason for a submitted driver that does not run yet.
+// DriverWaits returns the reason of the condition for a submitted driver that does not run yet.
 func (SparkApplications) DriverWaits(o *v1.SparkApplication) string {
 	if c := meta.FindStatusCondition(o.Status.Conditions, string(lifecycle.ConditionDriverReady)); c != nil {
 		return c.Reason
@@ -140,8 +138,8 @@ func (SparkApplications) DriverWaits(o *v1.SparkApplication) string {
 	return ""
 }
 
-// The longest application id that is made of a name as it is, and what a longer one is cut to: the beginning of the name, and of a hash. One of
-// the user's is as long as the value of a label.
+// Bounds of the application id. An id made from the name has at most maxAppID characters. A longer one is cut to keptOfName characters of the name and
+// keptOfHash of a hash. The user's own id may be as long as the value of a label.
 const (
 	maxAppID    = 46
 	maxOwnID    = 63
@@ -150,19 +148,18 @@ const (
 	hashNumbers = 36 // the base of the hash's digits
 )
 
-// Identity returns the ids of an attempt, counted from 1. The application id is <name>-<n>, with n from 0, and begins the names
-// of all objects. An id in spark.app.id is that of the first attempt; later ones append to it, to avoid conflicts with its
-// objects.
+// Identity returns the ids of an attempt, counted from 1. The application id is <name>-<n>, with n from 0, and begins the names of all objects. If
+// spark.app.id sets an id, the first attempt has it, and later attempts append to it to avoid conflicts with earlier objects.
 func Identity(o *v1.SparkApplication, attempt int32, submitTime time.Time) spark.Identity {
 	id := spark.NewIdentity(o.UID, attempt, submitTime)
 	id.AppID = appID(o, attempt-1)
-	// It labels the pods, too, by a label of its own.
+	// The id labels the pods a second time, under a label of the operator.
 	id.SubmissionID = id.AppID
 	return id
 }
 
-// nameProblems refuses a user's id that cannot be in the names of objects, and a name that cannot be the label by which objects are found. An
-// id that is made of the name is always valid.
+// nameProblems refuses a user's id that cannot be part of the names of objects, and a name that cannot be the value of the label that finds the objects. An
+// id made from the name is always valid.
 func nameProblems(o *v1.SparkApplication) (found []*spark.ConfError) {
 	if problems := validation.IsValidLabelValue(o.Name); len(problems) > 0 {
 		found = append(found, &spark.ConfError{

@@ -45,7 +45,7 @@ var fields = fieldsOf(spark.Fields{
 	"deadlines.firstExecutors":   executorsField,
 })
 
-// fieldsByMain are the names of fields by the field with the main file.
+// fieldsByMain maps the field that has the main file to the names of all fields.
 var fieldsByMain = map[spark.Field]spark.Fields{"jars": fieldsOfMain("jars"), "pyFiles": fieldsOfMain("pyFiles"), "sparkRFiles": fieldsOfMain("sparkRFiles")}
 
 func fieldsOfMain(name spark.Field) spark.Fields {
@@ -59,7 +59,7 @@ const (
 	executorsField = timeoutField + "executorStartTimeoutMillis"
 )
 
-// fieldsOf adds the names of both pods' fields: fields of their templates, and Spark's properties.
+// fieldsOf adds the names of both pods' fields, which are fields of their templates and Spark's properties.
 func fieldsOf(names spark.Fields) spark.Fields {
 	for role, conf := range map[spark.Field][2]string{"driver": {spark.ConfDriverMemory, spark.ConfDriverCores},
 		"executor": {spark.ConfExecutorMemory, spark.ConfExecutorCores}} {
@@ -81,7 +81,7 @@ func fieldsOf(names spark.Fields) spark.Fields {
 	return names
 }
 
-// Names in messages for settings without a field in this family.
+// Names in messages for settings that have no field in this family.
 const (
 	queueField      = "the queue that the pods name"
 	parametersField = "the parameters in the operator's configuration"
@@ -92,7 +92,7 @@ func confField(key string) string { return "spec.sparkConf[" + strconv.Quote(key
 // sparkUser is the user that runs Spark in the official images (uid 185).
 const sparkUser = "spark"
 
-// Normalize returns the model of an application. Problems are fields with an invalid value, which the model omits.
+// Normalize returns the model of an application, and the fields with an invalid value, which the model omits.
 func Normalize(o *v1.SparkApplication) (spark.Application, []*spark.ConfError) {
 	s := &o.Spec
 	app := spark.Application{
@@ -131,7 +131,7 @@ func Normalize(o *v1.SparkApplication) (spark.Application, []*spark.ConfError) {
 	return app, slices.Concat(main.problems, modeProblems(s), nameProblems(o), problems)
 }
 
-// schedulingOf returns the scheduler named on the pods of both roles. If they name two, no plugin is used.
+// schedulingOf returns the scheduler that the pods of both roles name. If they name two schedulers, no plugin is used.
 func schedulingOf(app *spark.Application) spark.Scheduling {
 	name := func(key string, template *corev1.PodTemplateSpec) string {
 		own := cmp.Or(app.Conf[key], app.Conf[spark.ConfSchedulerName])
@@ -147,7 +147,7 @@ func schedulingOf(app *spark.Application) spark.Scheduling {
 	return spark.Scheduling{PodScheduler: driver}
 }
 
-// modeProblems refuses modes that cannot run.
+// modeProblems refuses deployment modes that cannot run.
 func modeProblems(s *v1.SparkApplicationSpec) []*spark.ConfError {
 	if s.DeploymentMode != v1.ClientMode {
 		return nil
@@ -158,7 +158,7 @@ func modeProblems(s *v1.SparkApplicationSpec) []*spark.ConfError {
 	}}
 }
 
-// conf is the user's Spark configuration with the origins of its values.
+// conf is the user's Spark configuration with the origin of each value.
 type conf struct {
 	values  map[string]string
 	origins map[string]spark.Origin
@@ -172,7 +172,7 @@ func (c conf) setDefault(key, value string, origin spark.Field) {
 	c.values[key], c.origins[key] = value, spark.Origin{Field: origin}
 }
 
-// imageVersions replaces the placeholder of the Spark version in the images.
+// imageVersions replaces the placeholder for the Spark version in image names.
 func imageVersions(conf map[string]string, version string) {
 	for key, value := range conf {
 		if strings.HasPrefix(key, "spark.kubernetes.") && strings.HasSuffix(key, "container.image") {
@@ -181,14 +181,13 @@ func imageVersions(conf map[string]string, version string) {
 	}
 }
 
-// master is the driver's master property. The driver reaches the API server by spark.kubernetes.driver.master, so the variables
-// need no replacement.
+// master is the driver's master property. The driver reaches the API server by spark.kubernetes.driver.master, so the variables in it need not be replaced.
 const master = "https://$KUBERNETES_SERVICE_HOST:$KUBERNETES_SERVICE_PORT"
 
-// masterPrefix is the prefix of the master; "k8s://" by default.
+// masterPrefix names the property for the prefix of the master URL; "k8s://" by default.
 const masterPrefix = "spark.master.url.prefix"
 
-// injected sets the properties that Apache's operator sets by default. They have an origin, because they are not the user's.
+// injected sets the properties that Apache's operator sets by default. They have an origin, because the user did not write them.
 func injected(c conf, s *v1.SparkApplicationSpec) {
 	prefix, ok := c.values[masterPrefix]
 	if !ok {
@@ -205,8 +204,7 @@ func injected(c conf, s *v1.SparkApplicationSpec) {
 	} {
 		c.setDefault(key, value, spark.FieldSparkConf)
 	}
-	// Without another attempt the executors' names need not be freed: they are kept, with their logs, until the driver pod is
-	// deleted.
+	// Without another attempt, the names of executors need not be freed. So the executors are kept with their logs until the driver pod is deleted.
 	if !strings.EqualFold(c.values[spark.ConfDynamicAllocation], "true") && restartPolicy(s) == v1.RestartNever {
 		c.setDefault("spark.kubernetes.executor.deleteOnTermination", "false", spark.FieldSparkConf)
 	}
@@ -220,7 +218,7 @@ func restartPolicy(s *v1.SparkApplicationSpec) v1.RestartPolicy {
 	return v1.RestartNever
 }
 
-// operatorConf sets properties that a user must not override.
+// operatorConf returns the properties that a user must not override.
 func operatorConf(o *v1.SparkApplication) map[string]string {
 	conf := map[string]string{spark.ConfNamespace: o.Namespace}
 	if _, named := o.Spec.SparkConf[spark.ConfAppName]; named {
@@ -234,21 +232,21 @@ func operatorConf(o *v1.SparkApplication) map[string]string {
 	return conf
 }
 
-// pythonRunner is the main class that splits pyFiles: it runs the first file, and the others are its dependencies.
+// pythonRunner is the main class that splits pyFiles: it runs the first file, and the other files are its dependencies.
 const pythonRunner = "org.apache.spark.deploy.PythonRunner"
 
-// mainResource is the program of an application.
+// mainResource is the main program of an application.
 type mainResource struct {
 	file     string
 	language spark.Language
-	// field is the field with the program.
+	// field is the field that names the program.
 	field spark.Field
-	// conf holds its default properties
+	// conf holds the program's default properties.
 	conf     map[string]string
 	problems []*spark.ConfError
 }
 
-// mainOf returns the program of an application, from the first of several fields that is set, in this order.
+// mainOf returns the program of an application, from the first field that is set: jars, pyFiles or sparkRFiles.
 func mainOf(s *v1.SparkApplicationSpec) mainResource {
 	python := mainResource{language: spark.LanguagePython, field: "pyFiles"}
 	switch {

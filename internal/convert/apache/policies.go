@@ -21,7 +21,7 @@ const (
 	century         = 100 * 365 * 24 * time.Hour
 )
 
-// The rule for drivers that a batch scheduler evicts, which Apache's operator does not have.
+// Limits for drivers that a batch scheduler evicts. Apache's operator has no such rule.
 const (
 	evictions         = 3
 	evictionBackoff   = 10 * time.Second
@@ -33,7 +33,7 @@ func millis(n int64) time.Duration {
 	return time.Duration(min(max(0, n), int64(century/time.Millisecond))) * time.Millisecond
 }
 
-// positive converts optional milliseconds; a negative number means none.
+// positive converts an optional number of milliseconds; nil for a negative number.
 func positive(n *int64) *time.Duration {
 	if n == nil || *n < 0 {
 		return nil
@@ -41,7 +41,7 @@ func positive(n *int64) *time.Duration {
 	return ptr.To(millis(*n))
 }
 
-// anyMillis converts optional milliseconds.
+// anyMillis converts an optional number of milliseconds.
 func anyMillis(n *int64) *time.Duration {
 	if n == nil {
 		return nil
@@ -57,7 +57,7 @@ func policies(s *v1.SparkApplicationSpec) lifecycle.Policies {
 	return lifecycle.Policies{Restart: restart(s), Retention: retention(s)}
 }
 
-// failures are all classes of failures; infrastructure are those that OnInfrastructureFailure restarts.
+// failures are all classes of failures; infrastructure are the classes that OnInfrastructureFailure restarts.
 var (
 	failures = []lifecycle.FailureClass{
 		lifecycle.Infrastructure, lifecycle.OutOfMemory, lifecycle.ApplicationExit, lifecycle.Deadline, lifecycle.StartTimeout, lifecycle.Submission,
@@ -90,7 +90,7 @@ func restart(s *v1.SparkApplicationSpec) lifecycle.Restart {
 	return out
 }
 
-// retains reports whether the driver pod and its objects are kept after an end. An application that may restart keeps nothing.
+// retains reports whether the driver pod and its objects are kept after an end. They are not kept if the application may restart.
 func retains(s *v1.SparkApplicationSpec, failed bool) bool {
 	if restartPolicy(s) != v1.RestartNever {
 		return false

@@ -14,7 +14,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// FromStatus reads back what ToStatus stored, or what Apache's operator wrote.
+// FromStatus reads the record from the status that ToStatus or Apache's operator wrote.
 func FromStatus(o *v1.SparkApplication) lifecycle.Record {
 	s := &o.Status
 	if s.Details == nil {
@@ -32,7 +32,7 @@ func FromStatus(o *v1.SparkApplication) lifecycle.Record {
 	return r
 }
 
-// refine replaces times in whole seconds by the exact times of states, because waits and timeouts are in milliseconds.
+// refine replaces times in whole seconds with the exact times of states, because waits and timeouts have milliseconds.
 func refine(r *lifecycle.Record, s *v1.SparkApplicationStatus) {
 	exact := func(t *time.Time, of time.Time) {
 		if of.Truncate(time.Second).Equal(*t) {
@@ -54,7 +54,7 @@ func currentAttempt(s *v1.SparkApplicationStatus) v1.AttemptInfo {
 	return v1.AttemptInfo{}
 }
 
-// countable bounds a counter that was read, so that incrementing it does not overflow.
+// countable bounds a stored counter, so that incrementing it does not overflow.
 func countable(n int64) int64 { return min(max(0, n), 1<<30) }
 
 func counters(info v1.AttemptInfo) lifecycle.Counters {
@@ -95,7 +95,7 @@ func progressOf(s *v1.SparkApplicationStatus) lifecycle.Progress {
 	return p
 }
 
-// takeOver reads the status of Apache's operator. Running objects keep their names.
+// takeOver reads the status that Apache's operator wrote. Running objects keep their names.
 func takeOver(o *v1.SparkApplication) lifecycle.Record {
 	s := &o.Status
 	info := currentAttempt(s)
@@ -155,7 +155,7 @@ func takeOver(o *v1.SparkApplication) lifecycle.Record {
 	return r
 }
 
-// outcomeOf returns the final state of the last ended attempt, else the current state.
+// outcomeOf returns the final state of the last attempt that ended, or else the current state.
 func outcomeOf(s *v1.SparkApplicationStatus) v1.ApplicationState {
 	histories := []map[string]v1.ApplicationState{s.StateTransitionHistory}
 	if p := s.PreviousAttemptSummary; p != nil {
@@ -175,7 +175,7 @@ func outcomeOf(s *v1.SparkApplicationStatus) v1.ApplicationState {
 	return ptr.Deref(s.CurrentState, v1.ApplicationState{})
 }
 
-// failuresOf maps the states of failures to class and reason.
+// failuresOf maps the state of a failure to its class and reason.
 var failuresOf = map[v1.ApplicationStateSummary]struct {
 	class  lifecycle.FailureClass
 	reason lifecycle.Reason

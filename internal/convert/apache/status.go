@@ -13,7 +13,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
-// toStatus returns the status for an outcome. It adds the new states to the history; the details are those of the other family.
+// toStatus returns the status for an outcome. It adds the new states to the history, and details as in the other family.
 func (k SparkApplications) toStatus(o *v1.SparkApplication, out lifecycle.Outcome, now time.Time) v1.SparkApplicationStatus {
 	s := *o.Status.DeepCopy()
 	before := details(&o.Status)
@@ -28,7 +28,7 @@ func (k SparkApplications) toStatus(o *v1.SparkApplication, out lifecycle.Outcom
 	return s
 }
 
-// details returns the details of a status.
+// details returns the details in a status.
 func details(s *v1.SparkApplicationStatus) v1.Details {
 	var d v1.Details
 	if s.Details != nil {
@@ -38,12 +38,12 @@ func details(s *v1.SparkApplicationStatus) v1.Details {
 	return d
 }
 
-// mostKept bounds the states of earlier attempts in a history. A state may contain a pod's whole status, and the API server
-// refuses objects above 1.5 MB: with a refused status an application could not run again.
+// mostKept bounds the states of earlier attempts in a history. A state may contain a pod's whole status, and the API server refuses objects above 1.5 MB. If
+// it refused the status, the application could not run again.
 const mostKept = 500
 
-// Bounds of one run's capacities in a history, which may change every minute for years: the first and the last are kept. The
-// bound of the last ones is above the number that one step adds.
+// Bounds of the capacity states of one run in a history. They may change every minute for years, so only the first and the last ones are kept. lastCapacities
+// exceeds the number that one step adds.
 const (
 	firstCapacities = 10
 	lastCapacities  = 40
@@ -87,7 +87,7 @@ func (h history) add(s step) {
 	status.CurrentState = &state
 }
 
-// StateChanges returns the states added between two statuses, in order, without those whose time cannot be read.
+// StateChanges returns the states that were added between two statuses, in order. It omits states whose time cannot be read.
 func (SparkApplications) StateChanges(before, after *v1.SparkApplication) []lifecycle.StateChange {
 	states := map[string]v1.ApplicationState{}
 	if p := after.Status.PreviousAttemptSummary; p != nil {
@@ -117,8 +117,8 @@ func (SparkApplications) StateChanges(before, after *v1.SparkApplication) []life
 	}
 }
 
-// forgetCapacities makes room for one more state: of the capacities at the end of a history, all of one run, it deletes those
-// between the first and the last. The other keys stay.
+// forgetCapacities makes room for one more state. It considers the capacity states at the end of a history, which belong to one run, and deletes those
+// between the first and the last ones. The other keys stay.
 func forgetCapacities(states map[string]v1.ApplicationState) {
 	var of []int64
 	other := int64(-1)
@@ -161,7 +161,7 @@ func forgetUntil[State any](states map[string]State, last int64) {
 	}
 }
 
-// instant formats a time as Java's Instant does.
+// instant formats a time like Java's Instant.
 func instant(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
 // instantOf parses a time; zero if it is invalid.

@@ -13,7 +13,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// order is the order in which tools compare states.
+// order is the order of states that tools rely on.
 var order = []v1.ApplicationStateSummary{
 	v1.StateSubmitted, v1.StateScheduledToRestart,
 	v1.StateDriverRequested, v1.StateDriverStarted, v1.StateDriverReady, v1.StateInitializedBelowThresholdExecutors,
@@ -37,8 +37,8 @@ func before(a, b v1.ApplicationStateSummary) bool {
 	return slices.Index(order, a) < slices.Index(order, b)
 }
 
-// requested reports whether a driver runs or starts in a state; stopping whether an attempt has ended in it; terminated whether
-// the application has.
+// requested reports whether a driver starts or runs in a state. stopping reports whether an attempt has ended in it. terminated reports whether the
+// application has ended.
 func requested(s v1.ApplicationStateSummary) bool {
 	return !before(s, v1.StateDriverRequested) && before(s, v1.StateDriverStartTimedOut)
 }
@@ -57,11 +57,11 @@ type step struct {
 	message   string
 	driver    *corev1.PodStatus
 	suspended v1.SuspendReason
-	// begins is the attempt that begins with it; nil for none.
+	// begins is the attempt that begins with the state; nil if none does.
 	begins *v1.AttemptInfo
 }
 
-// Sentences of states without a cause.
+// Messages of states without a cause.
 const (
 	saysSubmitted    = "the application is known to the operator"
 	saysRestart      = "the application runs again"
@@ -80,7 +80,7 @@ const (
 	saysSubmitResume = "spec.suspend is false again: the application runs again"
 )
 
-// walk collects the steps after a state.
+// walk collects the states that follow a state.
 type walk struct {
 	at    v1.ApplicationStateSummary
 	o     *v1.SparkApplication
@@ -93,7 +93,7 @@ func (w *walk) to(s step) {
 	w.steps = append(w.steps, s)
 }
 
-// stepsTo returns the states since the last status write. Each is added once, because the status shows the earlier ones.
+// stepsTo returns the states since the last status write. Each is added once, because the stored status has the earlier states.
 func stepsTo(o *v1.SparkApplication, out lifecycle.Outcome) []step {
 	w := walk{o: o, out: out}
 	if o.Status.CurrentState != nil {
@@ -102,7 +102,7 @@ func stepsTo(o *v1.SparkApplication, out lifecycle.Outcome) []step {
 	r := &out.Record
 	if w.at == "" {
 		if r.State == lifecycle.New || r.State.Starting() && r.Cause.Reason == lifecycle.ReasonSuspended {
-			return nil // an application that is held back has no state
+			return nil // an application that is suspended before its start has no state
 		}
 		w.to(step{state: v1.StateSubmitted, message: saysSubmitted})
 	}
@@ -128,7 +128,7 @@ func stepsTo(o *v1.SparkApplication, out lifecycle.Outcome) []step {
 	return w.steps
 }
 
-// attemptInfo describes an attempt, counted from 0.
+// attemptInfo describes an attempt; id counts from 0.
 func attemptInfo(id int32, c lifecycle.Counters) *v1.AttemptInfo {
 	return &v1.AttemptInfo{
 		ID: int64(id), RestartCounter: c.Restarts, FailureRestartCounter: c.Failures, SchedulingFailureRestartCounter: c.Submissions,
@@ -139,7 +139,7 @@ func (w *walk) restart(id int32, c lifecycle.Counters) {
 	w.to(step{state: v1.StateScheduledToRestart, message: cmp.Or(w.out.Record.Cause.Message, saysRestart), begins: attemptInfo(id, c)})
 }
 
-// capacities are the states of a run by its capacity.
+// capacities maps the capacity of a run to its state.
 var capacities = map[lifecycle.Capacity]step{
 	lifecycle.CapacityBelowInitial: {state: v1.StateInitializedBelowThresholdExecutors, message: saysFewAtStart},
 	lifecycle.CapacityFull:         {state: v1.StateRunningHealthy, message: saysHealthy},
@@ -147,7 +147,7 @@ var capacities = map[lifecycle.Capacity]step{
 	lifecycle.CapacityBelowMin:     {state: v1.StateRunningWithBelowThresholdExecutors, message: saysFew},
 }
 
-// run adds the states of a driver up to the present one.
+// run adds the states of a driver up to the current state.
 func (w *walk) run() {
 	if !requested(w.at) {
 		w.to(step{state: v1.StateDriverRequested, message: saysRequested})
@@ -164,7 +164,7 @@ func (w *walk) run() {
 	}
 }
 
-// suspend adds the states of an application whose driver is stopped. Between two attempts there is none to add.
+// suspend adds the states of an application whose driver is stopped. It adds none between two attempts.
 func (w *walk) suspend() {
 	switch {
 	case requested(w.at), w.o.Spec.Suspend && evicted(&w.o.Status):
@@ -179,16 +179,16 @@ func evicted(s *v1.SparkApplicationStatus) bool {
 	return s.CurrentState != nil && s.CurrentState.SuspendReason == v1.SuspendedByKueue
 }
 
-// end adds the states of an ended attempt, up to the next attempt or the end of the application.
+// end adds the states of an attempt that ended, up to the next attempt or the end of the application.
 func (w *walk) end() {
 	r := &w.out.Record
 	next := shownNext(&w.o.Status, r)
 	if (next || terminated(w.at)) && !r.State.Final() {
 		return
 	}
-	// If the next attempt is shown already when an edit ends the application, the end belongs to the attempt before.
+	// If an edit ends the application after the next attempt is shown, the end belongs to the previous attempt.
 	if !next && (w.at == v1.StateSubmitted || w.at == v1.StateScheduledToRestart) && r.Current() != nil {
-		w.to(step{state: v1.StateDriverRequested, message: saysRequested}) // it started and ended between two reconciles
+		w.to(step{state: v1.StateDriverRequested, message: saysRequested}) // the driver started and ended between two reconciles
 	}
 	if !stopping(w.at) && !terminated(w.at) {
 		w.to(w.ending())
@@ -209,20 +209,20 @@ func (w *walk) end() {
 	}
 }
 
-// stopped reports whether the operator stopped the last attempt's driver: its pod is deleted, so nothing is kept. The pod of a
-// driver that ended by itself still exists.
+// stopped reports whether the operator stopped the last attempt's driver: its pod is then deleted, so nothing is kept. If a driver ended by itself, its pod
+// still exists.
 func stopped(r *lifecycle.Record, d lifecycle.Driver) bool {
 	a := r.Current()
 	return a != nil && (d.Presence != lifecycle.Present || d.Deleting) &&
 		(a.Class == lifecycle.StartTimeout || a.Class == lifecycle.Deadline || a.Class == lifecycle.Evicted)
 }
 
-// shownNext reports whether the status already shows the waiting attempt after that of the record.
+// shownNext reports whether the status already shows the waiting attempt that follows the record's attempt.
 func shownNext(s *v1.SparkApplicationStatus, r *lifecycle.Record) bool {
 	return s.CurrentState != nil && s.CurrentState.CurrentStateSummary == v1.StateScheduledToRestart && currentAttempt(s).ID == int64(r.Attempt)
 }
 
-// ends are the final states of an attempt with a driver, by reason. All other reasons are failures.
+// ends maps a reason to the final state of an attempt with a driver. All other reasons mean failures.
 var ends = map[lifecycle.Reason]v1.ApplicationStateSummary{
 	lifecycle.ReasonStartTimeout:      v1.StateDriverStartTimedOut,
 	lifecycle.ReasonSchedulingTimeout: v1.StateDriverStartTimedOut,
@@ -257,7 +257,7 @@ func refusedAtOnce(s *v1.SparkApplicationSpec) bool {
 	return len(problems)+len(modeProblems(s)) > 0
 }
 
-// podStatus returns the kept part of an ended driver's status.
+// podStatus returns the part of an ended driver's pod status that is kept.
 func podStatus(d lifecycle.Driver) *corev1.PodStatus {
 	if d.Phase != lifecycle.DriverFailed {
 		return nil

@@ -16,7 +16,7 @@ import (
 // labelQueue is Kueue's label. Apache's operator reads it with kueue.enabled.
 const labelQueue = "kueue.x-k8s.io/queue-name"
 
-// warnings are about accepted fields without effect, here as in Apache's operator. app is the model so far.
+// warnings returns warnings about accepted fields that have no effect, here and in Apache's operator. app is the model built so far.
 func warnings(o *v1.SparkApplication, app *spark.Application) []*spark.ConfError {
 	s := &o.Spec
 	all := unread(o)
@@ -36,7 +36,7 @@ func warnings(o *v1.SparkApplication, app *spark.Application) []*spark.ConfError
 	return all
 }
 
-// unread warns of fields that the operator ignores.
+// unread warns about fields that the operator ignores.
 func unread(o *v1.SparkApplication) []*spark.ConfError {
 	s := &o.Spec
 	var all []*spark.ConfError
@@ -61,7 +61,7 @@ func unread(o *v1.SparkApplication) []*spark.ConfError {
 	return all
 }
 
-// restartWarnings are about contradictory limits of restarts, and about retention.
+// restartWarnings warns about contradictory limits of restarts, and about retention.
 func restartWarnings(s *v1.SparkApplicationSpec) []*spark.ConfError {
 	var all []*spark.ConfError
 	warn := func(name spark.Field, value, problem string) {
@@ -92,7 +92,7 @@ func restartWarnings(s *v1.SparkApplicationSpec) []*spark.ConfError {
 	return all
 }
 
-// graceWarnings are about the grace period of executors: Spark overwrites the template's.
+// graceWarnings warns about the grace period of executors, because Spark overwrites the template's value.
 func graceWarnings(s *v1.SparkApplicationSpec, app *spark.Application) []*spark.ConfError {
 	profile, err := spark.ProfileFor(app.SparkVersion)
 	if _, said := s.SparkConf[spark.ConfExecutorGrace]; said || err != nil || !profile.ExecutorGraceConf {
@@ -109,8 +109,7 @@ func graceWarnings(s *v1.SparkApplicationSpec, app *spark.Application) []*spark.
 	}}
 }
 
-// thresholdWarnings are about impossible or unchecked numbers of executors. instances is the initial number; 0 if it is
-// unknown.
+// thresholdWarnings warns about impossible or unchecked numbers of executors. instances is the initial number; 0 if unknown.
 func thresholdWarnings(s *v1.SparkApplicationSpec, instances int32) []*spark.ConfError {
 	c := tolerations(s).InstanceConfig
 	if c == nil {

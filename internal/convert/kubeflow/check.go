@@ -21,7 +21,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// conflicts are contradictions in the spec, which the model cannot represent.
+// conflicts returns contradictions in the spec, which the model cannot represent.
 func conflicts(o *v1beta2.SparkApplication, fields spark.Fields) []*spark.ConfError {
 	var found []*spark.ConfError
 	if problems := utilvalidation.IsDNS1123Label(o.Name); len(problems) > 0 {
@@ -52,7 +52,7 @@ func conflicts(o *v1beta2.SparkApplication, fields spark.Fields) []*spark.ConfEr
 	return append(found, ingresses(s.DriverIngressOptions)...)
 }
 
-// ingresses detects conflicts between the objects that expose the driver.
+// ingresses detects conflicts between the Ingresses and Services that expose the driver.
 func ingresses(options []v1beta2.DriverIngressConfiguration) []*spark.ConfError {
 	var found []*spark.ConfError
 	refuse := func(i int, name spark.Field, value, problem string) {
@@ -83,7 +83,7 @@ func ingresses(options []v1beta2.DriverIngressConfiguration) []*spark.ConfError 
 	return found
 }
 
-// role is the driver or the executors, by its field.
+// role is the driver or the executors, identified by its field.
 type role struct {
 	field spark.Field
 	pod   *v1beta2.SparkPodSpec
@@ -103,7 +103,7 @@ func (w *warner) warn(at spark.Field, value, problem string) {
 	w.found = append(w.found, &spark.ConfError{Field: at, Value: value, Problem: problem})
 }
 
-// warnings are about accepted fields without effect, or with a surprising one.
+// warnings returns warnings about accepted fields that have no effect or a surprising one.
 func warnings(o *v1beta2.SparkApplication, fields spark.Fields) []*spark.ConfError {
 	s, w := &o.Spec, &warner{fields: fields}
 	w.unknown(o.UnknownFields, reflect.TypeOf(o))
@@ -135,7 +135,7 @@ func warnings(o *v1beta2.SparkApplication, fields spark.Fields) []*spark.ConfErr
 	return w.found
 }
 
-// unknown warns of fields that a type lacks.
+// unknown warns about fields that a type lacks.
 func (w *warner) unknown(fields []string, t reflect.Type) {
 	for _, path := range fields {
 		if path == "..." {
@@ -146,7 +146,7 @@ func (w *warner) unknown(fields []string, t reflect.Type) {
 	}
 }
 
-// language compares the declared type with Spark's decision.
+// language compares the declared type with the language that Spark detects.
 func (w *warner) language(s *v1beta2.SparkApplicationSpec) {
 	runs := languages(s)
 	if s.Type == "" || slices.Contains(runs, s.Type) {
@@ -156,8 +156,7 @@ func (w *warner) language(s *v1beta2.SparkApplicationSpec) {
 	w.warn("type", string(s.Type), fmt.Sprintf("by its suffix %q runs as %s; write that type", file, runs[0]))
 }
 
-// languages returns the types that fit the suffix of the main file, which alone decides for Spark; the preferred type comes
-// first.
+// languages returns the types that fit the suffix of the main file. Spark considers only the suffix. The preferred type comes first.
 func languages(s *v1beta2.SparkApplicationSpec) []v1beta2.ApplicationType {
 	switch file := ptr.Deref(s.MainApplicationFile, ""); {
 	case strings.HasSuffix(file, ".py"):
@@ -190,32 +189,32 @@ func (w *warner) role(s *v1beta2.SparkApplicationSpec, r role) {
 	w.template(keys, r.pod.Template)
 }
 
-// gpu warns of one that asks for nothing.
+// gpu warns about a GPU field that requests no GPU.
 func (w *warner) gpu(role spark.Field, gpu *v1beta2.GPUSpec) {
 	if gpu != nil && len(gpuLimits(gpu)) == 0 {
 		w.warn(role+".gpu", gpu.Name, "no GPU is requested; write a name and a positive quantity")
 	}
 }
 
-// template warns of a template whose containers have names that Spark does not know.
+// template warns about a template in which no container has the name that Spark expects.
 func (w *warner) template(k roleKeys, t *corev1.PodTemplateSpec) {
 	if c := sparkContainer(t, k.container); c != nil && c.Name != k.container {
 		w.warn(k.field+".template", c.Name, "no container is named "+k.container+"; the first one becomes Spark's")
 	}
 }
 
-// sparkVariables are set by Spark in its executors, after the template's variables. The value is true if the variables of
-// properties (spark.executorEnv) come later.
+// sparkVariables are the variables that Spark sets in its executors after the variables of the template. The value is true if variables of properties
+// (spark.executorEnv) come later than Spark's.
 var sparkVariables = map[string]bool{
 	"SPARK_USER": true, "SPARK_DRIVER_URL": true, "SPARK_EXECUTOR_CORES": true, "SPARK_EXECUTOR_MEMORY": true,
 	"SPARK_APPLICATION_ID": true, "SPARK_CONF_DIR": true, "SPARK_EXECUTOR_ID": true, "SPARK_RESOURCE_PROFILE_ID": true,
 	"SPARK_EXECUTOR_POD_IP": false, "SPARK_EXECUTOR_POD_NAME": false, "SPARK_LOCAL_DIRS": false,
 }
 
-// replaces reports whether Spark sets the variable and a property can override it.
+// replaces reports whether Spark sets the variable and a property can still override it.
 func replaces(v *corev1.EnvVar) bool { return sparkVariables[v.Name] && v.ValueFrom == nil }
 
-// sameLimit returns the memory overhead with which executors get the requested limit, if it can be computed.
+// sameLimit suggests the memory overhead that gives executors the requested limit, or a higher overhead if it cannot be computed.
 func sameLimit(limit, memory string) string {
 	q, problems := memoryLimit(&limit, "")
 	heap, ok := spark.ParseSize(memory, 1<<20)
@@ -225,7 +224,7 @@ func sameLimit(limit, memory string) string {
 	return "raise {executor.memoryOverhead}"
 }
 
-// executor warns of fields that the driver overwrites in the executors' template.
+// executor warns about fields that the driver overwrites in the executors' template.
 func (w *warner) executor(e *v1beta2.ExecutorSpec) {
 	if limit := ptr.Deref(e.MemoryLimit, ""); limit != "" {
 		w.warn("executor.memoryLimit", limit, "has no effect without the admission policy for executors' memory: "+
@@ -252,7 +251,7 @@ const (
 	hadoopPrefix = "spark.hadoop."
 )
 
-// properties warns of unread properties, and of fields that properties override.
+// properties warns about properties that are not read, and about fields that properties override.
 func (w *warner) properties(s *v1beta2.SparkApplicationSpec) {
 	for _, f := range belowSparkConf(s) {
 		if said, set := s.SparkConf[f.key]; set && said != f.value {
@@ -279,7 +278,7 @@ func (w *warner) sparkConf(values map[string]string) {
 	}
 }
 
-// retries warns of numbers of retries where there are none, and of retries without a number.
+// retries warns about retry numbers without effect, and about OnFailure without a retry number.
 func (w *warner) retries(p *v1beta2.RestartPolicy) {
 	rules := p.Infrastructure != nil || p.Submission != nil || p.OutOfMemory != nil || p.Application != nil
 	if p.Type == v1beta2.RestartPolicyOnFailure && p.OnFailureRetries == nil && !rules {
@@ -300,7 +299,7 @@ func (w *warner) retries(p *v1beta2.RestartPolicy) {
 	}
 }
 
-// metrics warns of settings for metrics that no role exposes.
+// metrics warns about settings for metrics that no role exposes.
 func (w *warner) metrics(m *v1beta2.MonitoringSpec) {
 	if m == nil || m.ExposeDriverMetrics || m.ExposeExecutorMetrics {
 		return
@@ -316,8 +315,8 @@ func (w *warner) metrics(m *v1beta2.MonitoringSpec) {
 	}
 }
 
-// Ignored lists the paths of fields without effect on a submission, each with its reason. A path includes everything below it.
-// The field reference is generated from it, and a test verifies it.
+// Ignored maps the path of each field without effect on a submission to the reason. A path includes everything below it. The field reference is generated
+// from it, and a test verifies it.
 func Ignored() map[string]string {
 	return map[string]string{
 		"type":           "Spark goes by the suffix of mainApplicationFile; a type that contradicts it causes a warning",

@@ -22,7 +22,7 @@ import (
 // SparkConnects translates sparkoperator.k8s.io SparkConnects (resolve.Kind): a server is an application whose driver serves
 // clients.
 type SparkConnects struct {
-	// Pause is the first back-off between two servers; 0 for defaultBackoff.
+	// Pause is the first back-off between two server pods; 0 means defaultBackoff.
 	Pause time.Duration
 }
 
@@ -77,7 +77,7 @@ var sparkConnects = lifecycle.Family{
 
 const serverField = "spec.server"
 
-// connectLabels are those of applications, with another key for the server's name.
+// connectLabels returns the labels of applications with another key for the server's name.
 func connectLabels() lifecycle.Labels {
 	labels := sparkApplications.Labels
 	labels.App = v1alpha1.LabelConnectName
@@ -87,7 +87,7 @@ func connectLabels() lifecycle.Labels {
 // Family describes the kind to the core.
 func (SparkConnects) Family() lifecycle.Family { return sparkConnects }
 
-// RaiseMemory returns the model unchanged: the user decides a server's memory.
+// RaiseMemory returns the model unchanged: only the user decides a server's memory.
 func (SparkConnects) RaiseMemory(app spark.Application, _ *v1alpha1.SparkConnect, _ int32) spark.Application {
 	return app
 }
@@ -106,8 +106,8 @@ func (k SparkConnects) Desired(o *v1alpha1.SparkConnect, record lifecycle.Record
 	}
 }
 
-// ConnectHash identifies the part of the spec that a running server is created from: if it changes, a new server replaces it.
-// Fields that act on a running server are excluded.
+// ConnectHash identifies the part of the spec that a running server is created from. If it changes, a new server replaces the running one. Fields that act on
+// a running server are excluded.
 func ConnectHash(o *v1alpha1.SparkConnect) string {
 	s := o.Spec.DeepCopy()
 	s.Suspend, s.IdleTimeout, s.DrainTimeout, s.Server.Service, s.LogTails = nil, nil, nil, nil, ""
@@ -123,13 +123,13 @@ func ConnectHash(o *v1alpha1.SparkConnect) string {
 	return hashOf(s, o.MalformedSpec)
 }
 
-// Load returns the content of the object.
+// Load returns the model of the object.
 func (k SparkConnects) Load(o *v1alpha1.SparkConnect, record lifecycle.Record) lifecycle.Loaded {
 	app, problems := normalizeConnect(o)
 	return lifecycle.Loaded{App: app, Problems: problems, Desired: k.Desired(o, record)}
 }
 
-// normalizeConnect returns the model and the fields with an invalid value.
+// normalizeConnect returns the model of a server, and the fields with an invalid value.
 func normalizeConnect(o *v1alpha1.SparkConnect) (spark.Application, []*spark.ConfError) {
 	app := spark.Application{
 		Namespace:    o.Namespace,
@@ -157,13 +157,13 @@ func normalizeConnect(o *v1alpha1.SparkConnect) (spark.Application, []*spark.Con
 	return app, connectConflicts(o)
 }
 
-// connectMarks are the labels of a server's objects besides its pods.
+// connectMarks returns the labels of a server's objects except its pods.
 func connectMarks(o *v1alpha1.SparkConnect) map[string]string {
 	return map[string]string{v1beta2.LabelCreatedBy: "true", v1alpha1.LabelConnectName: o.Name}
 }
 
-// connectServer returns the server part of the model. The token's Secret is the one in the status, because other clients may
-// create Secrets with similar names.
+// connectServer returns the server part of the model. The token's Secret is the Secret named in the status, because other clients may create Secrets with
+// similar names.
 func connectServer(o *v1alpha1.SparkConnect) *spark.Server {
 	s := &spark.Server{TemplateMap: o.Name + "-conf", Labels: connectMarks(o)}
 	if asksForToken(o) {
@@ -177,7 +177,7 @@ func asksForToken(o *v1alpha1.SparkConnect) bool {
 	return o.Spec.Authentication != nil && o.Spec.Authentication.Token
 }
 
-// connectConf overlays sparkConf with the typed fields, and both with the operator's own settings.
+// connectConf returns sparkConf overlaid with the typed fields, and both overlaid with the operator's own settings.
 func connectConf(o *v1alpha1.SparkConnect) conf {
 	s := &o.Spec
 	c := conf{user: map[string]string{}, operator: map[string]string{}, origins: map[string]spark.Origin{}}
@@ -195,8 +195,7 @@ func connectConf(o *v1alpha1.SparkConnect) conf {
 	return c
 }
 
-// connectRole sets the properties of both roles. The image of a template's container overrides the spec's, which overrides
-// sparkConf's.
+// connectRole sets the properties of a role. The image of a template's container overrides the image of the spec, which overrides the image of sparkConf.
 func connectRole(c conf, k roleKeys, o *v1alpha1.SparkConnect, p *v1alpha1.SparkPodSpec) {
 	c.setInt(k.cores, p.Cores, k.field+".cores")
 	c.setString(k.request, p.CoreRequest, k.field+".coreRequest")
@@ -211,7 +210,7 @@ func connectRole(c conf, k roleKeys, o *v1alpha1.SparkConnect, p *v1alpha1.Spark
 	}
 }
 
-// connectPod returns the parts of a role's pod that no property expresses. What the template says of a GPU holds.
+// connectPod returns the parts of a role's pod that no property expresses. A GPU in the template overrides the GPU field.
 func connectPod(k roleKeys, p *v1alpha1.SparkPodSpec) spark.Role {
 	limits := gpuLimits(p.GPU)
 	maps.DeleteFunc(limits, func(name corev1.ResourceName, _ resource.Quantity) bool { return inTemplate(k, p, name) })
@@ -221,7 +220,7 @@ func connectPod(k roleKeys, p *v1alpha1.SparkPodSpec) spark.Role {
 	return spark.Role{Template: p.Template, Overlay: spark.PodOverlay{Limits: limits}, Written: []spark.Written{writtenGPU(k.field, limits)}}
 }
 
-// inTemplate reports whether Spark's container in the template asks for a resource.
+// inTemplate reports whether Spark's container in the template requests or limits a resource.
 func inTemplate(k roleKeys, p *v1alpha1.SparkPodSpec, name corev1.ResourceName) bool {
 	container := sparkContainer(p.Template, k.container)
 	if container == nil {
@@ -232,7 +231,7 @@ func inTemplate(k roleKeys, p *v1alpha1.SparkPodSpec, name corev1.ResourceName) 
 	return requested || limited
 }
 
-// ServerName returns the name of the server pod on every attempt: tools look for <name>-server.
+// ServerName returns the name of the server pod on every attempt, because tools look for <name>-server.
 func ServerName(o *v1alpha1.SparkConnect) string { return o.Name + "-server" }
 
 // ServiceName returns the name of the Service that clients connect to.
@@ -243,7 +242,7 @@ func ServiceName(o *v1alpha1.SparkConnect) string {
 	return ServerName(o)
 }
 
-// connectService returns the Service that clients connect to: the user's, with the operator's ports and selector.
+// connectService returns the Service that clients connect to: the user's Service with the operator's ports and selector.
 func connectService(o *v1alpha1.SparkConnect, ports spark.ServerPorts) corev1.Service {
 	service := corev1.Service{}
 	if s := o.Spec.Server.Service; s != nil {

@@ -31,8 +31,7 @@ const (
 	serverMaxBackoff = 5 * time.Minute
 )
 
-// connectPolicies keep a server running: after any end another one follows, the first after a pause. No deadline or policy
-// default ends it.
+// connectPolicies keeps a server running: after any end another server follows, the first after a pause. No deadline and no default of a policy ends it.
 func connectPolicies(o *v1alpha1.SparkConnect, pause time.Duration) lifecycle.Policies {
 	again := lifecycle.RetryPolicy{Retries: math.MaxInt32, Initial: cmp.Or(pause, defaultBackoff), Max: serverMaxBackoff}
 	restart := withEvictions(lifecycle.Restart{
@@ -51,7 +50,7 @@ func connectPolicies(o *v1alpha1.SparkConnect, pause time.Duration) lifecycle.Po
 // connectDurations are a server's timeouts.
 type connectDurations struct{ drain, idle time.Duration }
 
-// connectTimes returns the user's timeouts with defaults. Problems are fields with an invalid value; they get their defaults.
+// connectTimes returns the user's timeouts, and the fields with an invalid value, which get their defaults.
 func connectTimes(s *v1alpha1.SparkConnectSpec) (connectDurations, []*spark.ConfError) {
 	var r policyReader
 	times := connectDurations{
@@ -63,12 +62,12 @@ func connectTimes(s *v1alpha1.SparkConnectSpec) (connectDurations, []*spark.Conf
 	return times, r.problems
 }
 
-// hidesStreams reports whether a server's streaming queries cannot be observed.
+// hidesStreams reports whether the configuration prevents observing a server's streaming queries.
 func hidesStreams(s *v1alpha1.SparkConnectSpec) bool {
 	return strings.EqualFold(strings.TrimSpace(s.SparkConf[spark.ConfStreamingUIEnabled]), "false")
 }
 
-// connectConflicts are contradictions in the spec, which the model cannot represent.
+// connectConflicts returns contradictions in the spec, which the model cannot represent.
 func connectConflicts(o *v1alpha1.SparkConnect) []*spark.ConfError {
 	_, found := connectTimes(&o.Spec)
 	refuse := func(at spark.Field, value, problem string) {
@@ -88,7 +87,7 @@ func connectConflicts(o *v1alpha1.SparkConnect) []*spark.ConfError {
 	return found
 }
 
-// connectWarnings are about accepted fields without effect, or with a surprising one.
+// connectWarnings returns warnings about accepted fields that have no effect or a surprising one.
 func connectWarnings(o *v1alpha1.SparkConnect) []*spark.ConfError {
 	s, w := &o.Spec, &warner{fields: sparkConnects.Fields}
 	w.unknown(o.UnknownFields, reflect.TypeOf(o))
@@ -124,7 +123,7 @@ func connectWarnings(o *v1alpha1.SparkConnect) []*spark.ConfError {
 	return w.found
 }
 
-// connectRole warns of a role's template, and of resources in fields that the template replaces.
+// connectRole warns about a role's template, and about resource fields that the template replaces.
 func (w *warner) connectRole(k roleKeys, p *v1alpha1.SparkPodSpec) {
 	w.template(k, p.Template)
 	w.gpu(k.field, p.GPU)
@@ -137,7 +136,7 @@ func (w *warner) connectRole(k roleKeys, p *v1alpha1.SparkPodSpec) {
 	if gpu := p.GPU; gpu != nil {
 		replaced(".gpu", gpu.Name, corev1.ResourceName(gpu.Name))
 	}
-	if k.field == driverKeys.field { // the server overwrites CPU and memory in the template of its executors
+	if k.field == driverKeys.field { // a server overwrites CPU and memory in the template of its executors
 		replaced(".coreRequest", ptr.Deref(p.CoreRequest, ""), corev1.ResourceCPU)
 		replaced(".coreLimit", ptr.Deref(p.CoreLimit, ""), corev1.ResourceCPU)
 	}

@@ -16,8 +16,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// connectStateNames are the default names of states. The name for a starting server depends on whether it was ready before
-// (connectState).
+// connectStateNames returns the default names of states. The name of a starting server depends on whether it was ready before; see connectState.
 func connectStateNames() map[lifecycle.State]string {
 	names := map[lifecycle.State]string{}
 	for _, s := range lifecycle.States() {
@@ -31,7 +30,7 @@ func connectStateNames() map[lifecycle.State]string {
 	return names
 }
 
-// connectState returns the state of a server. It stays Provisioning until the server is first ready or its first attempt fails.
+// connectState returns the state of a server. It is Provisioning until the server is first ready or its first attempt fails.
 func connectState(before v1alpha1.SparkConnectState, s lifecycle.State, ready bool) v1alpha1.SparkConnectState {
 	began := before == v1alpha1.SparkConnectStateReady || before == v1alpha1.SparkConnectStateNotReady
 	switch {
@@ -47,7 +46,7 @@ func connectState(before v1alpha1.SparkConnectState, s lifecycle.State, ready bo
 	return v1alpha1.SparkConnectStateNotReady
 }
 
-// ToStatus returns a copy of the object with the status for the outcome; changed is false if it is the same.
+// ToStatus returns a copy of the object with the status for the outcome; changed is false if the status stays the same.
 func (SparkConnects) ToStatus(o *v1alpha1.SparkConnect, outcome lifecycle.Outcome, now time.Time) (next *v1alpha1.SparkConnect, changed bool) {
 	status := ConnectStatus(o, outcome, now)
 	if equality.Semantic.DeepEqual(&o.Status, &status) {
@@ -59,7 +58,7 @@ func (SparkConnects) ToStatus(o *v1alpha1.SparkConnect, outcome lifecycle.Outcom
 	return next, true
 }
 
-// ConnectStatus returns the status of a server for an outcome, with the stored time of the last update.
+// ConnectStatus returns the status of a server for an outcome. It keeps the stored time of the last update.
 func ConnectStatus(o *v1alpha1.SparkConnect, outcome lifecycle.Outcome, now time.Time) v1alpha1.SparkConnectStatus {
 	s := *o.Status.DeepCopy()
 	r := outcome.Record
@@ -84,7 +83,7 @@ func ConnectStatus(o *v1alpha1.SparkConnect, outcome lifecycle.Outcome, now time
 	return s
 }
 
-// serverPodReady returns the condition that other clients of this API use, with this operator's message.
+// serverPodReady returns the condition that other clients of this API use. It has this operator's message.
 func serverPodReady(conditions []metav1.Condition, ready bool, generation int64, now time.Time) metav1.Condition {
 	c := metav1.Condition{
 		Type: v1alpha1.ConditionServerPodReady, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonServerPodReady, Message: "the server accepts clients",
@@ -100,8 +99,8 @@ func serverPodReady(conditions []metav1.Condition, ready bool, generation int64,
 	return c
 }
 
-// serverStatus describes the server pod and its access. The Service is named once it exists. A server that keeps running after
-// an edit keeps its token and its Service until another pod replaces it.
+// serverStatus describes the server pod and the access to it. It names the Service once the Service exists. A server that keeps running after an edit keeps
+// its token and its Service until another pod replaces it.
 func serverStatus(o *v1alpha1.SparkConnect, before lifecycle.Record, outcome lifecycle.Outcome) v1alpha1.ServerStatus {
 	r, stored := outcome.Record, o.Status.Server
 	s := v1alpha1.ServerStatus{PodName: r.DriverName, PodIP: outcome.PodIP, TokenSecretName: outcome.TokenSecret}
@@ -118,7 +117,7 @@ func serverStatus(o *v1alpha1.SparkConnect, before lifecycle.Record, outcome lif
 	return s
 }
 
-// serviceObject begins the reference of a Service among the recorded auxiliary objects (exposure.Ref).
+// serviceObject begins the reference of a Service in the list of recorded auxiliary objects (exposure.Ref).
 const serviceObject = "service/"
 
 // executorPhases counts executors by pod phase, in lower case.
@@ -136,7 +135,7 @@ func executorPhases(c lifecycle.ExecutorCounts) map[string]int {
 	return phases
 }
 
-// runOf is the run with the conditions of the whole status, as ToStatus and FromStatus know it.
+// runOf returns the run part of the status with the conditions and the submitter of the whole status, in the form for FromStatus.
 func runOf(s *v1alpha1.SparkConnectStatus) v1beta2.SparkApplicationStatus {
 	var run v1beta2.SparkApplicationStatus
 	if s.Run != nil {
@@ -151,7 +150,7 @@ func (SparkConnects) Identity(o *v1alpha1.SparkConnect, attempt int32, submitTim
 	return spark.NewIdentity(o.UID, attempt, submitTime)
 }
 
-// FromStatus reads back what ToStatus stored, or what the Kubeflow operator wrote.
+// FromStatus reads the record from the status that ToStatus or the Kubeflow operator wrote.
 func (SparkConnects) FromStatus(o *v1alpha1.SparkConnect) lifecycle.Record {
 	s := &o.Status
 	if s.Run == nil && (s.State != v1alpha1.SparkConnectStateNew || s.Server.PodName != "" || !s.StartTime.IsZero()) {
@@ -166,8 +165,8 @@ func (SparkConnects) FromStatus(o *v1alpha1.SparkConnect) lifecycle.Record {
 	return r
 }
 
-// takenOver is the record of a server that the Kubeflow operator left. That operator creates the pod and never replaces it, so there is one,
-// or there was: it runs, whatever the state says, and goes on as it is. Its pod has no mark of a submission.
+// takenOver returns the record of a server that the Kubeflow operator created. That operator creates one pod and never replaces it. So the server counts as
+// running, whatever its state says, and keeps running unchanged. Its pod has no submission id.
 func takenOver(o *v1alpha1.SparkConnect) lifecycle.Record {
 	s := &o.Status
 	r := lifecycle.Record{
@@ -183,7 +182,7 @@ func takenOver(o *v1alpha1.SparkConnect) lifecycle.Record {
 	return r
 }
 
-// DriverWaits returns the condition's reason for a submitted server that does not run yet.
+// DriverWaits returns the reason of the condition for a submitted server that does not run yet.
 func (SparkConnects) DriverWaits(o *v1alpha1.SparkConnect) string {
 	return driverWaits(o.Status.Conditions)
 }

@@ -12,13 +12,13 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// AnnotationDefaulted lists the fields of the spec that Default has filled in, separated by commas. Without it a default and
-// the same value set by the user would look alike.
+// AnnotationDefaulted lists the fields of the spec that Default has filled in, separated by commas. Without it, a default and an equal value of the user
+// would look alike.
 const AnnotationDefaulted = "firesteel.dev/defaulted"
 
-// Default writes the defaults of unset fields into the spec, and lists these fields. It changes neither the run nor the
-// SpecHash: the values are those of the Kubeflow operator's webhook. It removes an earlier default that sparkConf now
-// overrides. It leaves malformed objects alone.
+// Default writes the defaults of unset fields into the spec, and lists these fields. The values equal the values that the webhook of the Kubeflow operator
+// sets, so they change neither the run nor the SpecHash. Default removes an earlier default that sparkConf now overrides, and leaves malformed objects
+// unchanged.
 func Default(o *v1beta2.SparkApplication) {
 	if o.MalformedSpec != "" {
 		return
@@ -45,8 +45,8 @@ func clearDefaults(o *v1beta2.SparkApplication) {
 	}
 }
 
-// withoutDefaults returns the application as the user wrote it. Written defaults must not count as the user's: they would
-// override an installation's policies, and a webhook would change what runs.
+// withoutDefaults returns the application as the user wrote it. Written defaults must not count as the user's values: they would override an installation's
+// policies, and a webhook would change what runs.
 func withoutDefaults(o *v1beta2.SparkApplication) *v1beta2.SparkApplication {
 	if o.Annotations[AnnotationDefaulted] == "" || o.MalformedSpec != "" {
 		return o
@@ -72,14 +72,14 @@ func fill(s *v1beta2.SparkApplicationSpec) []string {
 // preset is the default of one field.
 type preset struct {
 	field string
-	// applies reports whether the field is unset and gets the default.
+	// applies reports whether the field is unset and should get the default.
 	applies func(*v1beta2.SparkApplicationSpec) bool
-	// holds reports whether the field has the default's value.
+	// holds reports whether the field has the value of the default.
 	holds      func(*v1beta2.SparkApplicationSpec) bool
 	set, clear func(*v1beta2.SparkApplicationSpec)
 }
 
-// presets lists all defaults. Those of one field exclude each other. Later ones see the values of earlier ones.
+// presets lists all defaults. Several defaults of one field exclude each other. A later default sees the values of earlier ones.
 var presets = []preset{
 	language(v1beta2.ApplicationTypePython),
 	language(v1beta2.ApplicationTypeR),
@@ -110,13 +110,13 @@ var presets = []preset{
 // retryInterval is defaultInterval in the API's unit, seconds.
 const retryInterval = int64(5)
 
-// language returns the default of the type for programs that Spark runs in that language.
+// language returns the default of the type for programs that Spark runs in this language.
 func language(preferred v1beta2.ApplicationType) preset {
 	return word("type", func(s *v1beta2.SparkApplicationSpec) *v1beta2.ApplicationType { return &s.Type }, preferred,
 		func(s *v1beta2.SparkApplicationSpec) bool { return languages(s)[0] == preferred })
 }
 
-// word returns the default of a field whose empty value means unset.
+// word returns the default of a text field in which an empty value means unset.
 func word[T ~string](field string, at func(*v1beta2.SparkApplicationSpec) *T, preferred T, wanted func(*v1beta2.SparkApplicationSpec) bool) preset {
 	return preset{
 		field:   field,
@@ -127,7 +127,7 @@ func word[T ~string](field string, at func(*v1beta2.SparkApplicationSpec) *T, pr
 	}
 }
 
-// value returns the default of an optional field, unless at returns nil.
+// value returns the default of an optional field. It does not apply if at returns nil.
 func value[T comparable](field string, at func(*v1beta2.SparkApplicationSpec) **T, preferred T, wanted func(*v1beta2.SparkApplicationSpec) bool) preset {
 	return preset{
 		field: field,
@@ -157,7 +157,7 @@ func restartType(s *v1beta2.SparkApplicationSpec) *v1beta2.RestartPolicyType {
 	return &s.RestartPolicy.Type
 }
 
-// hasRestartRules reports whether a policy without a type is OnFailure.
+// hasRestartRules reports whether an empty type of the restart policy means OnFailure.
 func hasRestartRules(s *v1beta2.SparkApplicationSpec) bool {
 	p := s.RestartPolicy
 	return p.Infrastructure != nil || p.Submission != nil || p.OutOfMemory != nil || p.Application != nil

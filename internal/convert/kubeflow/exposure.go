@@ -19,7 +19,7 @@ func exposure(s *v1beta2.SparkApplicationSpec) spark.Exposure {
 	out := spark.Exposure{DisruptionBudget: ptr.Deref(s.DriverPodDisruptionBudget, false)}
 	if o := s.SparkUIOptions; o != nil {
 		out.UI = spark.ExposedPort{
-			// With options that lack a port, spark.ui.port does not apply.
+			// If the options have no port, spark.ui.port does not apply.
 			Port: ptr.Deref(o.ServicePort, defaultUIPort), PortName: ptr.Deref(o.ServicePortName, ""),
 			ServiceType: ptr.Deref(o.ServiceType, ""), Labels: o.ServiceLabels, Annotations: o.ServiceAnnotations,
 			IngressAnnotations: o.IngressAnnotations, TLS: o.IngressTLS,
@@ -60,7 +60,7 @@ func projectTrouble(s *v1beta2.SparkApplicationStatus, r lifecycle.Record, now t
 	})
 }
 
-// exposureOf reads the auxiliary objects. Another operator recorded names only.
+// exposureOf reads the auxiliary objects. For another operator's status, it knows only their names.
 func exposureOf(s *v1beta2.SparkApplicationStatus) lifecycle.Exposure {
 	d := s.DriverInfo
 	e := lifecycle.Exposure{

@@ -22,7 +22,7 @@ import (
 
 // SparkApplications translates sparkoperator.k8s.io SparkApplications (resolve.Kind).
 type SparkApplications struct {
-	// Template is set if the applications come from the template of a schedule, whose fields messages name.
+	// Template is set if the applications come from the template of a schedule. Messages then name the fields of the template.
 	Template bool
 }
 
@@ -47,7 +47,7 @@ var sparkApplications = lifecycle.Family{
 	States: stateNames(),
 }
 
-// fieldsBelow returns the fields of an application whose spec is at a path.
+// fieldsBelow returns the names of an application's fields if its spec is at the given path.
 func fieldsBelow(spec string) spark.Fields {
 	return spark.Fields{
 		"":                             spec, // other fields have the same names
@@ -66,7 +66,7 @@ func fieldsBelow(spec string) spark.Fields {
 	}
 }
 
-// templateFields are the fields of the application in a schedule.
+// templateFields are the names of an application's fields in a schedule.
 var templateFields = fieldsBelow("spec.template")
 
 // Family describes the kind to the core.
@@ -85,12 +85,12 @@ func (SparkApplications) Identity(o *v1beta2.SparkApplication, attempt int32, su
 	return spark.NewIdentity(o.UID, attempt, submitTime)
 }
 
-// FromStatus reads back what ToStatus stored.
+// FromStatus reads the record from the status.
 func (SparkApplications) FromStatus(o *v1beta2.SparkApplication) lifecycle.Record {
 	return FromStatus(&o.Status)
 }
 
-// Load returns the content of the object.
+// Load returns the model of the object.
 func (k SparkApplications) Load(o *v1beta2.SparkApplication, record lifecycle.Record) lifecycle.Loaded {
 	fields := sparkApplications.Fields
 	if k.Template {
@@ -100,7 +100,7 @@ func (k SparkApplications) Load(o *v1beta2.SparkApplication, record lifecycle.Re
 	return lifecycle.Loaded{App: app, Problems: problems, Desired: Desired(o, record)}
 }
 
-// RaiseMemory returns the model with more memory after so many attempts that ran out of it.
+// RaiseMemory returns the model with the memory that follows the given number of attempts that ran out of memory.
 func (SparkApplications) RaiseMemory(app spark.Application, o *v1beta2.SparkApplication, raises int32) spark.Application {
 	return WithRaisedMemory(app, o, raises)
 }
@@ -110,7 +110,7 @@ func (SparkApplications) Desired(o *v1beta2.SparkApplication, record lifecycle.R
 	return Desired(o, record)
 }
 
-// ToStatus returns a copy of the object with the status for the outcome; changed is false if it is the same.
+// ToStatus returns a copy of the object with the status for the outcome; changed is false if the status stays the same.
 func (SparkApplications) ToStatus(o *v1beta2.SparkApplication, outcome lifecycle.Outcome, now time.Time) (next *v1beta2.SparkApplication, changed bool) {
 	status := ToStatus(&o.Status, outcome, now)
 	if equality.Semantic.DeepEqual(&o.Status, &status) {
@@ -121,7 +121,7 @@ func (SparkApplications) ToStatus(o *v1beta2.SparkApplication, outcome lifecycle
 	return next, true
 }
 
-// DriverWaits returns the condition's reason for a submitted driver that does not run yet.
+// DriverWaits returns the reason of the condition for a submitted driver that does not run yet.
 func (SparkApplications) DriverWaits(o *v1beta2.SparkApplication) string {
 	return driverWaits(o.Status.Conditions)
 }
@@ -152,7 +152,7 @@ func Desired(o *v1beta2.SparkApplication, rec lifecycle.Record) lifecycle.Applic
 	}
 }
 
-// managedBy returns another controller of the application; "" for this operator.
+// managedBy returns the other controller that manages the application; "" for this operator.
 func managedBy(o *v1beta2.SparkApplication) string {
 	if by := ptr.Deref(o.Spec.ManagedBy, ""); by != v1beta2.ManagedByThisOperator {
 		return by
@@ -160,21 +160,20 @@ func managedBy(o *v1beta2.SparkApplication) string {
 	return ""
 }
 
-// SpecHash identifies the part of the spec that a running application is created from: if it changes, the application runs
-// again. It excludes fields that act on a running application and fields without effect. It includes the defaults of the
-// Kubeflow operator's webhook, so that a manifest with or without them has the same hash. Its input is the user's spec, not the
-// model: a newer operator must not restart running applications.
+// SpecHash identifies the part of the spec that a running application is created from. If it changes, the application runs again. It excludes fields that act
+// on a running application, and fields without effect. It includes the defaults of the Kubeflow operator's webhook, so that a manifest has the same hash with
+// or without them. Its input is the user's spec and not the model, because a newer operator must not restart running applications.
 func SpecHash(o *v1beta2.SparkApplication) string {
 	s := withoutDefaults(o).Spec.DeepCopy()
 	fill(s)
 	if _, set := s.SparkConf[spark.ConfExecutorInstances]; s.Executor.Instances == nil && !set && (s.DynamicAllocation == nil || !s.DynamicAllocation.Enabled) {
-		s.Executor.Instances = ptr.To(int32(1)) // their webhook ignores dynamic allocation in sparkConf
+		s.Executor.Instances = ptr.To(int32(1)) // the Kubeflow operator's webhook ignores dynamic allocation in sparkConf
 	}
-	s.ManagedBy = nil // it is immutable
+	s.ManagedBy = nil // the field is immutable
 	s.Suspend, s.TimeToLiveSeconds, s.Retention, s.Deadlines, s.LogTails = nil, nil, nil, nil, ""
 	s.RestartPolicy = v1beta2.RestartPolicy{}
-	s.Type, s.FailureRetries, s.RetryInterval = "", nil, nil // see Ignored
-	// An earlier release ignored the limit, and running applications keep their hash: the next attempt has the new limit.
+	s.Type, s.FailureRetries, s.RetryInterval = "", nil, nil // Ignored has the reasons
+	// An earlier release ignored the memory limit, and running applications must keep their hash. The next attempt has the new limit.
 	s.Executor.MemoryLimit = nil
 	s.DriverPodDisruptionBudget = nil
 	s.SparkUIOptions, s.DriverIngressOptions = nil, nil
@@ -188,18 +187,18 @@ func SpecHash(o *v1beta2.SparkApplication) string {
 func hashOf(value any, beside ...string) string {
 	text, err := json.Marshal(value)
 	if err != nil {
-		text = fmt.Appendf(nil, "%+v", value) // only for a quantity that cannot be encoded
+		text = fmt.Appendf(nil, "%+v", value) // only a quantity that cannot be encoded causes this
 	}
 	h := fnv.New64a()
-	_, _ = h.Write(text) // a hash never fails
+	_, _ = h.Write(text) // writing to a hash never fails
 	for _, more := range beside {
 		_, _ = h.Write([]byte(more))
 	}
 	return fmt.Sprintf("%016x", h.Sum64())
 }
 
-// placement has the fields of executors whose edit starts no new run: those of the Kubeflow operator's feature PartialRestart,
-// and the same fields of the template.
+// placement has the fields of executors whose edit starts no new run. They are the fields of the Kubeflow operator's feature PartialRestart, and the same
+// fields of the template.
 type placement struct {
 	NodeSelector      map[string]string
 	Affinity          *corev1.Affinity
@@ -208,7 +207,7 @@ type placement struct {
 	Template          *templatePlacement `json:",omitempty"`
 }
 
-// templatePlacement has a template's placement, labels and annotations of pods.
+// templatePlacement has the placement, labels and annotations of a pod template.
 type templatePlacement struct {
 	Labels, Annotations       map[string]string
 	NodeSelector              map[string]string
@@ -229,8 +228,8 @@ func placementOf(e *v1beta2.ExecutorSpec) placement {
 	return p
 }
 
-// RestartHash identifies the part of the spec whose edit runs the application again: that of SpecHash without the placement of
-// executors. SpecHash keeps the placement, because stored hashes must stay valid.
+// RestartHash identifies the part of the spec whose edit runs the application again. It is the part that SpecHash covers, without the placement of executors.
+// SpecHash keeps the placement, because stored hashes must stay valid.
 func RestartHash(o *v1beta2.SparkApplication) string {
 	rest := *o
 	if t := o.Spec.Executor.Template; t != nil {
@@ -243,7 +242,7 @@ func RestartHash(o *v1beta2.SparkApplication) string {
 	return firstRestartHash(&rest)
 }
 
-// firstRestartHash is RestartHash of an earlier release, which included templates completely: statuses may still have it.
+// firstRestartHash is RestartHash as an earlier release computed it, with complete templates. Stored statuses may still have it.
 func firstRestartHash(o *v1beta2.SparkApplication) string {
 	rest := *o
 	e := &rest.Spec.Executor
@@ -251,7 +250,7 @@ func firstRestartHash(o *v1beta2.SparkApplication) string {
 	return SpecHash(&rest)
 }
 
-// submitterKeys are the annotations of all kinds of this group.
+// submitterKeys are the submitter annotations of all kinds in this group.
 var submitterKeys = lifecycle.SubmitterKeys{User: v1beta2.AnnotationSubmitter, Groups: v1beta2.AnnotationSubmitterGroups}
 
 // projectSubmitter returns nil for an unknown submitter.

@@ -21,7 +21,7 @@ var (
 	defaultExporterConfig string
 )
 
-// The mount path of the metrics' ConfigMap, and its keys.
+// The mount path of the ConfigMap for metrics, and its keys.
 const (
 	metricsDir      = "/etc/metrics/conf"
 	metricsFile     = "metrics.properties"
@@ -46,7 +46,7 @@ const (
 	annotationPath       = "prometheus.io/path"
 )
 
-// metrics has the settings of spec.monitoring.
+// metrics has the settings that follow from spec.monitoring.
 type metrics struct {
 	name string // of the ConfigMap
 	data map[string]string
@@ -55,12 +55,12 @@ type metrics struct {
 	// agent is the JVM option that loads the JMX exporter; "" without it.
 	agent string
 	port  int32
-	// portName is "" if the image has all files: its author has declared the port, too.
+	// portName is "" if the image contains all files: the author of the image has then declared the port, too.
 	portName         string
 	driver, executor bool
 }
 
-// metricsOf returns nil without settings.
+// metricsOf returns nil if the spec neither exposes metrics nor configures the exporter.
 func metricsOf(o *v1beta2.SparkApplication) *metrics {
 	spec := o.Spec.Monitoring
 	if spec == nil || spec.Prometheus == nil && !spec.ExposeDriverMetrics && !spec.ExposeExecutorMetrics {
@@ -95,7 +95,7 @@ func (m *metrics) exporter(p *v1beta2.PrometheusSpec) {
 	m.agent = "-javaagent:" + p.JmxExporterJar + "=" + strconv.Itoa(int(m.port)) + ":" + config
 }
 
-// configMaps returns additional ConfigMaps of the application.
+// configMaps returns the additional ConfigMaps of the application.
 func (m *metrics) configMaps() []spark.ConfigMap {
 	if m == nil || len(m.data) == 0 {
 		return nil
@@ -115,8 +115,8 @@ func (m *metrics) mount(overlay *spark.PodOverlay) {
 	}
 }
 
-// conf sets Spark's properties. With the exporter they override the user's, because the exporter's rules depend on them; those
-// of Spark's own endpoint are defaults.
+// conf sets Spark's properties. With the exporter they override the user's properties, because the exporter's rules depend on them. The properties for
+// Spark's own endpoint are only defaults.
 func (m *metrics) conf(c conf, o *v1beta2.SparkApplication) {
 	if m == nil {
 		return
@@ -149,13 +149,13 @@ func (m *metrics) conf(c conf, o *v1beta2.SparkApplication) {
 	}
 }
 
-// servlet enables Spark's own endpoint. The driver serves the metrics of executors, which have none.
+// servlet enables Spark's own endpoint on the driver. It also serves the metrics of executors, which have no endpoint.
 func (m *metrics) servlet(c conf) {
 	path := executorsPath
 	if m.driver {
 		c.setDefault(confServletClass, "org.apache.spark.metrics.sink.PrometheusServlet", monitoringField)
 		c.setDefault(confServletPath, servletPath, monitoringField)
-		// Without the slash, Spark redirects to a URL below the UI's base path, which does not exist inside the pod
+		// Without the slash, Spark redirects to a URL below the UI's base path, which does not exist inside the pod.
 		path = strings.TrimSuffix(c.user[confServletPath], "/") + "/"
 	}
 	if m.executor {

@@ -17,16 +17,15 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// kueuePrefix begins Kueue's labels on the application. On its pods they would make Kueue manage these a second time.
+// kueuePrefix begins Kueue's labels of the application. On the pods, the labels would make Kueue manage the pods separately.
 const kueuePrefix = "kueue.x-k8s.io/"
 
-// Normalize returns the model of an application, complete with defaults. Problems are fields with an invalid value, which the
-// model omits.
+// Normalize returns the model of an application, complete with defaults, and the fields with an invalid value, which the model omits.
 func Normalize(o *v1beta2.SparkApplication) (spark.Application, []*spark.ConfError) {
 	return normalized(o, sparkApplications.Fields)
 }
 
-// normalized is Normalize with other names of fields.
+// normalized is Normalize with the given names of fields.
 func normalized(o *v1beta2.SparkApplication, fields spark.Fields) (spark.Application, []*spark.ConfError) {
 	o = withoutDefaults(o)
 	app := spark.Application{
@@ -75,7 +74,7 @@ func normalized(o *v1beta2.SparkApplication, fields spark.Fields) (spark.Applica
 // sparkUser is the user that runs Spark in the official images (uid 185).
 const sparkUser = "spark"
 
-// DriverName returns the driver pod's name on every attempt: tools look for <name>-driver.
+// DriverName returns the name of the driver pod on every attempt, because tools look for <name>-driver.
 func DriverName(o *v1beta2.SparkApplication) string {
 	if name := ptr.Deref(o.Spec.Driver.PodName, ""); name != "" {
 		return name
@@ -99,14 +98,14 @@ func scheduling(name *string, opts *v1beta2.BatchSchedulerConfiguration) spark.S
 	return out
 }
 
-// conf collects Spark properties in two layers, with the origins of the user's.
+// conf collects Spark properties in two layers: the user's, with their origins, and the operator's.
 type conf struct {
 	user     map[string]string
 	operator map[string]string
 	origins  map[string]spark.Origin
 }
 
-// set sets the user's value of a typed field; it overrides sparkConf.
+// set sets the value of a typed field, which overrides sparkConf.
 func (c conf) set(key, value string, origin spark.Field) {
 	c.user[key] = value
 	c.origins[key] = spark.Origin{Field: origin}
@@ -145,7 +144,7 @@ func (c conf) setAll(prefix string, values map[string]string, origin spark.Field
 	}
 }
 
-// confOf overlays sparkConf with the typed fields, and both with the operator's own settings.
+// confOf returns sparkConf overlaid with the typed fields, and both overlaid with the operator's own settings.
 func confOf(o *v1beta2.SparkApplication) conf {
 	s := &o.Spec
 	c := conf{user: map[string]string{}, operator: map[string]string{}, origins: map[string]spark.Origin{}}
@@ -165,14 +164,14 @@ func confOf(o *v1beta2.SparkApplication) conf {
 	return c
 }
 
-// lowField is a field that sparkConf overrides.
+// lowField is a typed field that sparkConf overrides.
 type lowField struct {
 	name       spark.Field
 	key, value string
 }
 
-// belowSparkConf returns the typed fields that the Kubeflow operator passes to spark-submit before sparkConf: of equal
-// properties the last one wins. All other fields come after it.
+// belowSparkConf returns the typed fields that sparkConf overrides. The Kubeflow operator passes them to spark-submit before sparkConf, and the last value of
+// a property wins. It passes all other fields after sparkConf.
 func belowSparkConf(s *v1beta2.SparkApplicationSpec) []lowField {
 	var set []lowField
 	add := func(name spark.Field, key, value string, given bool) {
@@ -205,11 +204,11 @@ func dynamicAllocation(c conf, d *v1beta2.DynamicAllocation) {
 	}
 }
 
-// operatorConf sets properties that a user must not override.
+// operatorConf sets the properties that a user must not override.
 func operatorConf(c conf, o *v1beta2.SparkApplication) {
 	maps.Copy(c.operator, spark.OwnedConf(spark.DeployModeCluster, o.Namespace, o.Name, DriverName(o)))
 	if image := ptr.Deref(o.Spec.Image, ""); image != "" {
-		// The image of both roles, even against sparkConf: only a role's own field overrides it.
+		// The image of the spec applies to both roles, even against sparkConf. Only a role's own image overrides it.
 		for key, own := range map[string]*string{spark.ConfDriverImage: o.Spec.Driver.Image, spark.ConfExecutorImage: o.Spec.Executor.Image} {
 			if _, set := c.user[key]; set && ptr.Deref(own, "") == "" {
 				c.operator[key] = image
@@ -219,7 +218,7 @@ func operatorConf(c conf, o *v1beta2.SparkApplication) {
 	ownLabels(c, v1beta2.LabelAppName, o.Name)
 }
 
-// ownLabels label the pods of both roles as the operator's; the label key holds the name of their object.
+// ownLabels sets the operator's labels on the pods of both roles. The label key has the name of their object.
 func ownLabels(c conf, key, name string) {
 	for k, v := range map[string]string{key: name, v1beta2.LabelLaunchedBy: "true"} {
 		c.operator[spark.ConfDriverLabelPrefix+k] = v

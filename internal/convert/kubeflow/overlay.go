@@ -68,7 +68,7 @@ func overlayOf(s *v1beta2.SparkApplicationSpec, p *v1beta2.SparkPodSpec, field s
 	}, problems
 }
 
-// writtenOf returns a role's fields that the overlay holds with additions of the operator, or in another form.
+// writtenOf returns the fields of a role that the overlay holds in a changed form or with additions of the operator.
 func writtenOf(s *v1beta2.SparkApplicationSpec, p *v1beta2.SparkPodSpec, role spark.Field) []spark.Written {
 	return append(mountsOf(s, p, role).written,
 		spark.Written{Field: role + ".env", At: "container.env", Value: p.Env},
@@ -99,7 +99,7 @@ func gpuLimits(gpu *v1beta2.GPUSpec) corev1.ResourceList {
 // javaMemory matches a size in Java's units: 512m, 2g, 1024kb.
 var javaMemory = regexp.MustCompile(`^([0-9]+)([kmgtp])b?$`)
 
-// memoryLimit reads a size in Java's units or a Kubernetes quantity: "2g" and "2Gi" are the same.
+// memoryLimit reads a size in Java's units or a Kubernetes quantity. "2g" and "2Gi" have the same value.
 func memoryLimit(text *string, field spark.Field) (*resource.Quantity, []*spark.ConfError) {
 	value := ptr.Deref(text, "")
 	if value == "" {

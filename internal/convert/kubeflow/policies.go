@@ -16,7 +16,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// Defaults of the policies. The interval is the Kubeflow operator's.
+// Defaults of the policies. defaultInterval is the default of the Kubeflow operator.
 const (
 	defaultInterval       = 5 * time.Second
 	maxInterval           = time.Hour
@@ -33,8 +33,7 @@ const (
 	excessiveMemoryFactor = 10.0
 )
 
-// Policies returns the user's restart, deadline and retention settings. Problems are fields with an invalid value;
-// they get their defaults.
+// Policies returns the user's restart, deadline and retention settings, and the fields with an invalid value, which get their defaults.
 func Policies(o *v1beta2.SparkApplication) (lifecycle.Policies, []*spark.ConfError) {
 	var r policyReader
 	p := lifecycle.Policies{Restart: r.restart(&o.Spec.RestartPolicy), Deadlines: r.deadlines(o.Spec.Deadlines)}
@@ -43,7 +42,7 @@ func Policies(o *v1beta2.SparkApplication) (lifecycle.Policies, []*spark.ConfErr
 	return p, r.problems
 }
 
-// policyReader collects errors.
+// policyReader collects the errors of the fields that it reads.
 type policyReader struct{ problems []*spark.ConfError }
 
 func (r *policyReader) fail(field spark.Field, value, problem string) {
@@ -100,7 +99,7 @@ func (r *policyReader) restart(p *v1beta2.RestartPolicy) lifecycle.Restart {
 	return out
 }
 
-// linear returns a rule of the Kubeflow operator: the interval times the consecutive failures.
+// linear returns a retry rule of the Kubeflow operator: the wait is the interval times the number of consecutive failures.
 func linear(retries *int32, interval *int64) lifecycle.RetryPolicy {
 	wait := defaultInterval
 	if interval != nil {
@@ -109,8 +108,8 @@ func linear(retries *int32, interval *int64) lifecycle.RetryPolicy {
 	return lifecycle.RetryPolicy{Retries: ptr.Deref(retries, 0), Initial: wait, Max: maxInterval, Linear: true}
 }
 
-// withEvictions adds the rule for drivers that their scheduler evicts. With Never, a rule of the user for them or for
-// infrastructure also restarts drivers that had started.
+// withEvictions adds the rule for drivers that their scheduler evicts. With the type Never, evicted drivers that had started are restarted only if the user
+// has a rule for evictions or for infrastructure failures.
 func withEvictions(out lifecycle.Restart, o *v1beta2.BatchSchedulerConfiguration) lifecycle.Restart {
 	out.Evictions = lifecycle.RetryPolicy{Retries: defaultEvictions, Initial: defaultBackoff, Max: defaultMaxBackoff}
 	rule, asked := out.Classes[lifecycle.Infrastructure]
@@ -153,7 +152,7 @@ func (r *policyReader) exitCodes(field spark.Field, codes []int32) []int32 {
 	return codes
 }
 
-// memory checks the rule for raising the driver's memory.
+// memory checks the rule that raises the driver's memory.
 func (r *policyReader) memory(rule *v1beta2.OutOfMemoryRule) {
 	if rule.MemoryFactor == nil {
 		if rule.MaxMemory != nil {
@@ -187,7 +186,7 @@ func (r *policyReader) deadlines(d *v1beta2.Deadlines) lifecycle.Deadlines {
 	}
 }
 
-// deadline reads a bound. "0s" is the user's choice of none, which no policy replaces.
+// deadline reads a deadline. With "0s" the user chooses no deadline, and no policy replaces this choice.
 func (r *policyReader) deadline(field spark.Field, d *metav1.Duration) time.Duration {
 	if d != nil && d.Duration == 0 {
 		return lifecycle.Unbounded
@@ -226,18 +225,18 @@ func (r *policyReader) keep(field spark.Field, t *v1beta2.RetentionTimes, ttl *t
 
 const (
 	mebibyte = 1 << 20
-	// defaultDriverMemory is Spark's default, in MiB (spark.driver.memory).
+	// defaultDriverMemory is Spark's default of spark.driver.memory, in MiB.
 	defaultDriverMemory = 1024
 )
 
-// RaisesMemory reports whether the attempt after one that ran out of memory gets more.
+// RaisesMemory reports whether an attempt gets more memory after an attempt that ran out of memory.
 func RaisesMemory(o *v1beta2.SparkApplication) bool {
 	rule := o.Spec.RestartPolicy.OutOfMemory
 	return rule != nil && rule.MemoryFactor != nil
 }
 
-// WithRaisedMemory returns the application with more driver memory for each attempt that ran out of it, up to the user's bound.
-// The overhead grows, too, if the user has set it.
+// WithRaisedMemory returns the application with more driver memory for each attempt that ran out of memory, up to the user's bound. If the user has set the
+// overhead, the overhead grows, too.
 func WithRaisedMemory(app spark.Application, o *v1beta2.SparkApplication, raises int32) spark.Application {
 	if raises == 0 || !RaisesMemory(o) {
 		return app

@@ -15,8 +15,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
-// states translates the neutral states. Tools poll for SUBMITTED as "no driver yet", so a queued application has it, too;
-// conditions explain its wait.
+// states maps the neutral states to the states of the API. Tools read SUBMITTED as "no driver yet", so a queued application is SUBMITTED, too. Conditions
+// explain its wait.
 var states = map[lifecycle.State]v1beta2.ApplicationStateType{
 	lifecycle.New:              v1beta2.ApplicationStateNew,
 	lifecycle.Queued:           v1beta2.ApplicationStateSubmitted,
@@ -42,8 +42,8 @@ var executorStates = map[lifecycle.ExecutorState]v1beta2.ExecutorState{
 	lifecycle.ExecutorLost:      v1beta2.ExecutorStateUnknown,
 }
 
-// submissionPrefix begins the error message of a refused submission. Tools search for its second half, although this operator
-// does not run spark-submit.
+// submissionPrefix begins the error message of a refused submission. Tools search for its second half, so it stays although this operator does not run
+// spark-submit.
 const submissionPrefix = "failed to submit spark application: failed to run spark-submit: "
 
 // Values of status.released.
@@ -52,7 +52,7 @@ const (
 	releasedResources = "resources"
 )
 
-// ToStatus returns the status for an outcome. Unchanged conditions keep their transition time; changed ones get now.
+// ToStatus returns the status for an outcome. Unchanged conditions keep their transition time; changed conditions get now.
 func ToStatus(old *v1beta2.SparkApplicationStatus, o lifecycle.Outcome, now time.Time) v1beta2.SparkApplicationStatus {
 	s := *old.DeepCopy()
 	r := o.Record
@@ -64,7 +64,7 @@ func ToStatus(old *v1beta2.SparkApplicationStatus, o lifecycle.Outcome, now time
 	s.SparkApplicationID = r.SparkAppID
 	s.DriverInfo = projectDriver(r)
 	if r.SubmissionID != "" {
-		s.SubmissionID = r.SubmissionID // while the next attempt waits, the status shows the last one
+		s.SubmissionID = r.SubmissionID // while the next attempt waits, the status shows the id of the last one
 	}
 	s.Attempts, s.Retries, s.Executors = projectAttempts(r.Attempts), projectRetries(r.Retries), projectExecutors(r)
 	s.ExecutorPlacement = nil
@@ -115,7 +115,7 @@ func ToStatus(old *v1beta2.SparkApplicationStatus, o lifecycle.Outcome, now time
 	return s
 }
 
-// projectCause keeps the time of an unchanged reason. The begin of a reason older than the field is unknown.
+// projectCause keeps the time of an unchanged reason. If an earlier release stored the reason, its time stays unknown.
 func projectCause(old *v1beta2.SparkApplicationStatus, c lifecycle.Cause, now time.Time) *v1beta2.CauseStatus {
 	if c.Reason == "" {
 		return nil
@@ -209,7 +209,7 @@ func secondsOrNil(t time.Time) *metav1.Time {
 	return ptr.To(seconds(t))
 }
 
-// seconds truncates a time to the API's resolution; a finer time would differ from itself after a round trip.
+// seconds truncates a time to the resolution of the API. Otherwise the time would differ after it is stored and read.
 func seconds(t time.Time) metav1.Time {
 	if t.IsZero() {
 		return metav1.Time{}
@@ -217,12 +217,12 @@ func seconds(t time.Time) metav1.Time {
 	return metav1.NewTime(t.Truncate(time.Second))
 }
 
-// messageHold is the time for which a wait's message is kept although its numbers changed. The free amount of a queue or a
-// quota changes with every pod, and each change enqueues all waiting applications.
+// messageHold is how long the message of a wait is kept although numbers in it changed. The free amount of a queue or a quota changes with every pod, and
+// each change enqueues all waiting applications.
 const messageHold = time.Minute
 
-// keepsMessage reports whether the stored message of a wait can stay: it is recent, and the attempt waits for the same reason
-// in the same queue. The texts are not compared. After an edit of the spec the message is updated immediately.
+// keepsMessage reports whether the stored message of a wait can stay. It can if it is recent and the attempt still waits for the same reason in the same
+// queue; the texts are not compared. After an edit of the spec, the message is updated immediately.
 func keepsMessage(old, next *v1beta2.SparkApplicationStatus, r lifecycle.Record, now time.Time) bool {
 	was, is := old.Scheduling, next.Scheduling
 	if was == nil || is == nil || was.MessageTime == nil || !now.Before(was.MessageTime.Add(messageHold)) {
@@ -234,13 +234,13 @@ func keepsMessage(old, next *v1beta2.SparkApplicationStatus, r lifecycle.Record,
 		was.Scheduler == is.Scheduler && was.Source == is.Source && was.Queue == is.Queue && was.Group == is.Group
 }
 
-// onlyReworded reports whether only the details of a pod's wait changed. Schedulers and kubelets change them often, e.g. with
-// every new node, and each would cause a status write. Status and reason are unchanged.
+// onlyReworded reports whether only the details in a message about a waiting pod changed. Schedulers and kubelets change the details often, e.g. with every
+// new node, and each change would cause a status write. Status and reason are unchanged.
 func onlyReworded(last metav1.Condition, next lifecycle.Condition) bool {
 	return next.Wait.Details != "" && strings.HasPrefix(last.Message, next.Wait.Prefix())
 }
 
-// countsChanged reports whether executor counts changed, which a message about waiting executors contains.
+// countsChanged reports whether the executor counts changed. A message about waiting executors contains them.
 func countsChanged(old *v1beta2.SparkApplicationStatus, r lifecycle.Record, next lifecycle.Condition) bool {
 	var was lifecycle.Record
 	executorsOf(&was, old.Executors)
@@ -258,18 +258,18 @@ func messageTime(old *v1beta2.SchedulingStatus, message string, now time.Time) *
 	return secondsOrNil(now)
 }
 
-// Bounds of a status, in stored bytes (lifecycle.StoredSize). The object stays below 20 KiB besides its live executors.
-// executorState is an atomic map, so managedFields does not repeat its names.
+// Bounds of a status, in stored bytes (lifecycle.StoredSize). Without its live executors, the object stays below 20 KiB. executorState is an atomic map, so
+// managedFields does not repeat its names.
 const (
 	maxAttemptMessage = 200
-	// maxScheduler bounds a scheduler's name, which may be invented.
+	// maxScheduler bounds the name of a scheduler, because users may write any name.
 	maxScheduler = 100
-	// maxLogTails bounds the log tails of all attempts together, maxLogTail one of them. The newest are dropped first.
+	// maxLogTails bounds the log tails of all attempts together, and maxLogTail bounds each. The newest attempt gets room first.
 	maxLogTails = 3 << 10
 	maxLogTail  = 1536
 )
 
-// lastLines returns the last lines of a log that fit into n bytes, or the end of a longer line.
+// lastLines returns the last lines of a log that fit into n bytes. If the last line alone is longer, it returns the end of that line.
 func lastLines(log string, n int) string {
 	start := len(log)
 	for start > 0 {
@@ -288,7 +288,7 @@ func lastLines(log string, n int) string {
 	return log[start:]
 }
 
-// boundLogs keeps as many of the attempts' logs as fit.
+// boundLogs keeps as much of the attempts' logs as fits, the newest first.
 func boundLogs(all []v1beta2.AttemptStatus) {
 	room := maxLogTails
 	for i := len(all) - 1; i >= 0; i-- {

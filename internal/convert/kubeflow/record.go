@@ -12,7 +12,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// FromStatus reads a status that ToStatus or another operator wrote.
+// FromStatus reads the record from the status that ToStatus or another operator wrote.
 func FromStatus(s *v1beta2.SparkApplicationStatus) lifecycle.Record {
 	r := lifecycle.Record{
 		State:        stateOf(s),
@@ -56,7 +56,7 @@ func FromStatus(s *v1beta2.SparkApplicationStatus) lifecycle.Record {
 		takeOver(&r, s)
 	}
 	switch current := r.Current(); {
-	case r.State.Starting(): // the next attempt gets a submission id of its own
+	case r.State.Starting(): // the next attempt gets its own submission id
 	case s.Attempt == 0:
 		r.SubmissionID = s.SubmissionID
 	case current != nil:
@@ -65,7 +65,7 @@ func FromStatus(s *v1beta2.SparkApplicationStatus) lifecycle.Record {
 	return r
 }
 
-// spent omits counts that are not positive.
+// spent returns the positive counts.
 func spent(counts map[lifecycle.FailureClass]int32) map[lifecycle.FailureClass]int32 {
 	var used map[lifecycle.FailureClass]int32
 	for class, n := range counts {
@@ -144,7 +144,7 @@ func executorsOf(r *lifecycle.Record, s *v1beta2.ExecutorSummary) {
 	}
 }
 
-// stateOf reads the state. UNKNOWN, which this operator does not write, is a run in an unknown state.
+// stateOf reads the state. This operator does not write UNKNOWN, which means a run in an unknown state.
 func stateOf(s *v1beta2.SparkApplicationStatus) lifecycle.State {
 	switch s.AppState.State {
 	case v1beta2.ApplicationStateSubmitted:

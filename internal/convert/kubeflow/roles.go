@@ -58,11 +58,11 @@ func executorConf(c conf, o *v1beta2.SparkApplication) {
 	c.setString(executorKeys.options, e.JavaOptions, "executor.javaOptions")
 	c.setInt(spark.ConfExecutorInstances, e.Instances, "executor.instances")
 	if _, set := c.user[spark.ConfExecutorInstances]; !set && !allocatesDynamically(&o.Spec) {
-		// Spark's own default is 2; users of this API rely on 1.
+		// Spark's default is 2; users of this API rely on 1.
 		c.set(spark.ConfExecutorInstances, "1", "executor.instances")
 	}
 	for i := range e.Env {
-		if v := &e.Env[i]; replaces(v) { // Spark's follow the template's, and a property's follow Spark's
+		if v := &e.Env[i]; replaces(v) { // Spark's variables follow the template's, and variables of properties follow Spark's
 			c.set(executorKeys.env+v.Name, v.Value, "executor.env")
 		}
 	}
@@ -72,7 +72,7 @@ func executorConf(c conf, o *v1beta2.SparkApplication) {
 	}
 }
 
-// executorOverrides sets properties for fields that the driver overwrites in its executors' template.
+// executorOverrides sets properties for fields that the driver overwrites in the template of its executors.
 func executorOverrides(c conf, o *v1beta2.SparkApplication) {
 	e := &o.Spec.Executor
 	if seconds := e.TerminationGracePeriodSeconds; seconds != nil { // since Spark 4.1
@@ -88,7 +88,7 @@ func executorOverrides(c conf, o *v1beta2.SparkApplication) {
 	}
 }
 
-// roleConf sets the properties of both roles. The application's labels are added to the pods, too; the role's override them.
+// roleConf sets the properties of a role. The pods also get the application's labels; labels of the role override them.
 func roleConf(c conf, k roleKeys, o *v1beta2.SparkApplication, p *v1beta2.SparkPodSpec) {
 	c.setInt(k.cores, p.Cores, k.field+".cores")
 	c.setString(k.limit, p.CoreLimit, k.field+".coreLimit")
@@ -112,7 +112,7 @@ func roleConf(c conf, k roleKeys, o *v1beta2.SparkApplication, p *v1beta2.SparkP
 	}
 }
 
-// templateContainer names Spark's container in the template; otherwise Spark uses the first one.
+// templateContainer sets the name of Spark's container in the template, because Spark would otherwise use the first container.
 func templateContainer(c conf, k roleKeys, template *corev1.PodTemplateSpec) {
 	if template == nil {
 		return
@@ -124,7 +124,7 @@ func templateContainer(c conf, k roleKeys, template *corev1.PodTemplateSpec) {
 	}
 }
 
-// sparkContainer returns Spark's container in the template: that with Spark's name, else the first; nil without containers.
+// sparkContainer returns the container in the template with Spark's name, or else the first container; nil if there are no containers.
 func sparkContainer(template *corev1.PodTemplateSpec, name string) *corev1.Container {
 	if template == nil || len(template.Spec.Containers) == 0 {
 		return nil
@@ -137,7 +137,7 @@ func sparkContainer(template *corev1.PodTemplateSpec, name string) *corev1.Conta
 	return &template.Spec.Containers[0]
 }
 
-// secretEnv returns the variable that announces a Secret of a known type, and its file.
+// secretEnv returns the variable that names the path of a Secret of a known type, and the file in the Secret.
 func secretEnv(t v1beta2.SecretType) (name, file string) {
 	switch t {
 	case v1beta2.SecretTypeGCPServiceAccount:
@@ -149,14 +149,14 @@ func secretEnv(t v1beta2.SecretType) (name, file string) {
 	return "", ""
 }
 
-// propagated returns the application's labels that its pods get, too, without those that Spark sets itself.
+// propagated returns the labels of the application that its pods get, too. It omits labels that Spark sets itself.
 func propagated(labels map[string]string) map[string]string {
 	out := maps.Clone(labels)
 	maps.DeleteFunc(out, func(k, _ string) bool { return strings.HasPrefix(k, kueuePrefix) || spark.IsReservedLabel(k) })
 	return out
 }
 
-// localDirPrefix begins the names of scratch volumes. They become Spark properties, because Spark uses only these.
+// localDirPrefix begins the names of scratch volumes. They become Spark properties, because Spark recognizes scratch volumes only by these.
 const localDirPrefix = "spark-local-dir-"
 
 func localDirs(c conf, s *v1beta2.SparkApplicationSpec) {

@@ -29,7 +29,7 @@ const ScheduleKind = "ScheduledSparkApplication"
 // Schedules translates ScheduledSparkApplications and their runs.
 type Schedules struct{}
 
-// GroupVersionKind is that of schedules.
+// GroupVersionKind returns the kind of schedules.
 func (Schedules) GroupVersionKind() schema.GroupVersionKind {
 	return v1beta2.SchemeGroupVersion.WithKind(ScheduleKind)
 }
@@ -81,7 +81,7 @@ func DesiredSchedule(o *v1beta2.ScheduledSparkApplication) schedule.Desired {
 	return d
 }
 
-// secondsLong converts seconds to a duration, at most the longest one.
+// secondsLong converts seconds to a duration. Too many seconds become the longest duration.
 func secondsLong(n int64) time.Duration {
 	const limit = math.MaxInt64 / int64(time.Second)
 	return time.Duration(min(max(n, -limit), limit)) * time.Second
@@ -104,13 +104,12 @@ func textsOf(t *v1beta2.SparkApplicationSpec) []schedule.Text {
 	return all
 }
 
-// RunLabels selects the runs of a schedule.
+// RunLabels returns the labels that select the runs of a schedule.
 func (Schedules) RunLabels(name string) map[string]string {
 	return map[string]string{v1beta2.LabelScheduledAppName: name}
 }
 
-// NewRun returns the application of a run, with the submitter of its schedule. Admission keeps submitters that the operator
-// sets.
+// NewRun returns the application of a run, with the submitter of its schedule. Admission accepts a submitter that the operator sets.
 func (Schedules) NewRun(o *v1beta2.ScheduledSparkApplication, s schedule.Start, recorded lifecycle.Submitters) *v1beta2.SparkApplication {
 	run, submitter := NewRun(o, s), scheduleSubmitter(o, recorded)
 	if submitter == nil {
@@ -123,7 +122,7 @@ func (Schedules) NewRun(o *v1beta2.ScheduledSparkApplication, s schedule.Start, 
 	return run
 }
 
-// scheduleSubmitter returns the creator of a schedule, as recorded at its first reconcile.
+// scheduleSubmitter returns the user who created a schedule, as recorded at its first reconcile.
 func scheduleSubmitter(o *v1beta2.ScheduledSparkApplication, recorded lifecycle.Submitters) *v1beta2.SubmitterStatus {
 	if o.Status.ObservedGeneration != 0 || o.Status.ScheduleState != v1beta2.ScheduleStateNew {
 		return o.Status.Submitter
@@ -150,7 +149,7 @@ func NewRun(o *v1beta2.ScheduledSparkApplication, s schedule.Start) *v1beta2.Spa
 		},
 		Spec: *o.Spec.Template.DeepCopy(),
 	}
-	for _, field := range o.UnknownFields { // a dry run reports them; the API server does not get them
+	for _, field := range o.UnknownFields { // a dry run reports unknown fields; the API server does not receive them
 		if rest, ok := strings.CutPrefix(field, "spec.template."); ok {
 			run.UnknownFields = append(run.UnknownFields, "spec."+rest)
 		}
@@ -203,7 +202,7 @@ func phaseOf(app *v1beta2.SparkApplication) schedule.Phase {
 	}
 }
 
-// ScheduleRecord reads a status that ToStatus or the Kubeflow operator wrote.
+// ScheduleRecord reads the record from the status that ToStatus or the Kubeflow operator wrote.
 func ScheduleRecord(s *v1beta2.ScheduledSparkApplicationStatus) schedule.Record {
 	r := schedule.Record{
 		State: schedule.State(s.ScheduleState), Error: s.Reason, Generation: s.ObservedGeneration,
@@ -225,7 +224,7 @@ func ScheduleRecord(s *v1beta2.ScheduledSparkApplicationStatus) schedule.Record 
 	return r
 }
 
-// ToStatus returns a copy of the schedule with the status for the outcome; changed is false if it is the same.
+// ToStatus returns a copy of the schedule with the status for the outcome; changed is false if the status stays the same.
 func (Schedules) ToStatus(o *v1beta2.ScheduledSparkApplication, outcome schedule.Outcome, recorded lifecycle.Submitters,
 	now time.Time) (next *v1beta2.ScheduledSparkApplication, changed bool) {
 	status := scheduleStatus(&o.Status, outcome, now)
@@ -238,7 +237,7 @@ func (Schedules) ToStatus(o *v1beta2.ScheduledSparkApplication, outcome schedule
 	return next, true
 }
 
-// scheduleStatus returns the status for an outcome; changed conditions get now.
+// scheduleStatus returns the status for an outcome. Changed conditions get now as their transition time.
 func scheduleStatus(old *v1beta2.ScheduledSparkApplicationStatus, o schedule.Outcome, now time.Time) v1beta2.ScheduledSparkApplicationStatus {
 	s := *old.DeepCopy()
 	r := o.Record
@@ -261,7 +260,7 @@ func scheduleStatus(old *v1beta2.ScheduledSparkApplicationStatus, o schedule.Out
 		if c.True {
 			next.Status = metav1.ConditionTrue
 		}
-		// A run in trouble is given up according to the age of its reason.
+		// The age of the reason decides when a failing run is given up, so a new reason gets a new time.
 		if last := meta.FindStatusCondition(s.Conditions, c.Type); last != nil && last.Reason != next.Reason && c.Type == schedule.ConditionStalled {
 			last.LastTransitionTime = next.LastTransitionTime
 		}
@@ -270,7 +269,7 @@ func scheduleStatus(old *v1beta2.ScheduledSparkApplicationStatus, o schedule.Out
 	return s
 }
 
-// meant returns the unknown fields of a schedule with suggestions.
+// meant returns the unknown fields of a schedule, each with a suggestion.
 func meant(fields []string) []string {
 	var all []string
 	for _, path := range fields {

@@ -11,26 +11,24 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
-// This file is for takeover: it reads statuses of the Kubeflow operator, and of releases before status.cause. No other code
-// parses the messages of a status.
+// This file reads statuses that the Kubeflow operator wrote, and statuses of releases before status.cause. No other code parses the messages of a status.
 
-// takeOver completes the record of an application that another operator started. Such a record counts attempts without failure
-// classes.
+// takeOver completes the record of an application that another operator started. The status of that operator counts attempts without failure classes.
 func takeOver(r *lifecycle.Record, s *v1beta2.SparkApplicationStatus) {
 	rerun := r.State == lifecycle.Rerunning || r.State == lifecycle.Invalidating
 	if r.State == lifecycle.SubmissionFailed && r.TerminatedAt.IsZero() {
-		r.TerminatedAt = r.SubmittedAt // the begin of that operator's wait
+		r.TerminatedAt = r.SubmittedAt // that operator waits from this time
 	}
 	refused := s.SubmissionAttempts - s.ExecutionAttempts
 	if r.State == lifecycle.SubmissionFailed {
-		refused-- // the last one is not retried yet
+		refused-- // the last refused submission was not retried yet
 	}
 	r.Retries = lifecycle.Retries{Used: spent(map[lifecycle.FailureClass]int32{
 		lifecycle.Submission: refused, lifecycle.ApplicationExit: s.ExecutionAttempts - 1,
 	})}
 	if s.ExecutionAttempts == 0 && !rerun {
 		if r.State == lifecycle.Suspending || r.State == lifecycle.Suspended || r.State == lifecycle.Resuming {
-			r.State = lifecycle.Queued // it was created suspended: SUSPENDED is for applications that have run
+			r.State = lifecycle.Queued // it was suspended when it was created; SUSPENDED means that an application has run
 		}
 		return
 	}
@@ -39,9 +37,9 @@ func takeOver(r *lifecycle.Record, s *v1beta2.SparkApplicationStatus) {
 	switch r.State {
 	case lifecycle.Failing, lifecycle.Failed:
 		last.Class = lifecycle.ApplicationExit
-	case lifecycle.SubmissionFailed: // both are about a driver that never existed
+	case lifecycle.SubmissionFailed: // id and cause belong to a driver that never existed
 		last.SubmissionID, last.Cause = "", lifecycle.Cause{}
-	case lifecycle.Invalidating: // that operator resets its counts when it leaves the state, this one when it enters it
+	case lifecycle.Invalidating: // that operator resets its counts when it leaves the state, this operator when it enters it
 		r.Submissions, r.Executions, r.Retries = 0, 0, lifecycle.Retries{}
 	default: // the count is right
 	}
@@ -51,14 +49,14 @@ func takeOver(r *lifecycle.Record, s *v1beta2.SparkApplicationStatus) {
 	}
 }
 
-// conditionCause reads the cause from conditions and the error message, where releases before the field stored it.
+// conditionCause reads the cause from conditions and the error message, for statuses of releases without status.cause.
 func conditionCause(s *v1beta2.SparkApplicationStatus, state lifecycle.State) lifecycle.Cause {
 	if s.Attempt == 0 {
 		return kubeflowCause(s)
 	}
 	switch state {
 	case lifecycle.Submitted, lifecycle.Running, lifecycle.Succeeding, lifecycle.Succeeded:
-		return lifecycle.Cause{} // no release stores one
+		return lifecycle.Cause{} // no release stores a cause in these states
 	default:
 	}
 	c := meta.FindStatusCondition(s.Conditions, string(lifecycle.ConditionSucceeded))
@@ -90,7 +88,7 @@ func kubeflowCause(s *v1beta2.SparkApplicationStatus) lifecycle.Cause {
 	return c
 }
 
-// countsOf counts recorded executors of an operator without counts.
+// countsOf counts the recorded executors of an operator that does not store counts.
 func countsOf(executors map[string]lifecycle.ExecutorState) lifecycle.ExecutorCounts {
 	c := lifecycle.ExecutorCounts{Total: int32(len(executors))}
 	for _, state := range executors {
@@ -103,7 +101,7 @@ func countsOf(executors map[string]lifecycle.ExecutorState) lifecycle.ExecutorCo
 			c.Succeeded++
 		case lifecycle.ExecutorFailed:
 			c.Failed++
-		case lifecycle.ExecutorLost: // all others
+		case lifecycle.ExecutorLost: // every executor that is not counted otherwise
 		}
 	}
 	return c

@@ -14,8 +14,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// localDir writes a scratch volume as the properties spark.kubernetes.<role>.volumes.<type>.<name>.*. For volume types without
-// such properties, overlayVolumes mounts the volume.
+// localDir writes a scratch volume as the properties spark.kubernetes.<role>.volumes.<type>.<name>.*. If the volume's type has no such properties,
+// overlayVolumes mounts the volume.
 func localDir(c conf, k roleKeys, v *corev1.Volume, m *corev1.VolumeMount) {
 	kind, options := localDirOptions(v)
 	if kind == "" {
@@ -67,16 +67,16 @@ func isLocalDir(v *corev1.Volume) bool {
 // sparkConfDir is the mount path of spec.sparkConfigMap.
 const sparkConfDir = "/etc/spark/conf"
 
-// mounts collects the mounts of a role besides Spark's own volumes.
+// mounts collects the mounts of a role, except Spark's own volumes.
 type mounts struct {
 	volumes []corev1.Volume
 	mounts  []corev1.VolumeMount
 	env     []corev1.EnvVar
-	// written says which fields those of ConfigMaps are made from.
+	// written names the fields that the mounts of ConfigMaps come from.
 	written []spark.Written
 }
 
-// configMap mounts a ConfigMap that a field names; env, if not "", is set to the path.
+// configMap mounts a ConfigMap that a field names. If env is not "", the variable env gets the path.
 func (m *mounts) configMap(from spark.Field, volume, name, path, env string) {
 	v := corev1.Volume{Name: volume, VolumeSource: corev1.VolumeSource{
 		ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}},
@@ -117,7 +117,7 @@ func mountsOf(s *v1beta2.SparkApplicationSpec, p *v1beta2.SparkPodSpec, role spa
 	return m
 }
 
-// volumeNamed returns the volume of that name, nil if there is none. The last of several is used.
+// volumeNamed returns the volume with this name; nil if there is none. If several have the name, the last one is used.
 func volumeNamed(s *v1beta2.SparkApplicationSpec, name string) *corev1.Volume {
 	for i := len(s.Volumes) - 1; i >= 0; i-- {
 		if s.Volumes[i].Name == name {
@@ -127,8 +127,8 @@ func volumeNamed(s *v1beta2.SparkApplicationSpec, name string) *corev1.Volume {
 	return nil
 }
 
-// configMapVolume returns the volume's name for a mounted ConfigMap: "<name>-vol", or a shortened form with a hash if that is
-// no valid name of at most 63 characters.
+// configMapVolume returns the name of the volume for a mounted ConfigMap. It is "<name>-vol", or a shortened form with a hash if that is no valid name of at
+// most 63 characters.
 func configMapVolume(name string) string {
 	const suffix, limit = "-vol", 63
 	if len(name)+len(suffix) <= limit && !strings.Contains(name, ".") {

@@ -21,30 +21,30 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/text"
 )
 
-// Input is the environment of a conversion.
+// Input is the input of Convert.
 type Input struct {
 	// Argv are the arguments after "spark-submit".
 	Argv []string
 	// Machine holds the variables and the files that the arguments refer to.
 	Machine commandline.Machine
-	// SparkVersion of the image; "" takes it from the image's tag.
+	// SparkVersion is the version of the image; "" means the version in the image's tag.
 	SparkVersion string
 }
 
 // Finding is a difference between the manifest and the command line.
 type Finding struct {
-	// Subject is the flag, the property or the variable.
+	// Subject is the flag, property or variable that differs.
 	Subject string
-	// Message describes the difference and a remedy.
+	// Message describes the difference, and what to do about it.
 	Message string
-	// Lost marks a setting that spark-submit would apply and the manifest alone does not.
+	// Lost marks a setting that spark-submit would apply and that is not in the manifest.
 	Lost bool
 }
 
 // String formats the finding as one line.
 func (f Finding) String() string { return f.Subject + ": " + f.Message }
 
-// converter moves properties from conf into the application. The remaining ones become sparkConf.
+// converter moves properties from conf into the application. The properties that remain become sparkConf.
 type converter struct {
 	command  commandline.Command
 	machine  commandline.Machine
@@ -54,11 +54,11 @@ type converter struct {
 	findings []Finding
 	// name is the requested name of the application; "" for Spark's name.
 	name string
-	// running is set for a running driver: the findings are about the next one.
+	// running is set for a running driver: the findings then concern the application's next driver.
 	running bool
 }
 
-// Convert returns the application for the command line. An error is one of spark-submit itself, or a missing file.
+// Convert returns the application for the command line. An error means that spark-submit would fail, too, or that a file is missing.
 func Convert(in Input) (v1beta2.SparkApplication, []Finding, error) {
 	command, err := parse(in.Argv)
 	if err != nil {
@@ -71,7 +71,7 @@ func Convert(in Input) (v1beta2.SparkApplication, []Finding, error) {
 	return *c.app, c.findings, nil
 }
 
-// parse parses the arguments. An error suggests the flag that was meant.
+// parse parses the arguments. The error for an unknown flag suggests a similar flag.
 func parse(argv []string) (commandline.Command, error) {
 	command, err := commandline.Parse(argv)
 	if unknown, is := errors.AsType[*commandline.UnknownFlagError](err); is {
@@ -82,7 +82,7 @@ func parse(argv []string) (commandline.Command, error) {
 	return command, err
 }
 
-// convert creates the application from the command and its files.
+// convert builds the application from the command and its files.
 func (c *converter) convert(version string) error {
 	steps := []func() error{
 		func() error { return c.read(version) },
@@ -105,8 +105,7 @@ func (c *converter) convert(version string) error {
 	return nil
 }
 
-// Wanted returns the paths of the files that Convert reads, as far as the present files of Machine show them: a properties file
-// may name more.
+// Wanted returns the paths of the files that Convert reads, as far as the files already in Machine name them. A properties file may name more files.
 func Wanted(in Input) ([]string, error) {
 	command, err := parse(in.Argv)
 	if err != nil {
@@ -147,13 +146,13 @@ func (c *converter) lost(subject, format string, args ...any) {
 	c.findings = append(c.findings, Finding{Subject: subject, Message: fmt.Sprintf(format, args...), Lost: true})
 }
 
-// newestMajor includes the files that any release reads.
+// newestMajor is the release that reads all files that any release reads.
 const newestMajor = 4
 
 // tagVersion matches the Spark version in an image's tag.
 var tagVersion = regexp.MustCompile(`:v?([0-9]+\.[0-9]+\.[0-9]+)[^/]*$`)
 
-// read merges the configuration and finds the Spark version; "" uses the image's tag.
+// read merges the configuration and determines the Spark version. If version is "", the image's tag decides.
 func (c *converter) read(version string) error {
 	conf, err := c.command.Configuration(c.machine, newestMajor)
 	if err != nil {
@@ -199,10 +198,10 @@ func (c *converter) read(version string) error {
 	return nil
 }
 
-// otherMaster matches spark-submit's masters besides Kubernetes.
+// otherMaster matches the masters of spark-submit other than Kubernetes.
 var otherMaster = regexp.MustCompile(`^($|yarn$|spark|mesos|local)`)
 
-// checkTarget checks the target of spark-submit, which the manifest does not contain.
+// checkTarget checks the cluster that spark-submit would use. The manifest does not name a cluster.
 func (c *converter) checkTarget(conf map[string]string) error {
 	master := conf[spark.ConfMaster]
 	address, ok := strings.CutPrefix(master, "k8s://")
@@ -229,7 +228,7 @@ func (c *converter) checkTarget(conf map[string]string) error {
 	return nil
 }
 
-// withoutImage handles a command line for another kind of cluster, which needs no image. Its version is unknown then.
+// withoutImage handles a command line for another type of cluster, which needs no image. The Spark version is then unknown.
 func (c *converter) withoutImage(conf map[string]string) {
 	if conf[spark.ConfDriverImage]+conf[spark.ConfImage] != "" {
 		return
@@ -243,7 +242,7 @@ func (c *converter) withoutImage(conf map[string]string) {
 	}
 }
 
-// metadata names the application.
+// metadata sets the name and the metadata of the application.
 func (c *converter) metadata() error {
 	c.app.TypeMeta = metav1.TypeMeta{APIVersion: v1beta2.GroupVersion.String(), Kind: "SparkApplication"}
 	c.app.Namespace = "default"
@@ -265,8 +264,7 @@ func (c *converter) metadata() error {
 	return nil
 }
 
-// objectName converts an application's name to a DNS label as Spark does for its own objects: a digit at the start becomes an
-// x.
+// objectName converts the name of an application to a DNS label as Spark does for its own objects. A digit at the start becomes an x.
 func objectName(appName string) string {
 	name := spark.AppNameLabel(appName)
 	switch {

@@ -19,13 +19,13 @@ import (
 // Driver is a driver that spark-submit created, as read from the cluster.
 type Driver struct {
 	Pod *corev1.Pod
-	// Properties and Template are the data of the ConfigMaps that ConfigMapsOf names.
+	// Properties and Template are the data of the ConfigMaps that ConfigMapsOf returns.
 	Properties, Template map[string]string
 	// Name is the requested name of the application; "" for Spark's name.
 	Name string
 }
 
-// Names of the volumes that spark-submit creates, and of their keys and files.
+// Names of the volumes that spark-submit creates, and of the keys and files in them.
 const (
 	propertiesVolume, propertiesKey = "spark-conf-volume-driver", "spark.properties"
 	templateVolume, templateKey     = "pod-template-volume", "podspec-configmap-key"
@@ -34,7 +34,7 @@ const (
 	uploadMark = "/spark-upload-"
 )
 
-// ConfigMapsOf returns the ConfigMaps with a driver's properties and with its executor template; "" for a missing one.
+// ConfigMapsOf returns the names of the ConfigMaps with a driver's properties and its executor template; "" for a missing one.
 func ConfigMapsOf(pod *corev1.Pod) (properties, template string) {
 	return mapIn(pod, propertiesVolume), mapIn(pod, templateVolume)
 }
@@ -48,13 +48,13 @@ func mapIn(pod *corev1.Pod, volume string) string {
 	return ""
 }
 
-// IsDriver reports whether spark-submit created a pod for a driver.
+// IsDriver reports whether a pod is a driver that spark-submit created.
 func IsDriver(pod *corev1.Pod) bool {
 	_, is := commandOf(pod)
 	return is && pod.Labels[spark.LabelRole] == spark.RoleDriver
 }
 
-// Ended reports whether Spark has ended in a driver's pod, even if a sidecar still runs.
+// Ended reports whether Spark has ended in a driver pod, even if a sidecar still runs.
 func Ended(pod *corev1.Pod) bool {
 	if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
 		return true
@@ -63,7 +63,7 @@ func Ended(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return s.Name == name && s.State.Terminated != nil })
 }
 
-// FromDriver converts a running driver of spark-submit to an application. The findings are about the application's next driver.
+// FromDriver converts a running driver of spark-submit to an application. The findings concern the application's next driver.
 func FromDriver(d Driver) (v1beta2.SparkApplication, []Finding, error) {
 	command, is := commandOf(d.Pod)
 	if !is {
@@ -96,7 +96,7 @@ func FromDriver(d Driver) (v1beta2.SparkApplication, []Finding, error) {
 	return *c.app, c.findings, nil
 }
 
-// sparkContainer returns Spark's container, whose name a template may change.
+// sparkContainer returns Spark's container. A pod template may give it another name.
 func sparkContainer(pod *corev1.Pod) *corev1.Container {
 	for i := range pod.Spec.Containers {
 		if slices.Contains(pod.Spec.Containers[i].Args, "--properties-file") {
@@ -106,8 +106,7 @@ func sparkContainer(pod *corev1.Pod) *corev1.Container {
 	return &corev1.Container{}
 }
 
-// commandOf reads the arguments of a driver. Their order is fixed: driver [--proxy-user USER] --properties-file FILE --class
-// CLASS FILE ARGUMENTS.
+// commandOf reads the arguments of a driver. Their order is fixed: driver [--proxy-user USER] --properties-file FILE --class CLASS FILE ARGUMENTS.
 func commandOf(pod *corev1.Pod) (commandline.Command, bool) {
 	args := sparkContainer(pod).Args
 	args = args[max(0, slices.Index(args, "driver")):]
@@ -130,12 +129,12 @@ func commandOf(pod *corev1.Pod) (commandline.Command, bool) {
 	}
 	c.Resource, c.Arguments = args[0], args[1:]
 	if typeOf(c.Resource) != v1beta2.ApplicationTypeScala {
-		c.MainClass = "" // Spark's runner, which starts the interpreter
+		c.MainClass = "" // this is Spark's own runner, which starts the interpreter
 	}
 	return c, true
 }
 
-// variablesOf returns the driver's variables that come from the submitting machine.
+// variablesOf returns the driver's variables that were set on the submitting machine.
 func (c *converter) variablesOf(pod *corev1.Pod) map[string]string {
 	env := map[string]string{}
 	for _, e := range sparkContainer(pod).Env {
@@ -156,19 +155,19 @@ func (c *converter) variablesOf(pod *corev1.Pod) map[string]string {
 		}
 	}
 	if env["PYSPARK_DRIVER_PYTHON"] == env["PYSPARK_PYTHON"] {
-		delete(env, "PYSPARK_DRIVER_PYTHON") // which spark-submit repeats
+		delete(env, "PYSPARK_DRIVER_PYTHON") // spark-submit copies it from PYSPARK_PYTHON
 	}
 	return env
 }
 
-// The names with which Spark gives a driver its scratch directories: LocalDirsFeatureStep.
+// Names that Spark uses for a driver's scratch directories. See LocalDirsFeatureStep in Spark.
 const (
 	variableLocalDirs, confLocalDirs = "SPARK_LOCAL_DIRS", "spark.local.dir"
 	scratchVolume, scratchPreset     = "spark-local-dir-", "/var/data/spark-"
 )
 
-// ofMachine reports whether scratch directories come from a variable of the submitting machine: Spark made the volumes, and neither it nor
-// spark.local.dir named the directories. Spark lists them in any order.
+// ofMachine reports whether a variable of the submitting machine set the scratch directories. It did if Spark created the volumes, and neither Spark nor
+// spark.local.dir named the directories. Spark lists the directories in any order.
 func (c *converter) ofMachine(pod *corev1.Pod, dirs []string) bool {
 	own := strings.Split(c.conf[confLocalDirs], ",")
 	slices.Sort(own)
@@ -183,7 +182,7 @@ func (c *converter) ofMachine(pod *corev1.Pod, dirs []string) bool {
 	return !slices.ContainsFunc(dirs, func(dir string) bool { return !made[dir] })
 }
 
-// asksFor reports whether a property asks for a volume of the driver.
+// asksFor reports whether a property requests a volume of the driver.
 func (c *converter) asksFor(volume string) bool {
 	for key := range c.conf {
 		if rest, is := strings.CutPrefix(key, "spark.kubernetes.driver.volumes."); is && strings.HasSuffix(rest, "."+volume+".mount.path") {
@@ -193,7 +192,7 @@ func (c *converter) asksFor(volume string) bool {
 	return false
 }
 
-// ofAttempt drops properties that every submission adds.
+// ofAttempt drops properties that each submission adds.
 func (c *converter) ofAttempt() {
 	for _, key := range []string{
 		spark.ConfAppID, spark.ConfSubmitTime, spark.ConfDriverHost, "spark.kubernetes.submitInDriver", "spark.kubernetes.resource.type",
@@ -220,7 +219,7 @@ func (c *converter) ofAttempt() {
 	}
 }
 
-// leftBehind removes what only the running driver has: it belongs to the pod or to the submitting machine.
+// leftBehind removes settings that only the running driver has: they belong to the pod or to the submitting machine.
 func (c *converter) leftBehind(d Driver) {
 	if text, ok := d.Template[templateKey]; ok {
 		c.machine.Files[c.machine.Path(c.conf[spark.ConfExecTemplateFile])] = []byte(text)

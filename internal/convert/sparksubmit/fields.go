@@ -13,10 +13,10 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// A typed field is used if it means exactly the same as the property. Otherwise the property stays in sparkConf, where the
-// operator reads or refuses it.
+// A typed field is used only if it means exactly the same as the property. Otherwise the property stays in sparkConf, and the operator reads or refuses it
+// there.
 
-// text moves a property to a field. An empty field means none.
+// text moves a property to a text field. An empty property sets no field.
 func (c *converter) text(field **string, key string) {
 	if value := c.conf[key]; value != "" {
 		*field = &value
@@ -33,7 +33,7 @@ func (c *converter) number(field **int32, key string, min int64) {
 	}
 }
 
-// canonical parses a number in Go's notation.
+// canonical parses a number that is written as Go would format it.
 func canonical(text string, bits int) (int64, bool) {
 	n, err := strconv.ParseInt(text, 10, bits)
 	return n, err == nil && strconv.FormatInt(n, 10) == text
@@ -53,7 +53,7 @@ func (c *converter) family(field *map[string]string, prefix string) {
 	}
 }
 
-// list moves a list to a field if joining the field gives the same property.
+// list moves a list to a field, if the joined field gives the same property.
 func (c *converter) list(field *[]string, key string) {
 	value, ok := c.conf[key]
 	if !ok || value == "" {
@@ -78,13 +78,13 @@ func (c *converter) uris(field *[]string, key string) {
 	})
 }
 
-// common sets what both roles share.
+// common sets the fields that both roles share.
 func (c *converter) common() {
 	s := &c.app.Spec
 	s.Type, s.Mode = typeOf(c.command.Resource), v1beta2.DeployModeCluster
 	main := c.command.Resource
 	if s.Type == v1beta2.ApplicationTypeR && !strings.Contains(main, ":") {
-		main = c.machine.Path(main) // Spark never uploads it, but writes the full path
+		main = c.machine.Path(main) // Spark does not upload the main file, but it writes the full path
 	}
 	s.MainApplicationFile = &main
 	s.Arguments = c.command.Arguments
@@ -109,7 +109,7 @@ func (c *converter) common() {
 	c.list(&s.Deps.Repositories, spark.ConfRepositories)
 }
 
-// typeOf returns the language by the suffix of the main file, as Spark does. Java and Scala are not distinguished.
+// typeOf returns the language by the suffix of the main file, as Spark does. It does not distinguish Java and Scala.
 func typeOf(main string) v1beta2.ApplicationType {
 	switch {
 	case strings.HasSuffix(main, ".py"):
@@ -169,7 +169,7 @@ func (c *converter) executor() {
 
 const confDeleteExecutors = "spark.kubernetes.executor.deleteOnTermination"
 
-// secrets moves mounted Secrets and variables from Secrets.
+// secrets moves mounted Secrets, and variables with values from Secrets.
 func (c *converter) secrets(p *v1beta2.SparkPodSpec, mounts, refs string) {
 	for _, key := range slices.Sorted(maps.Keys(c.conf)) {
 		if name, ok := strings.CutPrefix(key, mounts); ok && name != "" && c.conf[key] != "" {
@@ -189,10 +189,10 @@ func (c *converter) secrets(p *v1beta2.SparkPodSpec, mounts, refs string) {
 	}
 }
 
-// size matches Spark's notation of a size.
+// size matches a size as Spark writes it.
 var size = regexp.MustCompile(`^([0-9]+)([kmgt]?)b?$`)
 
-// heap rewrites the driver's memory in the JVM's notation: Spark accepts more forms, with which its driver does not start.
+// heap rewrites the driver's memory in the JVM's notation. spark-submit accepts more forms, but a driver does not start with them.
 func (c *converter) heap() {
 	value := c.conf[spark.ConfDriverMemory]
 	match := size.FindStringSubmatch(strings.ToLower(strings.Trim(value, " \t")))
@@ -212,7 +212,7 @@ func (c *converter) heap() {
 	}
 }
 
-// dynamicAllocation uses the typed field only if shuffle tracking is explicit, because the field enables it by default.
+// dynamicAllocation uses the typed field only if shuffle tracking is set, because the typed field enables shuffle tracking by default.
 func (c *converter) dynamicAllocation() {
 	const prefix = "spark.dynamicAllocation."
 	tracking := c.conf[prefix+"shuffleTracking.enabled"]

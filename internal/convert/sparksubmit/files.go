@@ -24,7 +24,7 @@ const (
 	confKrb5Map   = "spark.kubernetes.kerberos.krb5.configMapName"
 	confKeytab    = "spark.kerberos.keytab"
 	confPrincipal = "spark.kerberos.principal"
-	// confExecutorHadoopMap is the executors' part of the Hadoop configuration.
+	// confExecutorHadoopMap names the ConfigMap with the Hadoop configuration of executors.
 	confExecutorHadoopMap = "spark.kubernetes.executor.hadoopConfigMapName"
 	confCredentials       = "spark.kubernetes.authenticate.driver."
 	confPodGroupFile      = "spark.kubernetes.scheduler.volcano.podGroupTemplateFile"
@@ -34,7 +34,7 @@ const (
 	adviceCredentials     = "not carried over: the driver authenticates with its service account; grant spec.driver.serviceAccount the permissions that it needs"
 )
 
-// credentialFiles are suffixes of properties that name files with the driver's credentials.
+// credentialFiles are the suffixes of properties that name files with the driver's credentials.
 var credentialFiles = []string{"caCertFile", "clientKeyFile", "clientCertFile"}
 
 // fileKeys are properties that name files of the submitting machine.
@@ -53,7 +53,7 @@ func (c *converter) file(key string) (name string, content []byte, err error) {
 	return name, content, nil
 }
 
-// hadoopConfDir replaces the directory that spark-submit ships by a ConfigMap that the user creates.
+// hadoopConfDir replaces the directory that spark-submit ships with a ConfigMap that the user creates.
 func (c *converter) hadoopConfDir() error {
 	dir, ok := c.machine.Env["HADOOP_CONF_DIR"]
 	if !ok {
@@ -75,7 +75,7 @@ func (c *converter) hadoopConfDir() error {
 	return nil
 }
 
-// files handles the properties that name single files.
+// files handles properties that name a single file each.
 func (c *converter) files() error {
 	for _, step := range []func() error{c.krb5, c.keytab, c.credentials, c.podGroup} {
 		if err := step(); err != nil {
@@ -121,7 +121,7 @@ func (c *converter) keytab() error {
 	return nil
 }
 
-// credentials drops API server credentials, which must not be in a manifest.
+// credentials drops credentials for the API server, which must not be in a manifest.
 func (c *converter) credentials() error {
 	for _, end := range credentialFiles {
 		if _, ok := c.conf[confCredentials+end]; !ok {
@@ -144,7 +144,7 @@ func (c *converter) credentials() error {
 	return nil
 }
 
-// podGroup moves a Volcano template into the property with its text.
+// podGroup moves the text of a Volcano template into a property.
 func (c *converter) podGroup() error {
 	if _, ok := c.conf[confPodGroupFile]; !ok || !c.profile.PodGroupJSON {
 		return nil

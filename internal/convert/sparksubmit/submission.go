@@ -11,7 +11,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// dropped are properties that must not be in a manifest, with the reasons.
+// dropped maps properties that must not be in a manifest to the reasons.
 var dropped = map[string]string{
 	spark.ConfAppID:                                "every attempt gets its own id, as with spark-submit",
 	spark.ConfDriverHost:                           "the driver is reached through its Service, as with spark-submit",
@@ -24,7 +24,7 @@ var dropped = map[string]string{
 
 const ownConnection = "dropped: only the submitting machine's connection to the API server uses it"
 
-// submissionPrefix begins the properties of spark-submit's own connection.
+// submissionPrefix begins the properties for the connection that spark-submit itself uses.
 const submissionPrefix = "spark.kubernetes.authenticate.submission."
 
 const confWait = "spark.kubernetes.submission.waitAppCompletion"
@@ -67,7 +67,7 @@ func (c *converter) submissionOnly() {
 	}
 }
 
-// ownedLabel reports whether a property sets a label with which the operator finds its pods.
+// ownedLabel reports whether a property sets a label that the operator uses to find its pods.
 func ownedLabel(key string) bool {
 	for _, prefix := range []string{spark.ConfDriverLabelPrefix, spark.ConfExecutorLabelPrefix} {
 		switch label, ok := strings.CutPrefix(key, prefix); {
@@ -79,7 +79,7 @@ func ownedLabel(key string) bool {
 	return false
 }
 
-// interpreters converts the variables for Python and scratch directories to properties.
+// interpreters converts the variables for Python and for scratch directories to properties.
 func (c *converter) interpreters() {
 	if dirs, ok := c.machine.Env[variableLocalDirs]; ok {
 		c.conf[confLocalDirs] = dirs

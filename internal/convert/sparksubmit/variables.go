@@ -15,10 +15,10 @@ import (
 // reference matches ${key} and ${prefix:name}.
 var reference = regexp.MustCompile(`\$\{(?:(\w+?):)?(\S+?)\}`)
 
-// Bounds of cyclic references: the number of rounds, and the bytes that a round may add to a text.
+// Bounds for cyclic references: the number of rounds, and the bytes that one round may add to a text.
 const maxDepth, maxLength = 20, 4096
 
-// expand replaces the references in a text to variables and other properties. Unknown and too long ones stay.
+// expand replaces references to variables and other properties in a text. Unknown references and values that are too long stay as they are.
 func expand(text string, conf, env map[string]string) string {
 	for range maxDepth {
 		left := maxLength
@@ -45,23 +45,23 @@ func expand(text string, conf, env map[string]string) string {
 	return text
 }
 
-// families are prefixes of properties that Spark uses unchanged.
+// families are prefixes of properties whose values Spark does not expand on the submitting machine.
 var families = []string{
 	"spark.kubernetes.driver.label.", "spark.kubernetes.driver.annotation.", "spark.kubernetes.driver.service.",
 	"spark.kubernetes.driverEnv.", "spark.kubernetes.node.selector.", "spark.kubernetes.driver.node.selector.",
 	"spark.kubernetes.driver.secrets.", "spark.kubernetes.driver.secretKeyRef.", "spark.kubernetes.driver.volumes.",
-	// The driver reads them, with its own variables.
+	// The driver expands these, with its own variables.
 	"spark.kubernetes.executor.",
 }
 
-// submitterKeys are properties outside of spark.kubernetes in which spark-submit itself expands references.
+// submitterKeys are properties outside of spark.kubernetes whose references spark-submit itself expands.
 var submitterKeys = map[string]bool{
 	"spark.driver.memoryOverhead": true, "spark.driver.memoryOverheadFactor": true, "spark.driver.minMemoryOverhead": true,
 	"spark.ui.port": true, "spark.kerberos.keytab": true, "spark.kerberos.principal": true,
 }
 
-// resolveVariables replaces ${env:...} where spark-submit would read its own environment, which differs from the operator's.
-// References to other properties stay, because the operator expands them, too.
+// resolveVariables replaces ${env:...} where spark-submit would read its own environment, because the operator's environment differs. References to other
+// properties stay, because the operator expands them, too.
 func (c *converter) resolveVariables() error {
 	for _, key := range slices.Sorted(maps.Keys(c.conf)) {
 		inFamily := slices.ContainsFunc(families, func(prefix string) bool { return strings.HasPrefix(key, prefix) })

@@ -12,12 +12,12 @@ import (
 	"strings"
 )
 
-// ErrNotSubmission marks command lines without a submission: status, kill, version and help.
+// ErrNotSubmission is the error for command lines that submit nothing: status, kill, version and help.
 var ErrNotSubmission = errors.New("does not submit an application")
 
 // Command is a command line of spark-submit.
 type Command struct {
-	// Flags are properties set by dedicated flags, Confs those of --conf.
+	// Flags are properties that dedicated flags set. Confs are properties that --conf sets.
 	Flags, Confs map[string]string
 	// PropertiesFile is the value of --properties-file; "" for none.
 	PropertiesFile string
@@ -28,7 +28,7 @@ type Command struct {
 	// Resource is the main file; "" for none.
 	Resource  string
 	Arguments []string
-	// Ignored are the given flags without effect on Kubernetes.
+	// Ignored are the given flags that have no effect on Kubernetes.
 	Ignored []string
 }
 
@@ -45,16 +45,16 @@ var flagProperties = map[string]string{
 	"--packages": "spark.jars.packages", "--exclude-packages": "spark.jars.excludes", "--repositories": "spark.jars.repositories",
 }
 
-// withoutEffect are flags without effect on Kubernetes, and whether they have a value.
+// withoutEffect maps flags without effect on Kubernetes to whether they have a value.
 var withoutEffect = map[string]bool{"--total-executor-cores": true, "--queue": true, "--supervise": false}
 
-// Parse parses the arguments as spark-submit's launcher and its argument parser do together. The first argument that is no flag
-// is the main file; all following ones belong to the application.
+// Parse parses the arguments as spark-submit's launcher and argument parser do together. The first argument that is no flag is the main file. All arguments
+// after it belong to the application.
 func Parse(argv []string) (Command, error) {
 	c := Command{Flags: map[string]string{}, Confs: map[string]string{}}
 	args := make([]string, len(argv))
 	for i, arg := range argv {
-		// The launcher's script drops carriage returns.
+		// The launcher script of spark-submit drops carriage returns.
 		args[i] = strings.ReplaceAll(arg, "\r", "")
 	}
 	for i := 0; i < len(args); i++ {
@@ -86,7 +86,7 @@ func Parse(argv []string) (Command, error) {
 	return c, nil
 }
 
-// alone handles a flag without a value.
+// alone handles a flag that has no value.
 func (c *Command) alone(flag string) (bool, error) {
 	switch flag {
 	case "--kill", "--status", "--version", "--help", "-h", "--usage-error":
@@ -135,12 +135,12 @@ func (c *Command) set(flag, value string) error {
 // UnknownFlagError is the error for a flag that spark-submit lacks.
 type UnknownFlagError struct{ Flag string }
 
-// Error also says where flags of the application belong.
+// Error names the flag and says where flags of the application belong.
 func (e *UnknownFlagError) Error() string {
 	return e.Flag + ": spark-submit has no such flag; flags of the application come after its main file"
 }
 
-// Known returns the flags with a value.
+// Known returns the flags that have a value.
 func (*UnknownFlagError) Known() []string {
 	return append(slices.Sorted(maps.Keys(flagProperties)), "--conf", "--class", "--proxy-user", "--properties-file")
 }

@@ -9,7 +9,7 @@ import (
 	"unicode/utf16"
 )
 
-// Properties parses a properties file as java.util.Properties does, and trims values as Spark does: escaped line ends stay.
+// Properties parses a properties file as java.util.Properties does. It trims values as Spark does, which keeps escaped line ends.
 func Properties(text string) (map[string]string, error) {
 	properties := map[string]string{}
 	lines := strings.Split(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text), "\n")
@@ -45,7 +45,7 @@ func Properties(text string) (map[string]string, error) {
 // blanks are the separators in a properties file.
 const blanks = " \t\f"
 
-// continued reports whether the next line continues this one: it ends with a backslash that is not escaped.
+// continued reports whether the next line continues this line, which then ends with an unescaped backslash.
 func continued(line string) bool {
 	return (len(line)-len(strings.TrimRight(line, `\`)))%2 == 1
 }

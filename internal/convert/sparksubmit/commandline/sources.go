@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Machine is the environment of spark-submit.
+// Machine is the machine on which spark-submit runs.
 type Machine struct {
 	Env map[string]string
 	// Files are the files that a command line may name, by absolute path.
@@ -18,13 +18,13 @@ type Machine struct {
 	Dir string
 }
 
-// File returns the content of a file by path or file: URI.
+// File returns the content of a file, named by its path or a file: URI.
 func (m Machine) File(name string) ([]byte, bool) {
 	content, ok := m.Files[m.Path(name)]
 	return content, ok
 }
 
-// Path returns the absolute path of a file, given by path or by a local URI.
+// Path returns the absolute path of a file, named by its path or a local URI.
 func (m Machine) Path(name string) string {
 	for _, scheme := range []string{"file:", "local:"} {
 		if rest, ok := strings.CutPrefix(name, scheme); ok {
@@ -48,14 +48,14 @@ func (m Machine) ConfDir() string {
 	return ""
 }
 
-// variables set properties that no other source sets.
+// variables maps environment variables to the properties that they set if no other source does.
 var variables = map[string]string{
 	"MASTER": "spark.master", "DEPLOY_MODE": "spark.submit.deployMode", "SPARK_DRIVER_MEMORY": "spark.driver.memory",
 	"SPARK_EXECUTOR_MEMORY": "spark.executor.memory", "SPARK_EXECUTOR_CORES": "spark.executor.cores",
 }
 
-// Configuration merges the sources of spark-submit; later ones override: variables, properties of its JVM, the defaults file,
-// the properties file, --conf and the flags. Since Spark 4.0 both files can be read (major is Spark's).
+// Configuration merges the sources of spark-submit. A later source overrides earlier ones: variables, properties of its JVM, the defaults file, the
+// properties file, --conf and the flags. Since Spark 4.0 both files can be read; major is Spark's major version.
 func (c Command) Configuration(m Machine, major int) (map[string]string, error) {
 	merged := map[string]string{}
 	for variable, property := range variables {
@@ -85,7 +85,7 @@ func (c Command) Configuration(m Machine, major int) (map[string]string, error) 
 	return merged, nil
 }
 
-// PropertiesFiles returns the files to read, in order.
+// PropertiesFiles returns the names of the properties files to read, in order.
 func (c Command) PropertiesFiles(m Machine, major int) []string {
 	var files []string
 	if c.PropertiesFile == "" || c.LoadDefaults && major >= 4 {
@@ -99,7 +99,7 @@ func (c Command) PropertiesFiles(m Machine, major int) []string {
 	return files
 }
 
-// FilesIn returns the files in a directory, without subdirectories, by name.
+// FilesIn returns the files in a directory by name, without subdirectories.
 func (m Machine) FilesIn(dir string) map[string][]byte {
 	files := map[string][]byte{}
 	for file, content := range m.Files {
