@@ -16,29 +16,28 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
-// BatchScheduler configures the scheduler plugins. Their registry checks the plugin names.
+// BatchScheduler configures the scheduler plugins. The registry of plugins checks their names.
 type BatchScheduler struct {
-	// Default is the plugin of applications without one; "kube" by default.
+	// Default is the plugin of applications that name no scheduler; "kube" by default.
 	Default string `json:"default,omitempty"`
-	// Enabled are the plugins that applications may choose; by default Default and the plugin for plain Kubernetes.
+	// Enabled are the plugins that applications may choose. By default these are Default and the plugin for plain Kubernetes.
 	Enabled []string `json:"enabled,omitempty"`
-	// PlainNames uses the name of an unknown plugin as the schedulerName of the application's pods. Without it such an
-	// application waits.
+	// PlainNames uses a name that no plugin has as the schedulerName of the application's pods. Without PlainNames such an application waits.
 	PlainNames bool `json:"plainNames,omitempty"`
-	// NamespaceDefaults lets annotations of a namespace set scheduler and queue of its applications.
+	// NamespaceDefaults lets annotations of a namespace set the scheduler and queue of its applications.
 	NamespaceDefaults bool `json:"namespaceDefaults,omitempty"`
-	// AllowedQueues restrict the queues of namespaces; none for no restriction.
+	// AllowedQueues restrict the queues that namespaces may use; without a rule, every namespace may use every queue.
 	AllowedQueues []AllowedQueues `json:"allowedQueues,omitempty"`
-	// ApplicationIDs is Own if pods may name only the attempt's own application to their scheduler, or Any. The default is Own
-	// with allowedQueues or a recorded submitter, which another application's id would bypass, else Any.
+	// ApplicationIDs is Own if pods may name only the attempt's own application to their scheduler, or Any. The default is Own if allowedQueues or a recorded
+	// submitter are configured, because the id of another application would bypass them. Otherwise the default is Any.
 	ApplicationIDs string `json:"applicationIDs,omitempty"`
-	// Quota configures applications that the quotas of their namespace have no room for.
+	// Quota configures the treatment of applications for which the quotas of their namespace have no room.
 	Quota Quota `json:"quota,omitempty"`
-	// Plugins are settings by plugin.
+	// Plugins has the settings of each plugin.
 	Plugins map[string]SchedulerPlugin `json:"plugins,omitempty"`
 }
 
-// AllowedQueues allows namespaces that match a pattern to use queues that match a pattern; * stands for any text.
+// AllowedQueues allows namespaces that match a pattern to use queues that match a pattern; * matches any text.
 type AllowedQueues struct {
 	Namespaces []string `json:"namespaces,omitempty"`
 	Queues     []string `json:"queues,omitempty"`
@@ -46,29 +45,28 @@ type AllowedQueues struct {
 
 // Quota configures the check of ResourceQuotas and ElasticQuotas before the start of an application.
 type Quota struct {
-	// Mode is Off, Warn (start it with a warning) or Enforce (let it wait); default Off.
+	// Mode is Off, Warn (the application starts with a warning) or Enforce (the application waits); default Off.
 	Mode QuotaMode `json:"mode,omitempty"`
-	// ElasticQuotaSchedulers are the plugins whose pods count against ElasticQuotas.
+	// ElasticQuotaSchedulers are the plugins whose pods ElasticQuotas count.
 	ElasticQuotaSchedulers []string `json:"elasticQuotaSchedulers,omitempty"`
-	// Order is BestEffortFIFO (an application may pass others that do not fit), StrictFIFO (none passes) or FairShare (as
-	// BestEffortFIFO, but in shared lines the namespace with the lowest use of its guarantee comes first); default
-	// BestEffortFIFO.
+	// Order is BestEffortFIFO, StrictFIFO or FairShare; default BestEffortFIFO. With BestEffortFIFO an application may pass others that do not fit; with
+	// StrictFIFO it may pass none. FairShare is BestEffortFIFO, but in shared lines the namespace with the lowest use of its guarantee comes first.
 	Order QuotaOrder `json:"order,omitempty"`
-	// AgingBound is the time for which an application may be passed. After it, the application comes before all that have waited
-	// less, whatever their priority; default 10m.
+	// AgingBound is how long an application may be passed; default 10m. After that time, the application comes before all applications that have waited less,
+	// whatever their priority.
 	AgingBound metav1.Duration `json:"agingBound,omitzero"`
 }
 
 // SchedulerPlugin configures one plugin.
 type SchedulerPlugin struct {
-	// SchedulerName is the scheduler's name, if it is not the default.
+	// SchedulerName is the name of the scheduler, if it differs from the plugin's default.
 	SchedulerName string `json:"schedulerName,omitempty"`
-	// SchedulerNames are additional schedulers of the plugin. Applications choose each by its name.
+	// SchedulerNames are additional schedulers of the plugin. Applications choose one by its name.
 	SchedulerNames []string `json:"schedulerNames,omitempty"`
-	// DefaultQueue is the queue of applications without one.
+	// DefaultQueue is the queue of applications that name no queue.
 	DefaultQueue   string `json:"defaultQueue,omitempty"`
 	ParameterRules `json:",inline"`
-	// Queues has rules for some queues. For each parameter, the first entry that matches a queue overrides the general rules.
+	// Queues has rules for some queues. For each parameter, the first entry that matches the queue overrides the general rules.
 	Queues []QueueParameters `json:"queues,omitempty"`
 }
 
@@ -80,7 +78,7 @@ type QueueParameters struct {
 
 // ParameterRules are defaults and bounds of a plugin's own options.
 type ParameterRules struct {
-	// Parameters are defaults of the plugin's options, as in batchSchedulerOptions.parameters.
+	// Parameters are defaults of the plugin's options, as written in batchSchedulerOptions.parameters.
 	Parameters map[string]json.RawMessage `json:"parameters,omitempty"`
 	// Bounds restrict the values that applications may set, by parameter.
 	Bounds map[string]ParameterBound `json:"bounds,omitempty"`
@@ -96,7 +94,7 @@ type ParameterBound struct {
 // QuotaMode is one of Off, Warn and Enforce.
 type QuotaMode string
 
-// UnmarshalJSON accepts false, to which YAML converts an unquoted Off.
+// UnmarshalJSON also accepts false, because YAML converts an unquoted Off to false.
 func (m *QuotaMode) UnmarshalJSON(text []byte) error {
 	if string(text) == "false" {
 		*m = "Off"
@@ -113,7 +111,7 @@ func (m *QuotaMode) UnmarshalJSON(text []byte) error {
 // QuotaOrder is one of BestEffortFIFO, StrictFIFO and FairShare.
 type QuotaOrder string
 
-// The orders of lines for quotas.
+// Orders of the lines of quotas.
 const (
 	BestEffortFIFO QuotaOrder = "BestEffortFIFO"
 	StrictFIFO     QuotaOrder = "StrictFIFO"
@@ -122,8 +120,7 @@ const (
 
 var quotaOrders = []QuotaOrder{BestEffortFIFO, StrictFIFO, FairShare}
 
-// defaultQuota lets attempts be passed for ten minutes: much longer than most batch jobs run, and much shorter than a large
-// one.
+// defaultQuota has an AgingBound of ten minutes: most batch jobs run much shorter, and a large job runs much longer.
 func defaultQuota() Quota {
 	return Quota{Mode: "Off", Order: BestEffortFIFO, AgingBound: metav1.Duration{Duration: 10 * time.Minute}}
 }
@@ -185,7 +182,7 @@ func patterns(field string, list []string) []error {
 	}
 	var errs []error
 	for i, pattern := range list {
-		if pattern == "" || strings.ContainsAny(pattern, `?[]\`) { // characters of other pattern languages, which no name has
+		if pattern == "" || strings.ContainsAny(pattern, `?[]\`) { // characters of other pattern languages, which no name contains
 			errs = append(errs, fmt.Errorf("%s[%d]: %q is not a pattern: write a name, in which * matches any text", field, i, pattern))
 		}
 	}

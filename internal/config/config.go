@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package config is the operator's configuration file: one versioned document, strictly decoded, with its defaults in code. The
-// Helm chart and the kustomize tree render it; it has no equivalent flags.
+// Package config has the operator's configuration file. It is one versioned document, which is strictly decoded and gets its defaults in code. The Helm chart
+// and the kustomize tree render it; no flags have the same settings.
 package config
 
 import (
@@ -37,7 +37,7 @@ const (
 type OperatorConfiguration struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
-	// Namespaces whose applications run, in addition to those matched by NamespaceSelector; without both, all namespaces.
+	// Namespaces lists namespaces whose applications run; NamespaceSelector may add more. Without both, all namespaces are included.
 	Namespaces []string `json:"namespaces,omitempty"`
 	// NamespaceSelector is a label selector of namespaces, e.g. "spark=enabled".
 	NamespaceSelector string `json:"namespaceSelector,omitempty"`
@@ -48,7 +48,7 @@ type OperatorConfiguration struct {
 	LeaderElection LeaderElection `json:"leaderElection,omitempty"`
 	Metrics        Metrics        `json:"metrics,omitempty"`
 	Health         Endpoint       `json:"health,omitempty"`
-	// Pprof serves Go's profiles of the controller, without authentication; off by default.
+	// Pprof serves Go's profiles of the controller without authentication; off by default.
 	Pprof          Endpoint       `json:"pprof,omitempty"`
 	BatchScheduler BatchScheduler `json:"batchScheduler,omitempty"`
 	Webhook        Webhook        `json:"webhook,omitempty"`
@@ -59,7 +59,7 @@ type OperatorConfiguration struct {
 	HistoryServer             HistoryServer             `json:"historyServer,omitempty"`
 	ScheduledSparkApplication ScheduledSparkApplication `json:"scheduledSparkApplication,omitempty"`
 	Apache                    Apache                    `json:"apache,omitempty"`
-	// File is the path of the configuration; empty if it was not read from a file.
+	// File is the path of the configuration; "" if it was not read from a file.
 	File string `json:"-"`
 }
 
@@ -68,8 +68,8 @@ type Endpoint struct {
 	BindAddress string `json:"bindAddress,omitempty"`
 }
 
-// Parse decodes a configuration file and fills in the defaults. Unknown fields, a second document, a wrong version and values
-// out of range are errors that name the field.
+// Parse decodes a configuration file and fills in the defaults. Unknown fields, a second document, a wrong version and values out of range are errors. The
+// error names the field.
 func Parse(text []byte) (OperatorConfiguration, error) {
 	c := OperatorConfiguration{
 		Workers:                   32,
@@ -92,7 +92,7 @@ func Parse(text []byte) (OperatorConfiguration, error) {
 	if err != nil {
 		return OperatorConfiguration{}, fmt.Errorf("decode configuration: %w", err)
 	}
-	unknown, err := json.UnmarshalStrict(encoded, &c) // unlike encoding/json, it is case-sensitive
+	unknown, err := json.UnmarshalStrict(encoded, &c) // unlike encoding/json, this is case-sensitive
 	if err := errors.Join(append(unknown, inWords(err))...); err != nil {
 		return OperatorConfiguration{}, fmt.Errorf("decode configuration: %w", err)
 	}
@@ -100,10 +100,10 @@ func Parse(text []byte) (OperatorConfiguration, error) {
 	return c, c.validate()
 }
 
-// embedded matches Go's embedded structs in the path of a field; the configuration has their fields inline.
+// embedded matches Go's embedded structs in the path of a field. In the file, their fields are inline.
 var embedded = regexp.MustCompile(`\b[A-Z]\w*\.`)
 
-// inWords replaces the names of Go's types in an error by a description of a correct value.
+// inWords replaces the names of Go types in an error with a description of a correct value.
 func inWords(err error) error {
 	var mismatch *encodingjson.UnmarshalTypeError
 	if !errors.As(err, &mismatch) {
@@ -150,20 +150,19 @@ func (e Endpoint) validate(field string) error {
 	return nil
 }
 
-// LeaderElection configures the choice of a leader among several replicas. With the defaults another replica takes over within
-// half a second after the leader stopped, and within five seconds after it crashed.
+// LeaderElection configures the election of a leader among several replicas. With the defaults, another replica takes over within half a second after the
+// leader stops, and within five seconds after it crashes.
 type LeaderElection struct {
 	Enabled bool `json:"enabled,omitempty"`
-	// Name of the Lease; spark-operator-controller-lock by default. Only one of the operators that share it leads, so two
-	// operators in one namespace need two names.
+	// Name of the Lease; spark-operator-controller-lock by default. Only one of the operators that share a Lease leads, so two operators in one namespace need
+	// two names.
 	Name string `json:"name,omitempty"`
-	// Namespace of the Lease; by default that of the operator's pod.
+	// Namespace of the Lease; the namespace of the operator's pod by default.
 	Namespace string `json:"namespace,omitempty"`
-	// LeaseDuration is the time that others wait for a silent leader; 4s by default. A leader renews the Lease four times as
-	// often.
+	// LeaseDuration is how long other replicas wait for a silent leader; 4s by default. A leader renews the Lease four times within it.
 	LeaseDuration metav1.Duration `json:"leaseDuration,omitzero"`
-	// RenewDeadline is the time for which a replaced leader tries to lead again before it exits; 2.5s by default. A single
-	// renewal may take half of it. A renewal without a response is repeated without a limit.
+	// RenewDeadline is how long a leader that was replaced tries to lead again before it exits; 2.5s by default. A single renewal may take half of this time. A
+	// renewal without a response is repeated without a limit.
 	RenewDeadline metav1.Duration `json:"renewDeadline,omitzero"`
 	// RetryPeriod is the interval at which a replica checks the Lease in its cache; 100ms by default.
 	RetryPeriod metav1.Duration `json:"retryPeriod,omitzero"`
@@ -198,8 +197,8 @@ func (l LeaderElection) validate() error {
 	if longest := l.RenewPeriod() / 2; retry < minRetry || retry > longest {
 		return fmt.Errorf("leaderElection.retryPeriod: %s: must be between %s and %s, an eighth of leaseDuration", retry, minRetry, longest)
 	}
-	// When the leader begins to retry, its last renewal may be one renewal period old. It retries for renewDeadline, and notices
-	// the end of that time up to one retry period later. It must stop before the lease expires.
+	// When the leader begins to retry, its last renewal may be one renewal period old. It retries for renewDeadline, and notices up to one retry period later
+	// that this time is over. It must stop before the lease expires.
 	if longest := lease - l.RenewPeriod() - retry; deadline <= 2*retry || deadline > longest {
 		return fmt.Errorf("leaderElection.renewDeadline: %s: must be more than twice retryPeriod (%s) and at most %s: "+
 			"three quarters of leaseDuration, less retryPeriod", deadline, retry, longest)
@@ -209,21 +208,20 @@ func (l LeaderElection) validate() error {
 
 // Webhook configures the admission webhook, a separate process (spark-operator webhook).
 type Webhook struct {
-	// Port that the API server connects to; 9443 by default.
+	// Port is the port that the API server connects to; 9443 by default.
 	Port int `json:"port,omitempty"`
-	// CertDir holds tls.crt and tls.key.
+	// CertDir is the directory of tls.crt and tls.key.
 	CertDir string `json:"certDir,omitempty"`
-	// Certificates is self (the default: the webhook creates and renews them) or files (it reads those at CertDir, e.g. of
-	// cert-manager, and notices renewals).
+	// Certificates is self, the default, or files. With self, the webhook creates and renews its certificates. With files, it reads the certificates in CertDir,
+	// e.g. those of cert-manager, and notices renewals.
 	Certificates Certificates `json:"certificates,omitempty"`
-	// Namespace of the Secret and the Service; by default that of the webhook's pod.
+	// Namespace of the Secret and the Service; the namespace of the webhook's pod by default.
 	Namespace string `json:"namespace,omitempty"`
-	// SecretName is the existing Secret in which self stores its certificates.
+	// SecretName is the existing Secret in which the webhook stores its certificates with self.
 	SecretName string `json:"secretName,omitempty"`
-	// ServiceName is the webhook's Service; self issues certificates for it.
+	// ServiceName is the webhook's Service. With self, the certificates are issued for it.
 	ServiceName string `json:"serviceName,omitempty"`
-	// Configurations is the name of the MutatingWebhookConfiguration and the ValidatingWebhookConfiguration in which self sets
-	// its CA.
+	// Configurations is the name of the MutatingWebhookConfiguration and of the ValidatingWebhookConfiguration. With self, the webhook sets its CA in both.
 	Configurations string `json:"configurations,omitempty"`
 }
 
@@ -236,7 +234,7 @@ const (
 	CertificatesFiles Certificates = "files"
 )
 
-// DefaultWebhook is the configuration of a webhook with the default names.
+// DefaultWebhook returns the configuration of a webhook with the default names.
 func DefaultWebhook() Webhook {
 	return Webhook{
 		Port:           9443,
@@ -272,21 +270,21 @@ func (w Webhook) validate() error {
 	return errors.Join(errs...)
 }
 
-// Submitter configures the recorder of the user who created an object. It is trusted: statuses, schedulers and the log of
-// refusals use that user.
+// Submitter configures which component records the user who created an object. The operator trusts this record: statuses, schedulers and the log of refusals
+// use the recorded user.
 type Submitter struct {
-	// From is AdmissionPolicy for the MutatingAdmissionPolicy of config/submitter, or Webhook for the operator's webhook, which
-	// then needs the failurePolicy Fail. With the default, "", the annotations are ignored.
+	// From is AdmissionPolicy for the MutatingAdmissionPolicy of config/submitter, or Webhook for the operator's webhook, which then needs the failurePolicy
+	// Fail. With the default, "", the annotations are ignored.
 	From lifecycle.SubmitterSource `json:"from,omitempty"`
-	// OperatorUser is the controller's user, such as system:serviceaccount:spark-operator:spark-operator-controller. The webhook
-	// needs it: objects of that user are runs, which have the submitter of their schedule.
+	// OperatorUser is the controller's user, such as system:serviceaccount:spark-operator:spark-operator-controller. The webhook needs it to recognize runs:
+	// objects that this user creates are runs, which have the submitter of their schedule.
 	OperatorUser string `json:"operatorUser,omitempty"`
-	// Since is when From took effect, such as 2026-11-29T08:00:00Z. Older objects have no submitter, because users could write
-	// their annotations. Without it From applies to all objects.
+	// Since is the time at which From took effect, such as 2026-11-29T08:00:00Z. Older objects have no submitter, because users could write the annotations
+	// themselves. Without Since, From applies to all objects.
 	Since metav1.Time `json:"since,omitzero"`
 }
 
-// Recorded returns the recorder in the form of the core.
+// Recorded returns the submitter configuration as the core needs it.
 func (s Submitter) Recorded() lifecycle.Submitters {
 	return lifecycle.Submitters{Source: s.From, Since: s.Since.Time}
 }
@@ -307,8 +305,7 @@ func (s Submitter) validate() error {
 
 // ScheduledSparkApplication configures schedules.
 type ScheduledSparkApplication struct {
-	// TimestampPrecision is the unit of the timestamps in the names of runs: nanos, the default, micros, millis, seconds or
-	// minutes.
+	// TimestampPrecision is the unit of the timestamps in the names of runs: nanos (the default), micros, millis, seconds or minutes.
 	TimestampPrecision schedule.Precision `json:"timestampPrecision,omitempty"`
 }
 

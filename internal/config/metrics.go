@@ -13,34 +13,33 @@ import (
 	"strings"
 )
 
-// Metrics configures the metrics that the operator exposes at /metrics of an endpoint.
+// Metrics configures the endpoint that serves the operator's metrics at /metrics.
 type Metrics struct {
 	Endpoint
-	// Prefix begins the names of the operator's own metrics; a - in it becomes _.
+	// Prefix begins the names of the operator's own metrics. A - in it becomes _.
 	Prefix string `json:"prefix,omitempty"`
-	// Labels are keys of applications' labels whose values become labels of the metrics about applications; default app_type.
-	// The key namespace means the application's namespace.
+	// Labels are label keys of applications. Their values become labels of the metrics about applications; default app_type. The key namespace means the
+	// application's namespace.
 	Labels []string `json:"labels,omitempty"`
-	// MaxLabelValues bounds the values of each of these labels; default 100. Further values are reported as "Other".
+	// MaxLabelValues bounds the number of values of each label in Labels; default 100. Further values are reported as "Other".
 	MaxLabelValues int `json:"maxLabelValues,omitempty"`
-	// JobSubmitLatencyBuckets and JobStartLatencyBuckets are upper bounds in seconds.
+	// JobSubmitLatencyBuckets and JobStartLatencyBuckets are the upper bounds of histogram buckets, in seconds.
 	JobSubmitLatencyBuckets []float64  `json:"jobSubmitLatencyBuckets,omitempty"`
 	JobStartLatencyBuckets  []float64  `json:"jobStartLatencyBuckets,omitempty"`
 	TLS                     MetricsTLS `json:"tls,omitempty"`
-	// Authentication serves metrics only to users who may get /metrics, by their token. The processes then need the permission
-	// to create tokenreviews and subjectaccessreviews.
+	// Authentication serves metrics only to users who may get /metrics, and identifies users by their token. The operator then needs the permission to create
+	// tokenreviews and subjectaccessreviews.
 	Authentication bool `json:"authentication,omitempty"`
 }
 
 // MetricsTLS serves metrics over HTTPS.
 type MetricsTLS struct {
 	Enabled bool `json:"enabled,omitempty"`
-	// CertDir holds tls.crt and tls.key, which are reloaded after a change. Without it the operator signs a certificate at each
-	// start.
+	// CertDir is the directory of tls.crt and tls.key, which are reloaded after a change. Without CertDir, the operator signs a certificate at each start.
 	CertDir string `json:"certDir,omitempty"`
 	// MinVersion is VersionTLS12, the default, or VersionTLS13.
 	MinVersion string `json:"minVersion,omitempty"`
-	// CipherSuites are those of TLS 1.2, by their names in Go; empty for Go's choice. Those of TLS 1.3 are fixed.
+	// CipherSuites are the cipher suites of TLS 1.2, by their names in Go; empty for Go's choice. The cipher suites of TLS 1.3 are fixed.
 	CipherSuites []string `json:"cipherSuites,omitempty"`
 }
 
@@ -58,7 +57,7 @@ func (t MetricsTLS) Version() uint16 {
 	return tls.VersionTLS12
 }
 
-// Suites returns the cipher suites of TLS 1.2, nil for Go's choice.
+// Suites returns the cipher suites of TLS 1.2; nil for Go's choice.
 func (t MetricsTLS) Suites() []uint16 {
 	var ids []uint16
 	for _, name := range t.CipherSuites {
@@ -67,7 +66,7 @@ func (t MetricsTLS) Suites() []uint16 {
 	return ids
 }
 
-// suites returns the secure cipher suites of TLS 1.2, according to Go.
+// suites returns the cipher suites of TLS 1.2 that Go considers secure.
 func suites() map[string]uint16 {
 	found := map[string]uint16{}
 	for _, s := range tls.CipherSuites() {
@@ -99,7 +98,7 @@ func (t MetricsTLS) validate() []error {
 	return errs
 }
 
-// NamespaceLabel in Metrics.Labels stands for the namespace.
+// NamespaceLabel in Metrics.Labels means the application's namespace.
 const NamespaceLabel = "namespace"
 
 func defaultMetrics() Metrics {
@@ -114,7 +113,7 @@ func defaultMetrics() Metrics {
 }
 
 var (
-	// metricName matches Prometheus' names, without the colon of recording rules.
+	// metricName matches names of Prometheus metrics, without the colon of recording rules.
 	metricName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
 	notInLabel = regexp.MustCompile(`[^a-zA-Z0-9_]`)
 )
@@ -132,7 +131,7 @@ func LabelName(key string) string {
 	return name
 }
 
-// NamePrefix returns the prefix in the form of metric names.
+// NamePrefix returns Prefix in the form that metric names need.
 func (m Metrics) NamePrefix() string { return strings.ReplaceAll(m.Prefix, "-", "_") }
 
 func (m Metrics) validate() []error {

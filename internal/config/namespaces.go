@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// liveSections are applied from a changed file without a restart.
+// liveSections are the sections that apply without a restart when the file changes.
 var liveSections = []string{"namespaces", "namespaceSelector", "policies"}
 
 // Load reads a configuration file. The operator reloads it when it changes.
@@ -30,8 +30,7 @@ func Load(path string) (OperatorConfiguration, error) {
 	return c, nil
 }
 
-// ClusterWide reports whether the operator watches all namespaces: it works in all of them, or needs to know which ones match
-// the selector.
+// ClusterWide reports whether the operator watches all namespaces. It does if it works in all of them, or has to know which ones match the selector.
 func (c OperatorConfiguration) ClusterWide() bool {
 	return len(c.Namespaces) == 0 || c.NamespaceSelector != ""
 }
@@ -43,12 +42,12 @@ func (c OperatorConfiguration) Selector() labels.Selector {
 	}
 	selector, err := labels.Parse(c.NamespaceSelector)
 	if err != nil {
-		return labels.Nothing() // Parse refuses it
+		return labels.Nothing() // Parse refuses an invalid selector
 	}
 	return selector
 }
 
-// NeedsRestart names the changed sections that are read only at the start.
+// NeedsRestart returns the names of changed sections that apply only after a restart.
 func (c OperatorConfiguration) NeedsRestart(other OperatorConfiguration) []string {
 	var sections []string
 	mine, theirs := reflect.ValueOf(c), reflect.ValueOf(other)
@@ -77,7 +76,7 @@ func (c OperatorConfiguration) validateNamespaces() []error {
 	return errs
 }
 
-// SameTenancy reports whether two configurations agree in the sections that apply without a restart.
+// SameTenancy reports whether two configurations agree in all sections that apply without a restart.
 func (c OperatorConfiguration) SameTenancy(other OperatorConfiguration) bool {
 	return slices.Equal(c.Namespaces, other.Namespaces) && c.NamespaceSelector == other.NamespaceSelector && reflect.DeepEqual(c.Policies, other.Policies)
 }

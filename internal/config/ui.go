@@ -13,9 +13,9 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/exposure"
 )
 
-// UI configures the access of users to drivers.
+// UI configures how users reach drivers.
 type UI struct {
-	// Service creates a Service for each application with a UI; default true.
+	// Service creates a Service for each application that has a UI; default true.
 	Service bool      `json:"service,omitempty"`
 	Ingress UIIngress `json:"ingress,omitempty"`
 	Route   UIRoute   `json:"route,omitempty"`
@@ -23,19 +23,19 @@ type UI struct {
 
 // UIIngress configures Ingresses.
 type UIIngress struct {
-	// Enabled lets the operator create Ingresses; default true, and implied by a urlFormat. Without a urlFormat, Ingresses are
-	// created only for spec.driverIngressOptions and for those attached to spark.apache.org applications.
+	// Enabled lets the operator create Ingresses; default true, and implied by a urlFormat. Without a urlFormat, Ingresses are created only for
+	// spec.driverIngressOptions, and for entries that spark.apache.org applications attach to the driver.
 	Enabled bool `json:"enabled,omitempty"`
-	// URLFormat is the URL of each UI, with {{$appName}}, {{$appNamespace}} and {{$appId}}; "" for no Ingress of the UI.
+	// URLFormat is the URL of each UI, with {{$appName}}, {{$appNamespace}} and {{$appId}}. With "", the UI gets no Ingress.
 	URLFormat string `json:"urlFormat,omitempty"`
 	// ClassName is the ingressClassName of all Ingresses.
 	ClassName string `json:"className,omitempty"`
-	// TLS and Annotations are defaults for applications without their own.
+	// TLS and Annotations are defaults for applications that set none.
 	TLS         []networkingv1.IngressTLS `json:"tls,omitempty"`
 	Annotations map[string]string         `json:"annotations,omitempty"`
 }
 
-// UIRoute configures HTTPRoutes of the Gateway API; without a urlFormat none are created.
+// UIRoute configures HTTPRoutes of the Gateway API. Without a urlFormat, none are created.
 type UIRoute struct {
 	URLFormat   string            `json:"urlFormat,omitempty"`
 	ParentRefs  []ParentRef       `json:"parentRefs,omitempty"`
@@ -81,7 +81,7 @@ func (c OperatorConfiguration) Exposure() exposure.Config {
 	return out
 }
 
-// validateExposure validates the sections about auxiliary objects.
+// validateExposure validates the sections that concern auxiliary objects.
 func (c OperatorConfiguration) validateExposure() []error {
 	var errs []error
 	format := func(field, value string, check func(string) error) {

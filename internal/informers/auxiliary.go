@@ -28,20 +28,19 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// Auxiliary watches the metadata of drivers' auxiliary objects, by the operator's label, so that it notices deleted and changed
-// objects and reading them is free. Its cache is separate from the manager's: an API that is not installed must not block
-// anything else.
+// Auxiliary watches the metadata of drivers' auxiliary objects, selected by the operator's label. So it notices deleted and changed objects, and reading them
+// costs no request. Its cache is separate from the manager's cache: an API that is not installed must not block anything else.
 type Auxiliary struct {
 	*namespaced.Cache
 	kinds    []schema.GroupVersionKind
 	families []lifecycle.Family
 	enqueue  func([]scheduler.Key)
-	// every is the interval of checks for missing APIs; 0 for discoveryPeriod.
+	// every is the interval of checks for missing APIs; 0 means discoveryPeriod.
 	every time.Duration
 
 	mu        sync.Mutex
 	informers map[schema.GroupVersionKind]cache.Informer
-	// found has the applications of objects that existed when the watch of their kind began.
+	// found has the applications of objects that existed when the watch of their kind started.
 	found map[auxiliaryOf]bool
 }
 
@@ -51,8 +50,7 @@ type auxiliaryOf struct {
 	kind schema.GroupVersionKind
 }
 
-// NewAuxiliary returns the watch and adds it to the manager. every is the interval of checks for missing APIs; 0 for
-// discoveryPeriod.
+// NewAuxiliary returns the watch and adds it to the manager. every is the interval of checks for missing APIs; 0 means discoveryPeriod.
 func NewAuxiliary(mgr ctrl.Manager, c config.OperatorConfiguration, families []lifecycle.Family,
 	every time.Duration, enqueue func([]scheduler.Key)) (*Auxiliary, error) {
 	exposes := families[0].Labels.Exposes
@@ -80,7 +78,7 @@ func NewAuxiliary(mgr ctrl.Manager, c config.OperatorConfiguration, families []l
 	return w, nil
 }
 
-// Start watches the kinds until the context ends, each after its API is installed. It implements manager.Runnable.
+// Start watches each kind once its API is installed, until the context ends. It implements manager.Runnable.
 func (w *Auxiliary) Start(ctx context.Context) error {
 	return run(ctx, w.Cache, w.every, func(ctx context.Context) {
 		for _, kind := range w.kinds {
@@ -90,11 +88,11 @@ func (w *Auxiliary) Start(ctx context.Context) error {
 	})
 }
 
-// NeedLeaderElection makes the manager start it with the controllers.
+// NeedLeaderElection makes the manager start the watch together with the controllers.
 func (w *Auxiliary) NeedLeaderElection() bool { return true }
 
 func (w *Auxiliary) watch(ctx context.Context, kind schema.GroupVersionKind) {
-	if w.informers[kind] != nil { // only this goroutine writes it
+	if w.informers[kind] != nil { // only this goroutine writes the map
 		return
 	}
 	var object metav1.PartialObjectMetadata
@@ -117,9 +115,9 @@ func (w *Auxiliary) watch(ctx context.Context, kind schema.GroupVersionKind) {
 	w.mu.Unlock()
 }
 
-// handler enqueues the application of an object that exists at the start, is deleted, or differs from the applied one. A new
-// object is mostly this operator's, but it may belong to an ended application: an operator created it and crashed, or read a
-// stale cache. Objects that exist at the start are checked after all of them are known.
+// handler enqueues the application of an object that is new, changed or deleted. A new object usually comes from this operator, but it may belong to an ended
+// application: an operator may have created it before a crash, or after it read a stale cache. Objects that exist at the start are checked once all of them
+// are known.
 func (w *Auxiliary) handler(kind schema.GroupVersionKind) toolscache.ResourceEventHandler {
 	enqueue := func(o any) { w.enqueue(w.appsOf(o)) }
 	return toolscache.ResourceEventHandlerDetailedFuncs{
@@ -146,7 +144,7 @@ func (w *Auxiliary) handler(kind schema.GroupVersionKind) toolscache.ResourceEve
 	}
 }
 
-// appsOf returns the applications of an object.
+// appsOf returns the applications that an object belongs to.
 func (w *Auxiliary) appsOf(o any) []scheduler.Key {
 	if gone, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
 		o = gone.Obj
@@ -169,7 +167,7 @@ func AppLabels(families []lifecycle.Family) []string {
 	return all
 }
 
-// enqueueFound enqueues the applications of found objects whose kind can be read now.
+// enqueueFound enqueues the applications in found whose kind can now be read.
 func (w *Auxiliary) enqueueFound() {
 	w.mu.Lock()
 	var apps []scheduler.Key
@@ -185,7 +183,7 @@ func (w *Auxiliary) enqueueFound() {
 	}
 }
 
-// serves reports whether a kind can be read. The caller holds the lock.
+// serves reports whether a kind can be read. The caller must hold the lock.
 func (w *Auxiliary) serves(kind schema.GroupVersionKind, namespace string) bool {
 	var object metav1.PartialObjectMetadata
 	object.SetGroupVersionKind(kind)

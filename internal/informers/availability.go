@@ -23,22 +23,21 @@ import (
 const (
 	// reviewPeriod is the interval of checks of the operator's permissions.
 	reviewPeriod = time.Minute
-	// reviewIn bounds the checked namespaces.
+	// reviewIn bounds the namespaces in which permissions are checked.
 	reviewIn = 5
 )
 
-// availability knows which kinds of the plugins are installed, and which declared permissions the operator lacks.
+// availability knows which kinds of the plugins are installed, and which required permissions the operator lacks.
 type availability struct {
 	options availabilityOptions
 	kinds   []schema.GroupVersionKind
-	// reviewedAt is the time of the last full review; zero triggers one.
+	// reviewedAt is the time of the last full review; zero requests a full review.
 	reviewedAt time.Time
 
 	mu sync.Mutex
-	// namespaces are the namespaces to check; "" for all.
+	// namespaces are the namespaces in which permissions are checked; "" means all.
 	namespaces []string
-	// served has the checked kinds, and denied the missing permissions. Only discover writes them, and reads them without the
-	// lock.
+	// served has the checked kinds, and denied the missing permissions. Only discover writes the maps, so it reads them without the lock.
 	served map[schema.GroupVersionKind]bool
 	denied map[scheduler.Access]bool
 }
@@ -49,7 +48,7 @@ type availabilityOptions struct {
 	// Live sends access reviews.
 	Live    client.Writer
 	Plugins []scheduler.Plugin
-	// Namespaces are those of Configure.
+	// Namespaces are the initial namespaces, which Configure replaces.
 	Namespaces []string
 	Clock      clock.PassiveClock
 }
@@ -59,7 +58,7 @@ func newAvailability(o availabilityOptions) *availability {
 		served: map[schema.GroupVersionKind]bool{}, denied: map[scheduler.Access]bool{}}
 }
 
-// kindsOf returns the kinds that plugins read, without core kinds that are read live.
+// kindsOf returns the kinds that plugins read, without the core kinds that are read live.
 func kindsOf(plugins []scheduler.Plugin) []schema.GroupVersionKind {
 	var found []schema.GroupVersionKind
 	for _, p := range plugins {
@@ -79,7 +78,7 @@ func kindsOf(plugins []scheduler.Plugin) []schema.GroupVersionKind {
 	return found
 }
 
-// Configure sets the namespaces that need permissions.
+// Configure sets the namespaces in which permissions are checked.
 func (a *availability) Configure(c config.OperatorConfiguration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -94,7 +93,7 @@ func (a *availability) discover(ctx context.Context) {
 		if !looked {
 			list, err := a.options.Discovery.ServerResourcesForGroupVersion(kind.GroupVersion().String())
 			if err != nil && !apierrors.IsNotFound(err) {
-				continue // a failing API server proves nothing
+				continue // an error of the API server proves nothing
 			}
 			kinds = map[string]bool{}
 			if list != nil {
@@ -114,7 +113,7 @@ func (a *availability) discover(ctx context.Context) {
 	a.review(ctx)
 }
 
-// review checks the operator's permissions: all of them regularly, and missing ones each time.
+// review checks the operator's permissions. It checks all of them once per reviewPeriod, and missing ones each time.
 func (a *availability) review(ctx context.Context) {
 	now := a.options.Clock.Now()
 	all := now.Sub(a.reviewedAt) > reviewPeriod
@@ -138,15 +137,15 @@ func (a *availability) review(ctx context.Context) {
 	}
 }
 
-// allowed reports whether the operator has a permission in any of the namespaces: one namespace without it, or a missing one,
-// must not disable a plugin in the others. It is unknown if the API server does not respond.
+// allowed reports whether the operator has a permission in at least one of the namespaces. A namespace that lacks the permission or does not exist must not
+// disable a plugin in the others. known is false if the API server does not respond.
 func allowed(ctx context.Context, live client.Writer, access scheduler.Access, namespaces []string) (may, known bool) {
 	for _, namespace := range namespaces {
 		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 			ResourceAttributes: &authorizationv1.ResourceAttributes{Group: access.Group, Resource: access.Resource, Verb: access.Verb, Namespace: namespace},
 		}}
 		if err := live.Create(ctx, review); err != nil {
-			return false, false // a missing response is no denial
+			return false, false // an error is no denial
 		}
 		if review.Status.Allowed {
 			return true, true
@@ -155,8 +154,8 @@ func allowed(ctx context.Context, live client.Writer, access scheduler.Access, n
 	return false, true
 }
 
-// mayWatch reports whether a kind is installed, is to be watched by a plugin's rules, and the operator has the permission, as
-// discover found. Only the goroutine of discover calls it.
+// mayWatch reports whether a kind can be watched: it is installed, the rules of a plugin allow to watch it, and the operator has the permission. Only the
+// goroutine of discover calls it.
 func (a *availability) mayWatch(kind schema.GroupVersionKind) bool {
 	if !a.served[kind] {
 		return false
@@ -174,7 +173,7 @@ func (a *availability) mayWatch(kind schema.GroupVersionKind) bool {
 	return false
 }
 
-// Unavailable explains why a plugin cannot be asked.
+// Unavailable returns an answer if a plugin cannot be asked, and explains why.
 func (a *availability) Unavailable(d scheduler.Descriptor) (scheduler.Admission, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

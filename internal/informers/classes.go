@@ -16,16 +16,16 @@ import (
 )
 
 const (
-	// classHold is the time for which a PriorityClass is cached, and absentHold that for a missing or forbidden one. The value
-	// of a PriorityClass is immutable.
+	// classHold is how long a PriorityClass is cached, and absentHold how long the answer for a missing or forbidden class is. The value of a PriorityClass is
+	// immutable.
 	classHold  = time.Minute
 	absentHold = 10 * time.Second
-	// classesKept bounds the cached answers: users may name missing classes.
+	// classesKept bounds the cached answers, because users may name any number of missing classes.
 	classesKept = 1000
 )
 
-// classCache caches PriorityClasses for a short time. They are not watched, because operators with few permissions may only get
-// them. But all waiting applications are checked regularly, and most name the same class.
+// classCache caches PriorityClasses for a short time, because all waiting applications are checked regularly and most name the same class. PriorityClasses
+// are not watched, because an operator with few permissions may only get them.
 type classCache struct {
 	flight singleflight.Group
 	known  *cache.LRUExpireCache
@@ -35,7 +35,7 @@ func newClassCache(now clock.PassiveClock) *classCache {
 	return &classCache{known: cache.NewLRUExpireCacheWithClock(classesKept, now)}
 }
 
-// get returns the PriorityClass of a name, current or a moment old.
+// get returns the PriorityClass with a name. It may be slightly outdated.
 func (s *classCache) get(ctx context.Context, live client.Reader, key client.ObjectKey, o *unstructured.Unstructured) error {
 	if known, ok := s.known.Get(key.Name); ok {
 		return fill(o, known)
@@ -60,7 +60,7 @@ func (s *classCache) get(ctx context.Context, live client.Reader, key client.Obj
 	return fill(o, answer)
 }
 
-// fill copies an answer: the object, or the error.
+// fill copies a cached answer into o: the object, or the error as the result.
 func fill(o *unstructured.Unstructured, answer any) error {
 	switch answer := answer.(type) {
 	case *unstructured.Unstructured:

@@ -22,8 +22,8 @@ import (
 )
 
 const (
-	// FirstInLine is the number of waiting applications that a change enqueues immediately. The others follow, at most every
-	// enqueuePeriod and spread over spreadOver.
+	// FirstInLine is the number of waiting applications that a change enqueues immediately. The others are enqueued later, at most once per enqueuePeriod and
+	// spread over spreadOver.
 	FirstInLine   = 20
 	enqueuePeriod = 10 * time.Second
 	spreadOver    = 20 * time.Second
@@ -34,22 +34,22 @@ type enqueuer struct {
 	options enqueuerOptions
 
 	mu sync.Mutex
-	// everywhere lists the kinds of which a plugin reads the objects of all namespaces.
+	// everywhere has the kinds whose objects a plugin has read in all namespaces.
 	everywhere map[schema.GroupVersionKind]bool
-	// enqueuedAt is when all waiting applications were last enqueued.
+	// enqueuedAt is when all applications that wait for a kind were last enqueued.
 	enqueuedAt map[kindIn]time.Time
 }
 
 type enqueuerOptions struct {
 	Plugins  []scheduler.Plugin
 	Families []lifecycle.Family
-	// Waiters is that of SchedulerOptions.
+	// Waiters is SchedulerOptions.Waiters.
 	Waiters func(kind schema.GroupVersionKind, namespace string, everywhere bool, most int) []scheduler.Key
 	Enqueue func([]scheduler.Key)
 	Clock   clock.PassiveClock
 }
 
-// kindIn is a kind in a namespace; "" for all namespaces.
+// kindIn is a kind in a namespace; "" means all namespaces.
 type kindIn struct {
 	kind      schema.GroupVersionKind
 	namespace string
@@ -59,7 +59,7 @@ func newEnqueuer(o enqueuerOptions) *enqueuer {
 	return &enqueuer{options: o, everywhere: map[schema.GroupVersionKind]bool{}, enqueuedAt: map[kindIn]time.Time{}}
 }
 
-// handler enqueues the application of an object, or the applications that wait for its kind.
+// handler enqueues the application of an object, or else the applications that wait for its kind.
 func (e *enqueuer) handler(kind schema.GroupVersionKind) toolscache.ResourceEventHandler {
 	ignored := e.ignored(kind)
 	changed := func(o any) {
@@ -87,7 +87,7 @@ func (e *enqueuer) handler(kind schema.GroupVersionKind) toolscache.ResourceEven
 	}
 }
 
-// ignored returns the fields of a kind that no plugin's decision uses.
+// ignored returns the fields of a kind that no plugin's decision depends on.
 func (e *enqueuer) ignored(kind schema.GroupVersionKind) [][]string {
 	var all [][]string
 	first := true
@@ -107,14 +107,14 @@ func (e *enqueuer) ignored(kind schema.GroupVersionKind) [][]string {
 	return all
 }
 
-// same reports whether an update changed nothing that a plugin uses: some controllers write unchanged objects.
+// same reports whether an update changed nothing that a plugin uses. Some controllers write unchanged objects.
 func same(before, after any, ignored [][]string) bool {
 	a, _ := before.(*unstructured.Unstructured)
 	b, _ := after.(*unstructured.Unstructured)
 	return a != nil && b != nil && equality.Semantic.DeepEqual(meaning(a, ignored), meaning(b, ignored))
 }
 
-// meaning returns an object without write metadata and ignored fields.
+// meaning returns an object without managed metadata and without ignored fields.
 func meaning(u *unstructured.Unstructured, ignored [][]string) map[string]any {
 	content := u.Object
 	for _, path := range append([][]string{{"metadata", "resourceVersion"}, {"metadata", "managedFields"}}, ignored...) {
@@ -123,7 +123,7 @@ func meaning(u *unstructured.Unstructured, ignored [][]string) map[string]any {
 	return content
 }
 
-// without returns the content without the field at a path; the rest is shared.
+// without returns the content without the field at a path. The result shares the rest of the content.
 func without(content map[string]any, path []string) map[string]any {
 	below, deep := content[path[0]].(map[string]any)
 	_, there := content[path[0]]
@@ -140,8 +140,8 @@ func without(content map[string]any, path []string) map[string]any {
 	return content
 }
 
-// noteRead records that a plugin has read the objects of all namespaces: from then on a change of one concerns all applications
-// that wait for the kind.
+// noteRead records that a plugin has read the objects of all namespaces. From then on, a change of one object concerns all applications that wait for its
+// kind.
 func (e *enqueuer) noteRead(kind schema.GroupVersionKind, namespace string) {
 	if namespace != "" {
 		return
@@ -151,9 +151,9 @@ func (e *enqueuer) noteRead(kind schema.GroupVersionKind, namespace string) {
 	e.everywhere[kind] = true
 }
 
-// enqueueWaiters enqueues the applications that wait for the kind: the first immediately, the others spread over some time and
-// at most every enqueuePeriod. A change in one namespace concerns only applications there, unless a reconcile has read the kind
-// in all namespaces; heads of its lines come first. "" stands for all namespaces.
+// enqueueWaiters enqueues the applications that wait for the kind: the first ones immediately, the others spread over some time and at most once per
+// enqueuePeriod. A change in a namespace concerns only applications there, unless a plugin has read the kind in all namespaces. Applications at the heads of
+// the namespace's lines come first. The namespace "" means all namespaces.
 func (e *enqueuer) enqueueWaiters(kind schema.GroupVersionKind, namespace string) {
 	e.mu.Lock()
 	everywhere := e.everywhere[kind]
@@ -168,13 +168,13 @@ func (e *enqueuer) enqueueWaiters(kind schema.GroupVersionKind, namespace string
 		return
 	}
 	rest := e.options.Waiters(kind, namespace, everywhere, maxPending)
-	rest = rest[min(len(rest), FirstInLine):] // other applications may wait by then
+	rest = rest[min(len(rest), FirstInLine):] // by now other applications may wait
 	for i := range rest {
 		time.AfterFunc(spreadOver*time.Duration(i+1)/time.Duration(len(rest)), func() { e.options.Enqueue(rest[i : i+1]) })
 	}
 }
 
-// mayEnqueueAll reports whether the others may be enqueued again, and records it.
+// mayEnqueueAll reports whether the other waiting applications may be enqueued again, and records that they are.
 func (e *enqueuer) mayEnqueueAll(place kindIn) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -187,7 +187,7 @@ func (e *enqueuer) mayEnqueueAll(place kindIn) bool {
 	return true
 }
 
-// appsOf returns the applications of an object, by its labels.
+// appsOf returns the applications that the labels of an object name.
 func appsOf(families []lifecycle.Family, o client.Object) []scheduler.Key {
 	var apps []scheduler.Key
 	for _, f := range families {
@@ -198,11 +198,10 @@ func appsOf(families []lifecycle.Family, o client.Object) []scheduler.Key {
 	return apps
 }
 
-// maxPending bounds the applications of a kind that wait to be enqueued; dropping more is harmless, because every wait has a
-// timer.
+// maxPending bounds the applications of a kind that wait to be enqueued. Dropping more is harmless, because every wait has a timer.
 const maxPending = 10000
 
-// triggers enqueue in the controller of each kind.
+// triggers enqueue applications in the controller of their kind.
 type triggers struct {
 	mu       sync.Mutex
 	channels map[schema.GroupKind]chan event.GenericEvent
@@ -212,7 +211,7 @@ func newTriggers() *triggers {
 	return &triggers{channels: map[schema.GroupKind]chan event.GenericEvent{}}
 }
 
-// Events receives the applications of a kind to reconcile.
+// Events returns the channel of applications of a kind that are to be reconciled.
 func (t *triggers) Events(kind schema.GroupKind) <-chan event.GenericEvent { return t.channel(kind) }
 
 func (t *triggers) channel(kind schema.GroupKind) chan event.GenericEvent {
@@ -224,7 +223,7 @@ func (t *triggers) channel(kind schema.GroupKind) chan event.GenericEvent {
 	return t.channels[kind]
 }
 
-// Enqueue sends applications to their controllers. A full channel is harmless, because every wait has a timer.
+// Enqueue sends applications to their controllers. Dropping one because of a full channel is harmless, because every wait has a timer.
 func (t *triggers) Enqueue(apps []scheduler.Key) {
 	for _, app := range apps {
 		named := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: app.Namespace, Name: app.Name}}

@@ -16,45 +16,45 @@ import (
 )
 
 const (
-	// eventKind is never watched as a whole, because a cluster has very many events.
+	// eventKind is never watched as a whole, because clusters have very many events.
 	eventKind = "Event"
-	// eventsHold is the time for which unfollowed events are cached.
+	// eventsHold is how long a list is cached that no watch follows.
 	eventsHold = 10 * time.Second
-	// eventLists bounds the cached answers that are not followed.
+	// eventLists bounds the number of cached lists that no watch follows.
 	eventLists = 500
-	// eventPage and eventPages bound an answer, because users may write any number of events.
+	// eventPage and eventPages bound the size of a list, because users may write any number of events.
 	eventPage  = 500
 	eventPages = 20
-	// eventWords bounds a text of an event, in bytes; the rest is cut.
+	// eventWords bounds each text of an event, in bytes. The rest is cut.
 	eventWords = 1024
 )
 
-// eventCache caches lists of events. Each change in a busy queue causes checks of all applications there, and one list has
-// their scheduler's events about all of them. The first check reads the list; a watch then follows it while it is in use. When
-// the API server ends the watch, which it does regularly, the list is read again.
+// eventCache caches lists of events. Each change in a busy queue causes checks of all its applications, and one list has their scheduler's events about all
+// of them. The first check reads the list. A watch then follows the list while it is in use. When the API server ends the watch, which it does regularly, the
+// list is read again.
 type eventCache struct {
 	flight singleflight.Group
 
 	mu sync.Mutex
-	// life bounds the followed answers; nil while none is followed.
+	// life bounds the watches that follow lists; nil while none may be followed.
 	life  context.Context
 	lists map[string]*answer
-	// watches counts the followed answers, and followed their events.
+	// watches counts the followed lists, and followed their events.
 	watches, followed int
 }
 
-// answer has the known events of one list.
+// answer has the known events of one cached list.
 type answer struct {
 	events map[string]unstructured.Unstructured // by name
-	// sorted are the events by name; nil after a change.
+	// sorted has the events sorted by name; nil after a change.
 	sorted []unstructured.Unstructured
-	// more is "" if all events fit.
+	// more is not "" if some events did not fit.
 	more        string
 	at, askedAt time.Time
 	followed    bool
 }
 
-// list returns the selected events, current or a moment old. The objects are read-only.
+// list returns the selected events. They may be slightly outdated, and they are read-only.
 func (s *eventCache) list(ctx context.Context, live client.WithWatch, list *unstructured.UnstructuredList, o client.ListOptions, now func() time.Time) error {
 	key := o.Namespace
 	for _, selector := range []interface{ String() string }{o.LabelSelector, o.FieldSelector} {
@@ -75,11 +75,11 @@ func (s *eventCache) list(ctx context.Context, live client.WithWatch, list *unst
 	return nil
 }
 
-// read reads an answer once for all concurrent callers.
+// read reads a list once for all concurrent callers.
 func (s *eventCache) read(ctx context.Context, live client.WithWatch, key string, list *unstructured.UnstructuredList,
 	o client.ListOptions, now func() time.Time) (*answer, error) {
 	found, err, _ := s.flight.Do(key, func() (any, error) {
-		if known := s.known(key, now()); known != nil { // another call has read it
+		if known := s.known(key, now()); known != nil { // a concurrent call has read the list
 			return known, nil
 		}
 		found, version, err := readEvents(ctx, live, list, o)
@@ -94,7 +94,7 @@ func (s *eventCache) read(ctx context.Context, live client.WithWatch, key string
 	return answer, err
 }
 
-// readEvents reads the events page by page. kind is the kind of their list. The text is the resource version of the result.
+// readEvents reads events in pages. kind is an empty list of their kind. The text is the resource version of the result.
 func readEvents(ctx context.Context, live client.Reader, kind *unstructured.UnstructuredList, o client.ListOptions) (*answer, string, error) {
 	found, version := &answer{events: map[string]unstructured.Unstructured{}}, ""
 	o.Limit = eventPage
@@ -117,13 +117,13 @@ func readEvents(ctx context.Context, live client.Reader, kind *unstructured.Unst
 
 func nameOf(e *unstructured.Unstructured) string { return e.GetNamespace() + "/" + e.GetName() }
 
-// essence returns the part of an event that scheduler plugins read. Users who may write events can write long ones.
+// essence returns the part of an event that scheduler plugins read, because users may write very long events.
 func essence(e *unstructured.Unstructured) unstructured.Unstructured {
 	out := map[string]any{}
 	for _, path := range [][]string{{"involvedObject", "name"}, {"involvedObject", "uid"}, {"type"}, {"reason"}, {"message"},
 		{"lastTimestamp"}, {"eventTime"}, {"series", "lastObservedTime"}} {
 		if text, found, _ := unstructured.NestedString(e.Object, path...); found {
-			_ = unstructured.SetNestedField(out, strings.ToValidUTF8(text[:min(len(text), eventWords)], ""), path...) // all levels are maps
+			_ = unstructured.SetNestedField(out, strings.ToValidUTF8(text[:min(len(text), eventWords)], ""), path...) // all levels of the path are maps
 		}
 	}
 	return unstructured.Unstructured{Object: out}
@@ -141,7 +141,7 @@ func (a *answer) fill(list *unstructured.UnstructuredList) {
 	list.SetContinue(a.more)
 }
 
-// known returns a fresh enough answer; nil if there is none.
+// known returns a cached list that is recent enough; nil if there is none.
 func (s *eventCache) known(key string, now time.Time) *answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,7 +153,7 @@ func (s *eventCache) known(key string, now time.Time) *answer {
 	return known
 }
 
-// remember stores an answer if there is room after outdated ones are removed.
+// remember stores a list if there is room after outdated lists are removed.
 func (s *eventCache) remember(key string, a *answer, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

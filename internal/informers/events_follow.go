@@ -14,26 +14,26 @@ import (
 )
 
 const (
-	// eventsIdle is the time for which an unused answer is followed, and eventsLook the interval of checks for that.
+	// eventsIdle is how long an unused list is followed, and eventsLook the interval of checks for unused lists.
 	eventsIdle = 15 * time.Minute
 	eventsLook = time.Minute
-	// eventWatches bounds the followed answers, and eventsFollowed their events together.
+	// eventWatches bounds the number of followed lists, and eventsFollowed the sum of their events.
 	eventWatches   = 500
 	eventsFollowed = 100_000
 )
 
-// leftOut marks an answer whose events did not all fit.
+// leftOut marks a list in which some events did not fit.
 const leftOut = "some are left out"
 
-// begin allows answers to be followed until the context ends.
+// begin allows following lists until the context ends.
 func (s *eventCache) begin(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.life = ctx
 }
 
-// follow updates a stored answer by a watch from a version on. Answers about one object are not followed, because they are
-// rarely asked again.
+// follow keeps a stored list up to date with a watch from a resource version on. Lists about a single object are not followed, because they are rarely read
+// again.
 func (s *eventCache) follow(live client.WithWatch, key string, a *answer, version string,
 	kind schema.GroupVersionKind, o client.ListOptions, now func() time.Time) {
 	if o.FieldSelector != nil {
@@ -54,7 +54,7 @@ func (s *eventCache) follow(live client.WithWatch, key string, a *answer, versio
 	changes, err := live.Watch(ctx, list, &o)
 	if err != nil {
 		stop()
-		return // it stays valid for a while and is then read again
+		return // the list stays valid for a while and is then read again
 	}
 	s.mu.Lock()
 	a.followed = true
@@ -68,7 +68,7 @@ func (s *eventCache) follow(live client.WithWatch, key string, a *answer, versio
 	}()
 }
 
-// apply applies changes until the watch ends or the answer is no longer used.
+// apply applies changes until the watch ends or the list is no longer used.
 func (s *eventCache) apply(ctx context.Context, a *answer, changes <-chan watch.Event, now func() time.Time) {
 	ticker := time.NewTicker(eventsLook)
 	defer ticker.Stop()
@@ -96,7 +96,7 @@ func (s *eventCache) idle(a *answer, now time.Time) bool {
 	return now.Sub(a.askedAt) >= eventsIdle
 }
 
-// change applies one change. An event that does not fit is dropped.
+// change applies one change. It drops an event that does not fit.
 func (s *eventCache) change(a *answer, what watch.EventType, e *unstructured.Unstructured) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,7 +114,7 @@ func (s *eventCache) change(a *answer, what watch.EventType, e *unstructured.Uns
 	s.followed += len(a.events)
 }
 
-// forget drops an answer that is no longer followed; the next caller reads it again.
+// forget drops a list that is no longer followed. The next caller reads the list again.
 func (s *eventCache) forget(key string, a *answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

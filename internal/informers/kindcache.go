@@ -19,25 +19,25 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// kindCache reads the kinds of the plugins from informers if they are watched, and else live. Kinds that are not watched as a
-// whole, events and PriorityClasses, are cached for a while.
+// kindCache reads the kinds of the plugins from informers if they are watched, and else live. It caches events and PriorityClasses for a while, because these
+// are not watched as a whole.
 type kindCache struct {
 	options kindCacheOptions
 	events  eventCache
 	classes *classCache
-	// watched lists the watched kinds; only the goroutine that calls watch uses it.
+	// watched has the watched kinds. Only the goroutine that calls watch uses it.
 	watched map[schema.GroupVersionKind]bool
 }
 
 type kindCacheOptions struct {
-	// Cache has the informers. It is separate from the manager's, so that a deleted API blocks nothing else.
+	// Cache has the informers. It is separate from the manager's cache, so that a deleted API blocks nothing else.
 	Cache *namespaced.Cache
 	Live  client.WithWatch
 	// Handler returns the handler for changes of a watched kind.
 	Handler func(schema.GroupVersionKind) toolscache.ResourceEventHandler
-	// Listed is called for each list, with the kind and the namespace of its objects.
+	// Listed is called for each list, with the kind and the namespace of the list.
 	Listed func(kind schema.GroupVersionKind, namespace string)
-	// Index returns the applications of an object, for observe.IndexApp.
+	// Index returns the applications of an object, as keys of observe.IndexByApp.
 	Index client.IndexerFunc
 	Clock clock.PassiveClock
 }
@@ -46,14 +46,14 @@ func newKindCache(o kindCacheOptions) *kindCache {
 	return &kindCache{options: o, classes: newClassCache(o.Clock), watched: map[schema.GroupVersionKind]bool{}}
 }
 
-// objectOfKind returns an empty object of a kind, for calls of the cache.
+// objectOfKind returns an empty object of a kind, as the cache's methods need it.
 func objectOfKind(kind schema.GroupVersionKind) *unstructured.Unstructured {
 	object := &unstructured.Unstructured{}
 	object.SetGroupVersionKind(kind)
 	return object
 }
 
-// watch starts or stops watching a kind and reports whether that changed. Other kinds are read live.
+// watch starts or stops watching a kind, and reports whether this changed anything. Kinds that are not watched are read live.
 func (c *kindCache) watch(ctx context.Context, kind schema.GroupVersionKind, may bool) bool {
 	switch {
 	case may == c.watched[kind]:
@@ -88,8 +88,8 @@ func (c *kindCache) Get(ctx context.Context, key client.ObjectKey, o client.Obje
 	return c.reader(o.GetObjectKind().GroupVersionKind(), key.Namespace).Get(ctx, key, o, options...)
 }
 
-// List reads a list from its informer. A list with a field selector is read live, because informers have no index for it.
-// Events are cached, and followed while they are in use.
+// List reads a list from its informer. A list with a field selector is read live, because informers have no index for it. Lists of events are cached, and
+// followed while they are in use.
 func (c *kindCache) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
 	kind := list.GetObjectKind().GroupVersionKind()
 	kind.Kind = strings.TrimSuffix(kind.Kind, "List")
@@ -106,7 +106,7 @@ func (c *kindCache) List(ctx context.Context, list client.ObjectList, options ..
 	return c.reader(kind, o.Namespace).List(ctx, list, options...)
 }
 
-// Owned lists the objects of a kind that observe.IndexByApp finds under a value, from the informer; none for a kind that is not
+// Owned returns the objects of a kind that observe.IndexByApp has under a value. It reads them from the informer, and returns none if the kind is not
 // watched.
 func (c *kindCache) Owned(ctx context.Context, kind schema.GroupVersionKind, namespace, value string) ([]unstructured.Unstructured, error) {
 	if !c.options.Cache.Serves(objectOfKind(kind), namespace) {
@@ -125,7 +125,7 @@ func (c *kindCache) reader(kind schema.GroupVersionKind, namespace string) clien
 	return c.options.Live
 }
 
-// Whole reports whether all objects of a kind are visible, not only those of some namespaces.
+// Whole reports whether the objects of a kind are visible in all namespaces.
 func (c *kindCache) Whole(kind schema.GroupVersionKind) bool {
 	return c.options.Cache.Whole(objectOfKind(kind))
 }

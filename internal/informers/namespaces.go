@@ -31,26 +31,25 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/namespaced"
 )
 
-// retryPeriod is the interval of retries to start watching a namespace. Started watches retry by themselves, at least once a
-// minute.
+// retryPeriod is the interval of tries to start watching a namespace. A started watch retries by itself, at least once a minute.
 const retryPeriod = 15 * time.Second
 
-// Namespaces are the namespaces that the operator works in. They change at run time, with the configuration and with the labels
-// of namespaces. Applications elsewhere are left alone, and continue when their namespace returns.
+// Namespaces are the namespaces that the operator works in. They change at run time, with the configuration and with the labels of namespaces. Applications
+// in other namespaces are left unchanged, and continue when their namespace matches again.
 type Namespaces struct {
 	log logr.Logger
-	// cache holds applications and pods; the others follow it.
+	// cache holds applications and pods. The other caches follow its namespaces.
 	cache  *namespaced.Cache
 	others []*namespaced.Cache
-	// controllers are the controllers whose applications continue when a namespace returns.
+	// controllers are the controllers whose applications continue when a namespace matches again.
 	controllers []*followed
-	// arrived is called when further applications become visible.
+	// arrived is called when more applications become visible.
 	arrived func()
 	metrics *metrics.Metrics
 	// own is the operator's namespace.
 	own string
 
-	// following is held while the caches are updated, and shown while metrics are.
+	// following is locked while the caches are updated, and shown while metrics are updated.
 	following, shown sync.Mutex
 
 	mu       sync.Mutex
@@ -58,21 +57,21 @@ type Namespaces struct {
 	listed   []string
 	selector labels.Selector
 	labels   map[string]labels.Set // of existing namespaces, if there is a selector
-	stop     func()                // ends the watch of namespaces; nil without one
+	stop     func()                // ends the watch of namespaces; nil if there is none
 	targets  []string
 	failed   bool
 	joined   map[string]time.Time // when the labels of namespaces began to match the selector
 }
 
-// followed is a controller whose objects are in these namespaces.
+// followed is a controller whose objects are in the namespaces.
 type followed struct {
-	// list returns its cached objects of a namespace, or all with "".
+	// list returns the controller's cached objects in a namespace; "" means all namespaces.
 	list func(ctx context.Context, namespace string) ([]types.NamespacedName, error)
 	// queue is nil until the controller starts.
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
 }
 
-// Targets are the namespaces to watch.
+// Targets returns the namespaces to watch.
 func Targets(c config.OperatorConfiguration) []string {
 	if c.ClusterWide() {
 		return []string{namespaced.All}
@@ -101,18 +100,18 @@ func (n *Namespaces) choosesLocked(namespace string) bool {
 	return exists && n.selector != nil && n.selector.Matches(known)
 }
 
-// systemNamespaces are those of Kubernetes itself.
+// systemNamespaces are the namespaces of Kubernetes itself.
 var systemNamespaces = []string{metav1.NamespaceSystem, metav1.NamespacePublic, corev1.NamespaceNodeLease}
 
-// reserved reports whether a namespace needs to be listed to have applications: users who could create one in a system
-// namespace, or in the operator's own, could have pods created there that read its Secrets.
+// reserved reports whether applications of a namespace run only if the configuration lists the namespace. Otherwise users who can create an application in a
+// system namespace, or in the operator's own, could have pods created there that read its Secrets.
 func (n *Namespaces) reserved(namespace string) bool {
 	return slices.Contains(systemNamespaces, namespace) || namespace != "" && namespace == n.own
 }
 
-// NewNamespaces returns the namespaces of a manager whose cache NewManager created. Configure must be called.
+// NewNamespaces returns the namespaces of a manager whose cache NewManager created. The caller must call Configure.
 //
-// own is the operator's namespace; "" if unknown. arrived is called when further applications become visible.
+// own is the operator's namespace; "" if unknown. arrived is called when more applications become visible.
 func NewNamespaces(mgr ctrl.Manager, m *metrics.Metrics, own string, arrived func(), others ...*namespaced.Cache) (*Namespaces, error) {
 	cached, ok := mgr.GetCache().(*namespaced.Cache)
 	if !ok {
@@ -147,7 +146,7 @@ func (n *Namespaces) Configure(ctx context.Context, c config.OperatorConfigurati
 	n.takeUp(ctx, "")
 }
 
-// follow updates the watched namespaces of the caches. Failures are retried.
+// follow updates the watched namespaces of all caches. Failures are retried.
 func (n *Namespaces) follow(ctx context.Context) {
 	n.following.Lock()
 	defer n.following.Unlock()
@@ -169,7 +168,7 @@ func (n *Namespaces) follow(ctx context.Context) {
 	n.failed = failed != nil
 }
 
-// show sets the metric of a namespace's watch.
+// show updates the metric for the watch of a namespace.
 func (n *Namespaces) show(namespace string) {
 	n.shown.Lock()
 	defer n.shown.Unlock()
@@ -203,10 +202,10 @@ func (n *Namespaces) Start(ctx context.Context) error {
 	}
 }
 
-// NeedLeaderElection is false: standby replicas watch too.
+// NeedLeaderElection returns false, because standby replicas watch, too.
 func (n *Namespaces) NeedLeaderElection() bool { return false }
 
-// changed is called by the cache when a namespace becomes ready, or stops being so.
+// changed is called by the cache when a namespace becomes ready, and when it is no longer ready.
 func (n *Namespaces) changed(namespace string) {
 	ready := n.cache.Ready(namespace)
 	n.show(namespace)
@@ -216,7 +215,7 @@ func (n *Namespaces) changed(namespace string) {
 	}
 }
 
-// troubled is called by a cache when a namespace cannot be watched, or with nil after a recovery.
+// troubled is called by a cache when a namespace cannot be watched. After a recovery it is called with nil.
 func (n *Namespaces) troubled(namespace string, err error) {
 	n.show(namespace)
 	if err == nil {
@@ -227,10 +226,10 @@ func (n *Namespaces) troubled(namespace string, err error) {
 	n.log.Error(err, "cannot watch; retrying", "namespace", labelOf(namespace))
 }
 
-// takeUp enqueues the applications of a namespace, or of all, where the operator works.
+// takeUp enqueues the applications of a namespace, if the operator works in it; "" means all namespaces.
 func (n *Namespaces) takeUp(ctx context.Context, namespace string) {
 	if namespace != "" && !n.cache.Ready(namespace) {
-		return // called again when the namespace is ready
+		return // takeUp is called again when the namespace is ready
 	}
 	n.mu.Lock()
 	controllers := slices.Clone(n.controllers)
@@ -240,7 +239,7 @@ func (n *Namespaces) takeUp(ctx context.Context, namespace string) {
 	}
 }
 
-// takeUpIn does so in one controller; it is called again when that starts.
+// takeUpIn does the same as takeUp for one controller. It is called again when the controller starts.
 func (n *Namespaces) takeUpIn(ctx context.Context, c *followed, namespace string) {
 	n.mu.Lock()
 	queue := c.queue
@@ -270,7 +269,7 @@ func (n *Namespaces) takeUpIn(ctx context.Context, c *followed, namespace string
 	}
 }
 
-// Source makes a controller enqueue its objects, which list returns by namespace, or all with "".
+// Source makes a controller enqueue its objects. list returns them by namespace; "" means all namespaces.
 func (n *Namespaces) Source(list func(ctx context.Context, namespace string) ([]types.NamespacedName, error)) source.Source {
 	c := &followed{list: list}
 	n.mu.Lock()
@@ -285,7 +284,7 @@ func (n *Namespaces) Source(list func(ctx context.Context, namespace string) ([]
 	})
 }
 
-// namespaceKind is the watched part of namespaces: their labels.
+// namespaceKind returns the watched part of a namespace: its metadata, for the labels.
 func namespaceKind() *metav1.PartialObjectMetadata {
 	o := &metav1.PartialObjectMetadata{}
 	o.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
@@ -333,7 +332,7 @@ func (n *Namespaces) watchLabels(ctx context.Context) error {
 	return nil
 }
 
-// labelsChanged records the labels of a namespace, and enqueues its applications if it begins to match.
+// labelsChanged records the labels of a namespace. It enqueues the namespace's applications if the labels begin to match.
 func (n *Namespaces) labelsChanged(o any, exists bool) {
 	if gone, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
 		o = gone.Obj
@@ -366,7 +365,7 @@ func (n *Namespaces) labelsChanged(o any, exists bool) {
 	}
 }
 
-// coverage is the time in which the API server applies a selector's rules to a newly matching namespace.
+// coverage is how long the API server may take to apply a policy with this selector to a namespace that begins to match.
 const coverage = 5 * time.Second
 
 func (n *Namespaces) joinLocked(namespace string) {
@@ -376,15 +375,14 @@ func (n *Namespaces) joinLocked(namespace string) {
 	n.joined[namespace] = time.Now().Add(coverage)
 }
 
-// Joined returns when the labels of an existing namespace began to match the selector, as observed by this process; zero if
-// they did not.
+// Joined returns when the API server covers a namespace whose labels began to match the selector while this process ran; zero if they did not begin to match.
 func (n *Namespaces) Joined(namespace string) time.Time {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.joined[namespace]
 }
 
-// labelOf returns a namespace's name in metrics and logs.
+// labelOf returns the text for a namespace in metrics and logs.
 func labelOf(namespace string) string {
 	if namespace == namespaced.All {
 		return "*"

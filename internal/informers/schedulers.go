@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package informers has the caches besides the manager's: for the kinds of scheduler plugins, and for auxiliary objects. It
-// knows the operator's namespaces, and enqueues the applications that a change concerns. It knows API families by their labels
-// only.
+// Package informers has the caches besides the manager's cache: for the kinds of scheduler plugins, and for auxiliary objects. It knows the operator's
+// namespaces, and enqueues the applications that a change concerns. It knows API families only by their labels.
 package informers
 
 import (
@@ -25,11 +24,11 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// discoveryPeriod is the interval of checks for installed and removed APIs of schedulers.
+// discoveryPeriod is the interval of checks whether schedulers' APIs were installed or removed.
 const discoveryPeriod = 15 * time.Second
 
-// SchedulerKinds follows the APIs that scheduler plugins need: it watches kinds while they are available, and enqueues the
-// applications that a change concerns.
+// SchedulerKinds follows the APIs that scheduler plugins need. It watches kinds while they are available, and enqueues the applications that a change
+// concerns.
 type SchedulerKinds struct {
 	*availability
 	*kindCache
@@ -46,10 +45,10 @@ type SchedulerOptions struct {
 	Plugins []scheduler.Plugin
 	// Families are the families whose labels name the application of an object.
 	Families []lifecycle.Family
-	// Waiters returns the applications that wait for a kind in a namespace, or in all. Of those in no line it returns only the
-	// first ones. It is called after the manager has started.
+	// Waiters returns the applications that wait for a kind in a namespace, or in all namespaces. It returns at most most of the applications that wait in no
+	// line. It is called after the manager has started.
 	Waiters func(kind schema.GroupVersionKind, namespace string, everywhere bool, most int) []scheduler.Key
-	// Discovery replaces discoveryPeriod, unless 0.
+	// Discovery replaces discoveryPeriod; 0 keeps it.
 	Discovery time.Duration
 }
 
@@ -99,7 +98,7 @@ func (k *SchedulerKinds) Start(ctx context.Context) error {
 	})
 }
 
-// run starts a cache, and checks the APIs of its kinds regularly, until the context ends.
+// run starts a cache and calls look regularly, to check the APIs of its kinds, until the context ends.
 func run(ctx context.Context, c *namespaced.Cache, every time.Duration, look func(context.Context)) error {
 	done := make(chan error, 1)
 	go func() { done <- c.Start(ctx) }()
@@ -117,5 +116,5 @@ func run(ctx context.Context, c *namespaced.Cache, every time.Duration, look fun
 	}
 }
 
-// NeedLeaderElection makes the manager start it with the controllers.
+// NeedLeaderElection makes the manager start SchedulerKinds together with the controllers.
 func (k *SchedulerKinds) NeedLeaderElection() bool { return true }
