@@ -109,7 +109,7 @@ func (v *viewing) view(ctx context.Context, c *connection, o inspect.Application
 	return nil
 }
 
-// awaitEnd returns when the Spark container of a pod has ended, the pod is gone, or the context ends.
+// awaitEnd returns when the Spark container of a pod has ended, when the pod is gone, or when the context ends.
 func (c *connection) awaitEnd(ctx context.Context, pod *corev1.Pod) {
 	for seen := range changes(ctx, c, &corev1.PodList{}, client.ObjectKeyFromObject(pod)) {
 		now, exists := seen.object.(*corev1.Pod)

@@ -106,7 +106,7 @@ func (c *connection) create(ctx context.Context, o *unstructured.Unstructured, d
 	return c.writes.Create(ctx, o, options...)
 }
 
-// mark adds labels to a pod, and owners if there are any. It fails if the pod was replaced, or changed from its ResourceVersion if that is set.
+// mark adds labels to a pod, and owners if there are any. It fails if the pod was replaced. If ResourceVersion is set, it fails after any change of the pod.
 func (c *connection) mark(ctx context.Context, pod *corev1.Pod, labels map[string]any, owners []metav1.OwnerReference, dry dryRun) error {
 	o := &unstructured.Unstructured{}
 	o.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))

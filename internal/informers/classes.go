@@ -60,7 +60,7 @@ func (s *classCache) get(ctx context.Context, live client.Reader, key client.Obj
 	return fill(o, answer)
 }
 
-// fill copies a cached answer into o: the object, or the error as the result.
+// fill copies a cached object into o, or returns the cached error.
 func fill(o *unstructured.Unstructured, answer any) error {
 	switch answer := answer.(type) {
 	case *unstructured.Unstructured:

@@ -116,8 +116,8 @@ const (
 	runningLag = 3 * time.Second
 )
 
-// Patience is how long a reservation without progress is kept. It is longer than the creation of a pod takes. Dynamic allocation may need fewer executors
-// before it has created all initial ones.
+// Patience is how long a reservation without progress is kept. It is longer than the creation of a pod takes. A reservation may never progress further,
+// because dynamic allocation stops creating executors when it needs fewer.
 const Patience = 5 * time.Minute
 
 // entry is a reservation with the observed progress of its pods. Reservation.Progress is the part that the quotas certainly report.

@@ -55,7 +55,7 @@ func (l *Ledger) OutstandingBy(a Attempt, now time.Time, shares func(Outstanding
 	return o
 }
 
-// earliest and latest sort before and after the queueing times of all seats with the same priority.
+// earliest and latest are before and after the queueing time of any seat.
 var earliest, latest = time.Time{}, time.Unix(1<<60, 0)
 
 // othersAhead returns the number of attempts below the aging bound that are ahead of a seat, and the smallest request among them.

@@ -175,7 +175,8 @@ func (t *tree) waitingSince(limit time.Time) (seat, bool) {
 
 func anything(resource.Quantity) bool { return true }
 
-// falling returns the first seat, the next one with a smaller request, and so on, at most most seats. The last one has the smallest request of all.
+// falling returns the first seat, the next one with a smaller request, and so on. The number most bounds the result. The last seat has the smallest request
+// of all.
 func (t *tree) falling(most int) []seat {
 	s, found := t.first(anything)
 	if !found {

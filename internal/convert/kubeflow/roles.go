@@ -137,7 +137,7 @@ func sparkContainer(template *corev1.PodTemplateSpec, name string) *corev1.Conta
 	return &template.Spec.Containers[0]
 }
 
-// secretEnv returns the variable that names the path of a Secret of a known type, and the file in the Secret.
+// secretEnv returns the variable that has the path of a Secret of this type, and the name of the file in the Secret.
 func secretEnv(t v1beta2.SecretType) (name, file string) {
 	switch t {
 	case v1beta2.SecretTypeGCPServiceAccount:

@@ -38,7 +38,7 @@ func (p placeholders) most(q *corev1.ResourceQuota) corev1.ResourceList {
 }
 
 // reservedIn returns a function from a quota to the room in it that is reserved for others in the attempt's namespace. It counts placeholders until the
-// driver pod exists: they are created within seconds after it, and the quota counts them from then on.
+// driver pod exists: after that they exist within seconds, and the quota itself counts them.
 func reservedIn(a scheduler.Attempt, given defaults) func(*corev1.ResourceQuota) corev1.ResourceList {
 	var pods []charge
 	var beside []placeholders
