@@ -54,7 +54,7 @@ var advice = map[lifecycle.Reason]string{
 	lifecycle.ReasonReadyTimeout:      "raise {deadlines.driverReady}, or check why the container did not start",
 	lifecycle.ReasonExecutorsTimeout: "raise {deadlines.firstExecutors}, or check why executors do not start: " +
 		"kubectl get pods -n NAMESPACE -l spark-role=executor",
-	lifecycle.ReasonExecutorsRefused: "change what the message names, in {executor} or the policy: Spark asks for executors again and again, " +
+	lifecycle.ReasonExecutorsRefused: "change what the message names: {executor}, the policy or the quota; Spark asks for executors again and again, " +
 		"and its log has each answer: kubectl spark logs NAME -n NAMESPACE",
 	lifecycle.ReasonRunTimeout:       "raise {deadlines.run} if the application needs the time",
 	lifecycle.ReasonExecutorsPending: "check what executors wait for: kubectl get pods -n NAMESPACE -l spark-role=executor,LABEL=NAME",

@@ -39,7 +39,7 @@ type reloader struct {
 	live *liveFile
 
 	last string
-	// refused is the text of the last refusal that was told.
+	// refused is the text of the last refusal that was reported.
 	refused string
 }
 

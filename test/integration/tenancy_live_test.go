@@ -16,11 +16,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
-	"sigs.k8s.io/yaml"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
-	"github.com/firesteel-dev/firesteel/internal/controller"
 )
 
 // A kubelet brings a changed ConfigMap to the operator's file a minute or two later; here it does so when a spec writes the file.
@@ -82,21 +79,7 @@ const liveConfigMap = "spark-operator-controller-config"
 
 func (t *liveTenants) start(ctx context.Context) {
 	GinkgoHelper()
-	env := &envtest.Environment{CRDDirectoryPaths: []string{filepath.Join("..", "..", "config", "crd", "bases")}, ErrorIfCRDPathMissing: true}
-	cfg, err := env.Start()
-	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(func() { Expect(env.Stop()).To(Succeed()) })
-	user, err := env.AddUser(envtest.User{Name: "operator"}, cfg)
-	Expect(err).NotTo(HaveOccurred())
-	t.client, err = client.New(cfg, client.Options{Scheme: controller.Scheme()})
-	Expect(err).NotTo(HaveOccurred())
-	for _, path := range []string{"role.yaml", filepath.Join("families", "apache.yaml")} {
-		text, err := os.ReadFile(filepath.Join("..", "..", "config", "rbac", path))
-		Expect(err).NotTo(HaveOccurred())
-		var role rbacv1.ClusterRole
-		Expect(yaml.UnmarshalStrict(text, &role)).To(Succeed())
-		t.rules = append(t.rules, role.Rules...)
-	}
+	user := t.begin("role.yaml", filepath.Join("families", "apache.yaml"))
 	for _, name := range []string{"live-a", "live-b", "live-c", "live-d", "live-operator"} {
 		t.namespace(ctx, name, nil)
 		t.permit(ctx, name)

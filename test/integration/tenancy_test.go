@@ -169,7 +169,8 @@ type tenants struct {
 	lines  lines
 }
 
-func (t *tenants) start(ctx context.Context) {
+// begin starts an API server and reads the rights of the operator, who is the user that it returns.
+func (t *tenants) begin(roles ...string) *envtest.AuthenticatedUser {
 	GinkgoHelper()
 	env := &envtest.Environment{CRDDirectoryPaths: []string{filepath.Join("..", "..", "config", "crd", "bases")}, ErrorIfCRDPathMissing: true}
 	cfg, err := env.Start()
@@ -179,11 +180,19 @@ func (t *tenants) start(ctx context.Context) {
 	Expect(err).NotTo(HaveOccurred())
 	t.client, err = client.New(cfg, client.Options{Scheme: controller.Scheme()})
 	Expect(err).NotTo(HaveOccurred())
-	text, err := os.ReadFile(filepath.Join("..", "..", "config", "rbac", "role.yaml"))
-	Expect(err).NotTo(HaveOccurred())
-	var role rbacv1.ClusterRole
-	Expect(yaml.UnmarshalStrict(text, &role)).To(Succeed())
-	t.rules = role.Rules
+	for _, path := range roles {
+		text, err := os.ReadFile(filepath.Join("..", "..", "config", "rbac", path))
+		Expect(err).NotTo(HaveOccurred())
+		var role rbacv1.ClusterRole
+		Expect(yaml.UnmarshalStrict(text, &role)).To(Succeed())
+		t.rules = append(t.rules, role.Rules...)
+	}
+	return user
+}
+
+func (t *tenants) start(ctx context.Context) {
+	GinkgoHelper()
+	user := t.begin("role.yaml")
 	t.namespace(ctx, "ten-a", nil)
 	t.namespace(ctx, "ten-b", nil)
 	t.permit(ctx, "ten-a")

@@ -58,7 +58,7 @@ func (h *clusterHistory) leave() bool {
 	return true
 }
 
-// isProbe reports whether the cluster is a health probe: it was labeled before anything was told of it.
+// isProbe reports whether the cluster is a health probe: it was labeled before its status had anything.
 func (h *clusterHistory) isProbe() bool {
 	return h.cluster.Labels[v1.LabelSentinel] == "true" && h.cluster.Status.CurrentState == nil
 }

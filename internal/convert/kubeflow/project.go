@@ -67,14 +67,7 @@ func ToStatus(old *v1beta2.SparkApplicationStatus, o lifecycle.Outcome, now time
 		s.SubmissionID = r.SubmissionID // while the next attempt waits, the status shows the id of the last one
 	}
 	s.Attempts, s.Retries, s.Executors = projectAttempts(r.Attempts), projectRetries(r.Retries), projectExecutors(r)
-	s.ExecutorPlacement = nil
-	if p := r.Placement; p != (lifecycle.Placement{}) {
-		s.ExecutorPlacement = &v1beta2.ExecutorPlacementStatus{RestHash: p.Rest, Hash: p.Made, Outdated: p.Outdated, Problem: p.Problem}
-	}
-	s.MissingExecutors = nil
-	if m := r.Missing; m != (lifecycle.Missing{}) {
-		s.MissingExecutors = &v1beta2.MissingExecutorsStatus{Since: secondsOrNil(m.Since), AskTime: secondsOrNil(m.AskedAt), Refusal: m.Refusal}
-	}
+	s.ExecutorPlacement, s.MissingExecutors = projectPlacement(r.Placement), projectMissing(r.Missing)
 	s.Scheduling, s.Rerun = projectScheduling(r), projectRerun(r.Rerun)
 	keep := keepsMessage(old, &s, r, now)
 	if keep {
@@ -170,6 +163,20 @@ func projectExecutors(r lifecycle.Record) *v1beta2.ExecutorSummary {
 		s.Failures = append(s.Failures, v1beta2.ExecutorFailure{PodName: f.Name, ExitCode: f.ExitCode, Reason: f.Reason})
 	}
 	return s
+}
+
+func projectPlacement(p lifecycle.Placement) *v1beta2.ExecutorPlacementStatus {
+	if p == (lifecycle.Placement{}) {
+		return nil
+	}
+	return &v1beta2.ExecutorPlacementStatus{RestHash: p.Rest, Hash: p.Made, Outdated: p.Outdated, Problem: p.Problem}
+}
+
+func projectMissing(m lifecycle.Missing) *v1beta2.MissingExecutorsStatus {
+	if m == (lifecycle.Missing{}) {
+		return nil
+	}
+	return &v1beta2.MissingExecutorsStatus{Since: secondsOrNil(m.Since), AskTime: secondsOrNil(m.AskedAt), Refusal: m.Refusal}
 }
 
 func projectScheduling(r lifecycle.Record) *v1beta2.SchedulingStatus {

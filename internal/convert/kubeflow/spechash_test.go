@@ -173,7 +173,7 @@ func TestRestartHash(t *testing.T) {
 		"Spread": {reason: "where a template lets pods run", change: template(func(p *corev1.PodTemplateSpec) {
 			p.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{MaxSkew: 1}}
 		})},
-		"Priority":   {reason: "who gives way to whom", change: template(func(p *corev1.PodTemplateSpec) { p.Spec.PriorityClassName = "low" })},
+		"Priority":   {reason: "the priority decides which pods are evicted", change: template(func(p *corev1.PodTemplateSpec) { p.Spec.PriorityClassName = "low" })},
 		"Container":  {reason: "half of the executors would be others", runs: true, change: template(func(p *corev1.PodTemplateSpec) { p.Spec.Containers = []corev1.Container{{Image: "x"}} })},
 		"Driver":     {reason: "it runs already", runs: true, change: func(o *v1beta2.SparkApplication) { o.Spec.Driver.NodeSelector = props{"pool": "spot"} }},
 		"ExecLabels": {reason: "Spark's driver has them as properties, which it reads once", runs: true, change: func(o *v1beta2.SparkApplication) { o.Spec.Executor.Labels = props{"team": "a"} }},
