@@ -50,6 +50,7 @@ func Validate(a resolve.Application) Checked {
 	c.Objections = append(c.Objections, withoutNames(a, validation.Check(a.App, c.Built, err))...)
 	c.sized = len(c.Objections) == 0
 	if err == nil && a.Record.State.Starting() { // a started attempt was checked when it started
+		c.Objections = append(c.Objections, validation.CheckCounted(a.App, c.Built)...)
 		c.Objections = append(c.Objections, a.Policies.Check(a.App, c.Built)...)
 		c.Objections = append(c.Objections, a.Policies.CheckRetention(a.App.Namespace, a.App.Fields, a.Retention)...)
 	}

@@ -148,7 +148,7 @@ func (c *checker) executors() {
 	if most == nil || c.built.PodSets.Max <= *most {
 		return
 	}
-	e := c.at(spark.ConfExecutorInstances, "executor.instances")
+	e := c.at(c.read.ExecutorsKey(c.built.PodSets.Max), "executor.instances")
 	if strings.EqualFold(c.value(spark.ConfDynamicAllocation), "true") {
 		e = c.at(spark.ConfMaxExecutors, "dynamicAllocation.maxExecutors")
 	}

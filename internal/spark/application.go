@@ -73,6 +73,8 @@ type Application struct {
 	Scheduling Scheduling
 	// Exposure is what the user requests as auxiliary objects.
 	Exposure Exposure
+	// Counted is what another program's quota counts of the application; nil if none counts it.
+	Counted *Counted
 }
 
 // Dependencies are the lists of spark-submit's --jars, --files, --py-files, --archives, --packages,

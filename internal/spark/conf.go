@@ -65,6 +65,7 @@ var defaults = map[string]string{
 	ConfUIPort:                    "4040",
 	ConfMinExecutors:              "0",
 	ConfMaxExecutors:              strconv.Itoa(math.MaxInt32),
+	ConfStreamingMaxExecutors:     strconv.Itoa(math.MaxInt32),
 	ConfOffHeapSize:               "0",
 	confDriverMaster:              "https://kubernetes.default.svc",
 	confIPFamilyPolicy:            "SingleStack",

@@ -77,6 +77,10 @@ const (
 	ConfInitialExecutors  = "spark.dynamicAllocation.initialExecutors"
 	ConfMaxExecutors      = "spark.dynamicAllocation.maxExecutors"
 
+	// The allocation of Spark Streaming, which excludes the other one.
+	ConfStreamingAllocation   = "spark.streaming.dynamicAllocation.enabled"
+	ConfStreamingMaxExecutors = "spark.streaming.dynamicAllocation.maxExecutors"
+
 	ConfNamespace               = "spark.kubernetes.namespace"
 	ConfImage                   = "spark.kubernetes.container.image"
 	ConfDriverImage             = "spark.kubernetes.driver.container.image"

@@ -89,7 +89,7 @@ func DriverMemory(app Application) (heap, overhead int64) {
 	return heap * mebibyte, (total - heap) * mebibyte
 }
 
-// executors counts executors. Properties: spark.executor.instances and spark.dynamicAllocation.*.
+// executors counts executors. Properties: spark.executor.instances, spark.dynamicAllocation.* and spark.streaming.dynamicAllocation.*.
 func executors(c *conf) (initial, minimum, maximum int32) {
 	instances := int32(0)
 	if c.has(ConfExecutorInstances) {
@@ -101,6 +101,9 @@ func executors(c *conf) (initial, minimum, maximum int32) {
 	if !c.flag(ConfDynamicAllocation, false) {
 		if !c.has(ConfExecutorInstances) {
 			instances = defaultInstances
+		}
+		if c.flag(ConfStreamingAllocation, false) {
+			return instances, instances, max(instances, int32(c.number(ConfStreamingMaxExecutors)))
 		}
 		return instances, instances, instances
 	}

@@ -25,6 +25,7 @@ var warnings = []func(spark.Application) []*spark.ConfError{
 	warnRestarts,
 	warnExposed,
 	warnAttached,
+	warnCounted,
 }
 
 // Warnings returns the settings that will be ignored, in the order of the list. None keeps an application from running.

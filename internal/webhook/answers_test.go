@@ -108,13 +108,7 @@ func fixtures(t *testing.T) (apps map[string]*v1beta2.SparkApplication, servers 
 		}
 		apps[name] = o
 	}
-	for name, fields := range casesOfTurn {
-		o := &v1beta2.SparkApplication{}
-		if err := json.Unmarshal(object(t, strings.Replace(good, "type:", fields+", type:", 1)), o); err != nil {
-			t.Fatal(err)
-		}
-		apps["case "+name] = o
-	}
+	addCases(t, apps)
 	for name, conf := range heaptest.Bombs() {
 		o := &v1beta2.SparkApplication{}
 		if err := json.Unmarshal(object(t, good), o); err != nil {

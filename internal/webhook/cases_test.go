@@ -3,8 +3,11 @@
 package webhook
 
 import (
+	"encoding/json"
+	"strings"
 	"testing"
 
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/exposure"
 	"github.com/firesteel-dev/firesteel/internal/policy"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
@@ -44,6 +47,28 @@ var casesOfTurn = map[string]string{
 	"023 Kerberos":    "sparkConf: {spark.kerberos.keytab: /a.keytab, spark.kerberos.principal: a}",
 	"id":              "sparkConf: {spark.app.id: Fixed_ID}",
 	"prefix":          "sparkConf: {spark.kubernetes.executor.podNamePrefix: Fixed_ID}",
+}
+
+// casesOfKueue are fields of applications in a queue of Kueue, which counts executor.instances (finding 2 of the review of the schedulers).
+var casesOfKueue = map[string]string{
+	"counted":  "executor: {instances: 2}",
+	"left out": "executor: {}",
+	"more":     "executor: {instances: 1}, sparkConf: {spark.dynamicAllocation.enabled: 'true', spark.dynamicAllocation.maxExecutors: '50'}",
+	"no limit": "dynamicAllocation: {enabled: true}",
+}
+
+// addCases adds the applications of these cases.
+func addCases(t *testing.T, apps map[string]*v1beta2.SparkApplication) {
+	t.Helper()
+	for metadata, cases := range map[string]map[string]string{"labels: {}": casesOfTurn, "labels: {kueue.x-k8s.io/queue-name: q}": casesOfKueue} {
+		for name, fields := range cases {
+			o := &v1beta2.SparkApplication{}
+			if err := json.Unmarshal(object(t, with(metadata, strings.Replace(good, "type:", fields+", type:", 1))), o); err != nil {
+				t.Fatal(err)
+			}
+			apps["case "+name] = o
+		}
+	}
 }
 
 // apacheFixtures are fields of applications of the other family, in the same way.

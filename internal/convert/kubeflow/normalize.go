@@ -17,9 +17,6 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// kueuePrefix begins Kueue's labels of the application. On the pods, the labels would make Kueue manage the pods separately.
-const kueuePrefix = "kueue.x-k8s.io/"
-
 // Normalize returns the model of an application, complete with defaults, and the fields with an invalid value, which the model omits.
 func Normalize(o *v1beta2.SparkApplication) (spark.Application, []*spark.ConfError) {
 	return normalized(o, sparkApplications.Fields)
@@ -27,6 +24,7 @@ func Normalize(o *v1beta2.SparkApplication) (spark.Application, []*spark.ConfErr
 
 // normalized is Normalize with the given names of fields.
 func normalized(o *v1beta2.SparkApplication, fields spark.Fields) (spark.Application, []*spark.ConfError) {
+	counted := countedByKueue(o)
 	o = withoutDefaults(o)
 	app := spark.Application{
 		Namespace:    o.Namespace,
@@ -48,6 +46,7 @@ func normalized(o *v1beta2.SparkApplication, fields spark.Fields) (spark.Applica
 		Scheduling: scheduling(o.Spec.BatchScheduler, o.Spec.BatchSchedulerOptions),
 		Exposure:   exposure(&o.Spec),
 		Fields:     fields,
+		Counted:    counted,
 	}
 	c := confOf(o)
 	app.Conf, app.Origins, app.OperatorConf = c.user, c.origins, c.operator

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"sigs.k8s.io/yaml"
+
+	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
+	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
+	"github.com/firesteel-dev/firesteel/internal/lifecycle"
+	"github.com/firesteel-dev/firesteel/internal/policy"
+	"github.com/firesteel-dev/firesteel/internal/resolve"
+	"github.com/firesteel-dev/firesteel/internal/testutil"
+	"github.com/firesteel-dev/firesteel/internal/validation"
+)
+
+// ofQueue returns the usual application in a queue of Kueue. fields are parts of its spec, as YAML.
+func ofQueue(t *testing.T, fields string) *v1beta2.SparkApplication {
+	t.Helper()
+	o := testutil.Pi()
+	o.Spec.Executor.Instances = nil
+	o.Labels = map[string]string{"kueue.x-k8s.io/queue-name": "jobs"}
+	if err := yaml.Unmarshal([]byte("spec: {"+fields+"}"), o); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// Finding 2 of the review of the schedulers: Kueue counts executor.instances, and an application could run more by other settings.
+func TestExecutorsThatKueueDoesNotCount(t *testing.T) {
+	const label = " (label kueue.x-k8s.io/queue-name)"
+	const fixed = ", from spec.executor.instances" + label + "; use a fixed number of executors, and write it to spec.executor.instances"
+	preset := func(conf map[string]string) policy.Set {
+		return policy.Set{{Name: "scale", Namespaces: []string{"*"}, Defaults: policy.Defaults{SparkConf: conf}}}
+	}
+	unlabeled := func(o *v1beta2.SparkApplication) { o.Labels = nil }
+	cases := map[string]struct {
+		reason   string
+		fields   string
+		change   func(*v1beta2.SparkApplication)
+		policies policy.Set
+		record   lifecycle.Record
+		want     []string
+	}{
+		"Counted": {reason: "finding 2: what Kueue counts runs", fields: `executor: {instances: 2}`},
+		"Property": {
+			reason: "finding 2: sparkConf sets a number that Kueue does not read", fields: `sparkConf: {spark.executor.instances: "5"}`,
+			want: []string{`spec.sparkConf["spark.executor.instances"]: "5": up to 5 executors may run, and Kueue counts 0` + fixed},
+		},
+		"Field": {reason: "finding 2: the field wins over sparkConf", fields: `executor: {instances: 2}, sparkConf: {spark.executor.instances: "5"}`},
+		"Maximum": {
+			reason: "finding 2: the reproduction of the review",
+			fields: `executor: {instances: 1}, sparkConf: {spark.dynamicAllocation.enabled: "true", spark.dynamicAllocation.maxExecutors: "50"}`,
+			want:   []string{`spec.sparkConf["spark.dynamicAllocation.maxExecutors"]: "50": up to 50 executors may run, and Kueue counts 1` + fixed},
+		},
+		"Unlimited": {
+			reason: "finding 2: no maximum is the largest", fields: `executor: {instances: 1}, sparkConf: {spark.dynamicAllocation.enabled: "TRUE "}`,
+			want: []string{`spec.sparkConf["spark.dynamicAllocation.enabled"]: "TRUE ": any number of executors may run, and Kueue counts 1` + fixed},
+		},
+		"Reference": {
+			reason: "finding 2: the value that Spark reads counts",
+			fields: `executor: {instances: 1}, sparkConf: {spark.dynamicAllocation.enabled: "${spark.on}", spark.on: "true", spark.dynamicAllocation.maxExecutors: "${spark.most}", spark.most: "7"}`,
+			want:   []string{`spec.sparkConf["spark.dynamicAllocation.maxExecutors"]: "7": up to 7 executors may run, and Kueue counts 1` + fixed},
+		},
+		"Initial": {
+			reason: "finding 2: Spark starts with more than the maximum if told so",
+			fields: `executor: {instances: 1}, sparkConf: {spark.dynamicAllocation.enabled: "true", spark.dynamicAllocation.initialExecutors: "9", spark.dynamicAllocation.maxExecutors: "1"}`,
+			want:   []string{`spec.sparkConf["spark.dynamicAllocation.initialExecutors"]: "9": up to 9 executors may run, and Kueue counts 1` + fixed},
+		},
+		"Within": {
+			reason: "finding 2: nothing is stepped around", fields: `executor: {instances: 5}, sparkConf: {spark.dynamicAllocation.enabled: "true", spark.dynamicAllocation.maxExecutors: "5"}`,
+		},
+		"TypedMaximum": {
+			reason: "finding 2: Kueue's webhook, which refuses this, may be away", fields: `executor: {instances: 2}, dynamicAllocation: {enabled: true, maxExecutors: 8}`,
+			want: []string{`spec.dynamicAllocation.maxExecutors: "8": up to 8 executors may run, and Kueue counts 2` + fixed},
+		},
+		"TypedUnlimited": {
+			reason: "finding 2: Kueue's webhook may be away", fields: `dynamicAllocation: {enabled: true}`,
+			want: []string{`spec.dynamicAllocation.enabled: "true": any number of executors may run, and Kueue counts 0` + fixed},
+		},
+		"Streaming": {
+			reason: "finding 2: Spark Streaming has a dynamic allocation of its own",
+			fields: `executor: {instances: 2}, sparkConf: {spark.streaming.dynamicAllocation.enabled: "true", spark.streaming.dynamicAllocation.maxExecutors: "40"}`,
+			want:   []string{`spec.sparkConf["spark.streaming.dynamicAllocation.maxExecutors"]: "40": up to 40 executors may run, and Kueue counts 2` + fixed},
+		},
+		"StreamingUnlimited": {
+			reason: "finding 2: no maximum is the largest",
+			fields: `executor: {instances: 2}, sparkConf: {spark.streaming.dynamicAllocation.enabled: "true"}`,
+			want:   []string{`spec.sparkConf["spark.streaming.dynamicAllocation.enabled"]: "true": any number of executors may run, and Kueue counts 2` + fixed},
+		},
+		"LeftOut": {
+			reason: "finding 2: Kueue counts none, one runs",
+			want:   []string{`spec.executor.instances: missing: 1 would run, and Kueue counts 0` + label + `; write 1`},
+		},
+		"Defaulted": {reason: "finding 2: Kueue reads what the webhook has written", change: kubeflow.Default},
+		"Policy": {
+			reason: "finding 2: an administrator's default changes the number", fields: `executor: {instances: 2}`,
+			policies: preset(map[string]string{"spark.dynamicAllocation.enabled": "true", "spark.dynamicAllocation.maxExecutors": "30"}),
+			want:     []string{`defaults.sparkConf of the operator's policy "scale": "30": up to 30 executors may run, and Kueue counts 2` + fixed},
+		},
+		"PolicyWithin": {
+			reason: "finding 2: the default changes nothing, the field is set", fields: `executor: {instances: 2}`,
+			policies: preset(map[string]string{"spark.executor.instances": "30"}),
+		},
+		"NoQueue": {
+			reason: "Kueue does not count it", change: unlabeled,
+			fields: `sparkConf: {spark.dynamicAllocation.enabled: "true"}`,
+		},
+		"EmptyQueue": {
+			reason: "an empty name is none, for Kueue, too", change: func(o *v1beta2.SparkApplication) { o.Labels["kueue.x-k8s.io/queue-name"] = "" },
+			fields: `sparkConf: {spark.dynamicAllocation.enabled: "true"}`,
+		},
+		"Running": {
+			reason: "the label came after the start", record: lifecycle.Record{State: lifecycle.Running, Attempt: 1},
+			fields: `sparkConf: {spark.dynamicAllocation.enabled: "true"}`,
+		},
+		"Resumed": {
+			reason: "finding 2: each start is judged", record: lifecycle.Record{State: lifecycle.Resuming, Attempt: 2},
+			fields: `executor: {instances: 1}, sparkConf: {spark.dynamicAllocation.enabled: "true", spark.dynamicAllocation.maxExecutors: "3"}`,
+			want:   []string{`spec.sparkConf["spark.dynamicAllocation.maxExecutors"]: "3": up to 3 executors may run, and Kueue counts 1` + fixed},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			o := ofQueue(t, tc.fields)
+			if tc.change != nil {
+				tc.change(o)
+			}
+			c := Validate(resolve.Load(kubeflow.SparkApplications{}, o, tc.record, resolve.Operator{Policies: tc.policies}, start))
+			if diff := cmp.Diff(tc.want, sentences(c.App, c.Objections), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// Finding 2 of the review of the schedulers: pods can be larger than what Kueue counts of them.
+func TestSizesThatKueueDoesNotCount(t *testing.T) {
+	const reads = " (label kueue.x-k8s.io/queue-name); it reads coreRequest, coreLimit, memory, memoryLimit, gpu, sidecars and initContainers and nothing else"
+	const driver = `executor: {instances: 1, coreRequest: "1", memory: 1g}, sparkConf: {spark.executor.memoryOverhead: "0"}, driver: `
+	const exact = `sparkConf: {spark.driver.memoryOverhead: "0", spark.executor.memoryOverhead: "0"}, driver: {coreRequest: "1", memory: 1g}, `
+	cases := map[string]struct {
+		reason, fields string
+		want           []string
+	}{
+		"Equal": {"nothing more runs", exact + `executor: {instances: 1, coreRequest: "1", memory: 1g}`, nil},
+		"Cores": {
+			"finding 2: cores, and Kueue reads coreRequest", exact + `executor: {instances: 1, cores: 4, memory: 1g}`,
+			[]string{"spec.executor: a pod requests cpu 4, and Kueue counts cpu 0" + reads},
+		},
+		"Limit": {
+			"a limit stands for the request", exact + `executor: {instances: 1, coreLimit: "4", coreRequest: "2", memory: 1g}`, nil,
+		},
+		"Overhead": {
+			"finding 2: the overhead", driver + `{coreRequest: "1", memory: 1g}`,
+			[]string{"spec.driver: a pod requests memory 1408Mi, and Kueue counts memory 1Gi" + reads},
+		},
+		"Memory": {
+			"finding 2: memory by sparkConf", `sparkConf: {spark.executor.memory: 8g, spark.executor.memoryOverhead: "0", spark.driver.memoryOverhead: "0"}, ` +
+				`driver: {coreRequest: "1", memory: 1g}, executor: {instances: 1, coreRequest: "1"}`,
+			[]string{"spec.executor: a pod requests memory 8Gi, and Kueue counts memory 0" + reads},
+		},
+		"Template": {
+			"finding 2: containers of a template", exact + `executor: {instances: 1, coreRequest: "1", memory: 1g, ` +
+				`template: {spec: {containers: [{name: spark-kubernetes-executor}, {name: side, image: side, resources: {requests: {cpu: 500m, example.org/gpu: "1"}, limits: {example.org/gpu: "1"}}}]}}}`,
+			[]string{"spec.executor: a pod requests cpu 1500m and example.org/gpu 1, and Kueue counts cpu 1 and example.org/gpu 0" + reads},
+		},
+		"Sidecar": {
+			"Kueue counts sidecars and GPUs", exact + `executor: {instances: 1, coreRequest: "1", memory: 1g, gpu: {name: example.org/gpu, quantity: 1}, ` +
+				`sidecars: [{name: side, image: side, resources: {requests: {cpu: 500m}}}], initContainers: [{name: init, image: init, resources: {limits: {memory: 4Gi}}}]}`, nil,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := Validate(load(ofQueue(t, tc.fields), lifecycle.Record{}))
+			if len(c.Objections) > 0 {
+				t.Fatal(sentences(c.App, c.Objections))
+			}
+			if diff := cmp.Diff(tc.want, validation.Sentences(c.Warnings()), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
