@@ -14,6 +14,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/policy"
 	"github.com/firesteel-dev/firesteel/internal/resolve"
+	"github.com/firesteel-dev/firesteel/internal/spark"
 	"github.com/firesteel-dev/firesteel/internal/testutil"
 	"github.com/firesteel-dev/firesteel/internal/validation"
 )
@@ -135,6 +136,43 @@ func TestExecutorsThatKueueDoesNotCount(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// Finding 2 of the review of the schedulers: Spark reads what nobody has written from options of the JVM, which the operator does not read.
+func TestNumbersOfExecutorsAreWrittenDown(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason, fields string
+		want           map[string]string
+	}{
+		"Fixed": {
+			"nothing turns dynamic allocation on", `executor: {instances: 2}, driver: {javaOptions: -Dspark.dynamicAllocation.enabled=true}`,
+			map[string]string{
+				spark.ConfExecutorInstances: "2", spark.ConfDynamicAllocation: "false", spark.ConfStreamingAllocation: "false",
+				spark.ConfMinExecutors: "0", spark.ConfInitialExecutors: "0", spark.ConfMaxExecutors: "",
+			},
+		},
+		"Dynamic": {
+			"it starts with no more", `executor: {instances: 5}, sparkConf: {spark.dynamicAllocation.enabled: "true", spark.dynamicAllocation.minExecutors: "2", spark.dynamicAllocation.maxExecutors: "5"}`,
+			map[string]string{
+				spark.ConfExecutorInstances: "5", spark.ConfDynamicAllocation: "true", spark.ConfStreamingAllocation: "false",
+				spark.ConfMinExecutors: "2", spark.ConfInitialExecutors: "2", spark.ConfMaxExecutors: "5",
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			built := Validate(load(ofQueue(t, tc.fields), lifecycle.Record{})).Built
+			for key, want := range tc.want {
+				if got := built.Properties[key]; got != want {
+					t.Errorf("%s: %s is %q, want %q", tc.reason, key, got, want)
+				}
+			}
+		})
+	}
+	o := ofQueue(t, "executor: {instances: 2}")
+	o.Labels = nil
+	if properties := Validate(load(o, lifecycle.Record{})).Built.Properties; properties[spark.ConfDynamicAllocation] != "" {
+		t.Errorf("without a queue, Spark's defaults stay: %v", properties)
 	}
 }
 

@@ -21,6 +21,15 @@ type Counted struct {
 	SizeFields       string
 }
 
+// fixExecutors writes down Spark's defaults of what sets the number of executors. Otherwise an option of the driver's JVM, such as
+// -Dspark.dynamicAllocation.enabled=true, could set it, which Build does not read. What is written down wins over such options.
+func fixExecutors(values map[string]string) {
+	setDefault(values, ConfDynamicAllocation, "false")
+	setDefault(values, ConfStreamingAllocation, "false")
+	setDefault(values, ConfMinExecutors, defaults[ConfMinExecutors])
+	setDefault(values, ConfInitialExecutors, values[ConfMinExecutors])
+}
+
 // RequestsOf returns the requests of a pod: the sum over its containers, or those of its init containers if they are more. A missing request is the
 // limit, as the API server fills it in.
 func RequestsOf(pod *corev1.PodSpec) corev1.ResourceList { return resourcesOf(pod).Requests }

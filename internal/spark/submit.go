@@ -58,6 +58,9 @@ func mergeConf(app *Application) map[string]string {
 			setDefault(values, key, value)
 		}
 	}
+	if app.Counted != nil {
+		fixExecutors(values)
+	}
 	return values
 }
 

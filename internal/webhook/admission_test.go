@@ -185,6 +185,7 @@ func TestValidate(t *testing.T) {
 		Limits: policy.Limits{Executors: new(int32(1)), TimeToLiveSeconds: new(int64(60))},
 	}
 	more := strings.Replace(good, "type:", "executor: {instances: 2}, type:", 1)
+	const queued = "labels: {kueue.x-k8s.io/queue-name: q}"
 	cases := map[string]struct {
 		reason    string
 		operation admissionv1.Operation
@@ -201,6 +202,12 @@ func TestValidate(t *testing.T) {
 				`spec.driver.memory: "2gb"`, `spec.sparkConf["spark.master"]: sparkConf key "spark.master" is not allowed`,
 			},
 			warned: []string{`spec.sparkVersion: "1.6"`},
+		},
+		"KueueEvicts": {
+			reason: "finding 2 of the review of the schedulers: what an older operator started can be evicted", operation: admissionv1.Update,
+			stored: with(queued, strings.Replace(good, "type:", "executor: {instances: 1}, dynamicAllocation: {enabled: true, maxExecutors: 1, initialExecutors: 2}, type:", 1)),
+			sent:   with(queued, strings.Replace(good, "type:", "suspend: true, executor: {instances: 1}, dynamicAllocation: {enabled: true, maxExecutors: 1, initialExecutors: 2}, type:", 1)),
+			warned: []string{`invalid before this change, too: spec.dynamicAllocation.initialExecutors: "2": up to 2 executors may run, and Kueue counts 1`},
 		},
 		"Malformed": {
 			reason: "the schema is open there", operation: admissionv1.Create, sent: "spec: {driver: {template: text}}",

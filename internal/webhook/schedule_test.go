@@ -47,6 +47,12 @@ func TestValidateSchedule(t *testing.T) {
 			"limits of the installation", admissionv1.Create, "", strings.Replace(good, "type:", "executor: {instances: 2}, type:", 1),
 			[]string{`spec.template.executor.instances: "2": namespace jobs allows at most 1 executors`}, nil,
 		},
+		"Kueue": {
+			"finding 2 of the review of the schedulers: the runs have the labels of their schedule", admissionv1.Create, "",
+			strings.NewReplacer("metadata: {", "metadata: {labels: {kueue.x-k8s.io/queue-name: q}, ", "type:", "executor: {instances: 1}, sparkConf: {spark.dynamicAllocation.enabled: 'true'}, type:").Replace(good),
+			[]string{`spec.template.sparkConf["spark.dynamicAllocation.enabled"]: "true": any number of executors may run, and Kueue counts 1, from spec.template.executor.instances`},
+			[]string{"spec.template.driver: a pod requests cpu 1 and memory 1408Mi, and Kueue counts cpu 0 and memory 0", "spec.template.executor: a pod requests cpu 1"},
+		},
 		"Variable": {
 			"one that there is not", admissionv1.Create, "", strings.Replace(good, "type:", "sparkConf: {spark.a: $(SCHEDULED_DAY)}, type:", 1),
 			[]string{`spec.template.sparkConf["spark.a"]: "$(SCHEDULED_DAY)"`}, nil,
