@@ -31,7 +31,6 @@ const versionsTail = `
 | Kubernetes | %s or newer: the chart refuses older ones. Tests run the version above only |
 | Helm | 3.17 or newer; tests run the version above |
 | Spark | manifests for %s are submitted, each as its own release would: recordings of spark-submit are compared. Jobs are run with the releases above |
-| Kueue | its edits are repeated on a real API server (` + "`test/integration`" + `), and were compared with %s. Kueue itself is not run |
 | Airflow | the requests of its provider are repeated in the same way, and were compared with provider %s. Airflow itself is not run |
 | Kubeflow's operator | manifests, statuses and values of %s are taken over in tests. The operator itself is not run |
 
@@ -65,12 +64,13 @@ func TestVersions(t *testing.T) {
 		{"Volcano", "queues and gangs of real jobs", "hack/tools/volcano/go.mod", `(?m)^\s*volcano.sh/volcano v(\S+)`},
 		{"YuniKorn", "the same", "hack/tools/yunikorn/go.mod", `yunikorn-k8shim v(\S+)`},
 		{"Coscheduling (scheduler-plugins)", "the same", "hack/tools/scheduler-plugins/go.mod", `sigs.k8s.io/scheduler-plugins v(\S+)`},
+		{"Kueue", "its integration for SparkApplications, without jobs", "hack/tools/kueue/go.mod", `sigs.k8s.io/kueue v(\S+)`},
 		{"Prometheus", "alerts and recording rules", "hack/tools/promql/go.mod", `prometheus/prometheus v(\S+)`},
 	} {
 		fmt.Fprintf(&b, "| %s | %s | %s | `%s` |\n", row.program, found(t, row.file, row.pattern), row.how, row.file)
 	}
 	fmt.Fprintf(&b, versionsTail, found(t, "charts/spark-operator/Chart.yaml", `kubeVersion: ">=([\d.]+)\.0-0"`), strings.Join(spark.SupportedVersions(), ", "),
-		found(t, "test/integration/contract_kueue_test.go", `verified with ([\d.]+\d)`), found(t, "test/integration/contract_test.go", `verified with provider ([\d.]+\d)`),
+		found(t, "test/integration/contract_test.go", `verified with provider ([\d.]+\d)`),
 		found(t, "docs/migrate-from-kubeflow.md", `Kubeflow's release (2[\d.]+\d)`))
 	testutil.Golden(t, "versions.md", b.String())
 	lines := spark.SupportedVersions()

@@ -9,7 +9,7 @@
 #   hack/test.sh simulation     histories of applications, servers and schedules in a simulated cluster
 #   hack/test.sh integration    what needs a kube-apiserver and etcd, the chart, the release and the pages among it
 #   hack/test.sh hostile        the attacks on the operator under the chart's memory limit (Linux, root)
-#   hack/test.sh schedulers     the scheduler plugins, with stand-ins and with the real schedulers
+#   hack/test.sh schedulers     the scheduler plugins, with stand-ins and with the real schedulers; Kueue
 #   hack/test.sh e2e            what needs a real node (Linux, root)
 #   hack/test.sh node           no test: starts that node and loads Spark into it, for a run that comes later
 #
@@ -240,7 +240,7 @@ if [ "$what" = all ] || [ "$what" = hostile ]; then
 fi
 if [ "$what" = all ] || [ "$what" = schedulers ]; then
   # the conformance tests have a network of their own, for the ports that real schedulers insist on, and cannot download there
-  stage "tools of the schedulers" tools kubernetes kwok volcano yunikorn scheduler-plugins
+  stage "tools of the schedulers" tools kubernetes kwok volcano yunikorn scheduler-plugins kueue
   packages+=("${schedulers[@]}")
 fi
 

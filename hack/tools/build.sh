@@ -23,7 +23,7 @@ if [ "$name" = kubernetes ]; then # without a version the binaries say v0.0.0, a
 fi
 
 case $name in # each brings its own version of Kubernetes' libraries
-volcano | yunikorn | scheduler-plugins) hint=' (3 to 6 minutes on 2 cores, once per version)' ;;
+volcano | yunikorn | scheduler-plugins | kueue) hint=' (3 to 6 minutes on 2 cores, once per version)' ;;
 esac
 
 cache=${FIRESTEEL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/firesteel}

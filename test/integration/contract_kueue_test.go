@@ -15,8 +15,8 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 )
 
-// Read in Kueue (pkg/controller/jobs/sparkapplication) and verified with 0.19.0: it creates the application suspended,
-// admits it by one update of suspend and the roles' node selectors, and evicts it by one that puts both back.
+// Kueue suspends the application when it is created, admits it by one update of suspend and the roles' node selectors, and evicts it by one that puts
+// both back. test/schedulers runs Kueue itself; these cases are about the operator's part.
 var _ = Describe("Kueue", func() {
 	var (
 		ctx context.Context

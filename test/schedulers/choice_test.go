@@ -71,7 +71,7 @@ func subjectName(title string, tier conformance.Tier) string {
 func chosen(ctx context.Context) (choice, error) {
 	if only := os.Getenv("CONFORMANCE_SUBJECTS"); only != "" {
 		c := choice{strings.Split(only, ","), "only CONFORMANCE_SUBJECTS=" + only}
-		all := choose(titles, "", 0).subjects
+		all := append(choose(titles, "", 0).subjects, kueueTitle)
 		for _, s := range c.subjects {
 			if !slices.Contains(all, s) {
 				return c, fmt.Errorf("CONFORMANCE_SUBJECTS: %q: no subject; write some of %s", s, strings.Join(all, ","))
