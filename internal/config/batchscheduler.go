@@ -52,8 +52,8 @@ type Quota struct {
 	// Order is BestEffortFIFO, StrictFIFO or FairShare; default BestEffortFIFO. With BestEffortFIFO an application may pass others that do not fit; with
 	// StrictFIFO it may pass none. FairShare is BestEffortFIFO, but in shared lines the namespace with the lowest use of its guarantee comes first.
 	Order QuotaOrder `json:"order,omitempty"`
-	// AgingBound is how long an application may be passed; default 10m. After that time, the application comes before all applications that have waited less,
-	// whatever their priority.
+	// AgingBound is how long an application waits until it comes before all that have waited less, and holds what becomes free, for this time at first;
+	// default 10m.
 	AgingBound metav1.Duration `json:"agingBound,omitzero"`
 }
 

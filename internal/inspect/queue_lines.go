@@ -131,7 +131,7 @@ func (s *standings) compute(ctx context.Context, items []Object) (quotaLines, er
 			return quotaLines{}, err
 		}
 		if answer.Verdict == scheduler.Admit { // the attempt waits for another reason, or is about to start
-			answer = scheduler.Admission{Verdict: scheduler.Wait, Reason: w.reason, HasQuota: true}
+			answer = scheduler.Admission{Verdict: scheduler.Wait, Reason: w.reason}
 		}
 		ledger.Record(w.Attempt, answer, s.now)
 	}

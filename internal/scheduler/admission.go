@@ -49,8 +49,8 @@ type Admission struct {
 	Lines []Place
 	// Usage is the reported usage of the quotas of Lines.
 	Usage []Usage
-	// HasQuota is set if the quotas have room for an attempt that waits for something else.
-	HasQuota bool
+	// Takes are the requests of an admitted attempt in the lines of quotas.
+	Takes []Place
 	// Apply lists the objects that must exist, in the form of server-side apply: kind, namespace, name and the plugin's own
 	// fields, without a status. The operator adds owner and labels, and skips objects that are already applied. It applies them
 	// before it acts on the verdict.
@@ -66,11 +66,7 @@ type Admission struct {
 // Waits reports whether the attempt may start later.
 func (a Admission) Waits() bool { return a.Verdict == Wait || a.Verdict == Unavailable }
 
-// waitsForRoom reports whether the attempt waits for resources that others use, rather than for a missing object.
-func (a Admission) waitsForRoom() bool { return a.Verdict == Wait && a.Reason.WaitsForRoom() }
-
-// WaitsForRoom reports whether the reason is a wait for resources that others use. An attempt that waits for this reason has a place in the waiting lines of
-// quotas, or may keep room in the quotas.
+// WaitsForRoom reports whether the reason is a wait for resources that others use.
 func (r Reason) WaitsForRoom() bool {
 	return slices.Contains([]Reason{ReasonWaitingForCapacity, ReasonWaitingForQuota, ReasonWaitingForGang, ReasonBehindOthers}, r)
 }

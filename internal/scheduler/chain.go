@@ -83,7 +83,9 @@ func (c chain) Admit(a Attempt, s Snapshot) (Admission, error) {
 		last.Group = first.Group
 	}
 	last.Warning = Warnings(first.Warning, last.Warning)
-	last.HasQuota = last.Verdict != Admit && c.admission.Describe().Supports.Reserves
+	if last.Verdict == Admit {
+		last.Takes = first.Takes
+	}
 	return last, nil
 }
 

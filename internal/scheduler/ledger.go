@@ -29,14 +29,23 @@ type Ledger struct {
 	lines    map[string]map[Line]*line // by namespace
 	aged     time.Time                 // attempts that were queued by then are past the aging bound
 	shares   Shares                    // from the last call of OutstandingBy
-	expected map[string]bool           // by attempt
+	holds    map[Line]hold
+	phases   map[string]*phase    // by namespace
+	failed   map[string]time.Time // by attempt: the end of its last hold that did not suffice
+	turns    map[string]time.Time // by namespace: the same in shared lines
+	moved    []Line               // lines in which holds have ended
+	started  map[string]Started   // by attempt
+	expected map[string]bool      // by attempt
 	// expectedUntil is the time after which the ledger no longer waits for announced attempts.
 	expectedUntil time.Time
 }
 
 // NewLedger returns an empty ledger.
 func NewLedger(o Order) *Ledger {
-	return &Ledger{order: o, reserved: map[string]*entry{}, waiting: map[string]waiter{}, lines: map[string]map[Line]*line{}, expected: map[string]bool{}}
+	return &Ledger{
+		order: o, reserved: map[string]*entry{}, waiting: map[string]waiter{}, lines: map[string]map[Line]*line{}, expected: map[string]bool{},
+		holds: map[Line]hold{}, phases: map[string]*phase{}, failed: map[string]time.Time{}, turns: map[string]time.Time{}, started: map[string]Started{},
+	}
 }
 
 // Outstanding is the part of the ledger that concerns one attempt.
@@ -50,10 +59,20 @@ type Outstanding struct {
 	// Ahead counts the attempts ahead in each line, of the namespace and of all namespaces. A line with no attempt ahead is omitted. (JSON cannot encode its
 	// keys.)
 	Ahead map[Line]Ahead `json:"-"`
-	// AgesIn is the time until no other attempt may pass this one; 0 if none may pass it now.
+	// AgesIn is the time until the attempt is past the aging bound; 0 if it is now.
 	AgesIn time.Duration
+	// Started are the admitted attempts of the namespace that are not over, for an attempt with a hold.
+	Started []Started
+	// HoldEnds is the time until a hold of the attempt ends; 0 without one.
+	HoldEnds time.Duration
 	// Expected is set if other attempts waited before a restart of the operator and have not been entered again: the lines may lack them.
 	Expected bool
+}
+
+// Started is an attempt that was admitted and is not over.
+type Started struct {
+	App     Key
+	PodSets spark.PodSets
 }
 
 // Reservation is an admitted attempt.
@@ -217,12 +236,18 @@ func (l *Ledger) Outstanding(a Attempt, now time.Time) Outstanding {
 	}
 	o.Ahead, o.Expected = l.ahead(a, now), l.expects(a.ID, now)
 	o.AgesIn = max(0, a.QueuedAt.Sub(l.limit(now)))
+	if o.HoldEnds = holdEnds(o.Ahead, now); o.HoldEnds > 0 {
+		for _, s := range l.started {
+			if s.App.Namespace == a.App.Namespace {
+				o.Started = append(o.Started, s)
+			}
+		}
+	}
 	return o
 }
 
-// Record enters the answer for an attempt: Admit reserves its room, a wait in line keeps its place, and any other answer gives up both. One wait keeps its
-// room, too: the attempt has room in the quotas, waits for room elsewhere and may no longer be passed. Otherwise smaller attempts would take that room each
-// time. Record returns the applications that may be next to start in the lines that the attempt has left.
+// Record enters the answer for an attempt: Admit reserves its room, a wait in line keeps its place, and any other answer gives up both. Record returns the
+// applications that may be next to start in the lines that the attempt has left, and in those where a hold has ended.
 func (l *Ledger) Record(a Attempt, answer Admission, now time.Time) []Key {
 	before := l.waiting[a.ID]
 	switch {
@@ -230,18 +255,19 @@ func (l *Ledger) Record(a Attempt, answer Admission, now time.Time) []Key {
 		if r, held := l.reserved[a.ID]; held && !r.matches(a) {
 			l.drop(a.ID) // its spec changed before it had a driver
 		}
+		l.take(answer.Takes)
 		l.Reserve(a)
 	case len(answer.Lines) > 0:
 		l.drop(a.ID)
-		l.join(waiterOf(a, answer.Lines))
+		l.join(l.waiterOf(a, answer.Lines))
 		l.note(answer.Usage)
-	case answer.HasQuota && answer.waitsForRoom() && (l.order.Strict || !a.QueuedAt.After(l.limit(now))):
-		l.drop(a.ID) // Reserve enters it again, with the present time
-		l.Reserve(a)
+		l.begin(a, now)
 	default:
 		l.drop(a.ID)
 	}
-	moved := l.left(before)
+	moved := append(l.left(before), l.moved...)
+	l.moved = nil
+	l.tidy(before)
 	if l.order.Fair && answer.Reason == ReasonBehindOthers { // shares change without a start or an end, so the new head of the line must be enqueued
 		for _, p := range answer.Lines {
 			moved = append(moved, p.Line)
@@ -252,7 +278,10 @@ func (l *Ledger) Record(a Attempt, answer Admission, now time.Time) []Key {
 
 // Reserve enters an admitted attempt. An attempt that is already entered keeps its progress.
 func (l *Ledger) Reserve(a Attempt) {
+	before := l.waiting[a.ID]
 	l.leave(a.ID)
+	l.tidy(before)
+	l.started[a.ID] = Started{App: a.App.Key(), PodSets: a.PodSets}
 	delete(l.expected, a.ID)
 	if _, held := l.reserved[a.ID]; !held {
 		l.reserved[a.ID] = &entry{Reservation: Reservation{
@@ -288,6 +317,7 @@ func (l *Ledger) Release(id string, now time.Time) []Key {
 	before, waits := l.waiting[id]
 	r, held := l.reserved[id]
 	l.drop(id)
+	l.tidy(before)
 	switch {
 	case held:
 		return l.Heads(r.Namespace, now)
@@ -303,4 +333,5 @@ func (l *Ledger) drop(id string) {
 	delete(l.reserved, id)
 	delete(l.expected, id)
 	l.leave(id)
+	delete(l.started, id)
 }

@@ -11,43 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Room here is kept for one that waits for room elsewhere and may not be passed, as it is now. Anything else gives it up.
-func TestLedgerKeepsRoom(t *testing.T) {
-	strict := usual
-	strict.Strict = true
-	elsewhere := Admission{Verdict: Wait, Reason: ReasonWaitingForCapacity, HasQuota: true}
-	cases := map[string]struct {
-		reason string
-		order  Order
-		answer Admission
-		minute int
-		want   []int32
-	}{
-		"Aged":        {reason: "smaller ones would take it each time", order: usual, answer: elsewhere, minute: 10, want: []int32{5}},
-		"Strict":      {reason: "none passes it at any age", order: strict, answer: elsewhere, minute: 1, want: []int32{5}},
-		"Passed":      {reason: "others may pass it", order: usual, answer: elsewhere, minute: 9},
-		"NoQuota":     {reason: "there is no room that it could have", order: usual, answer: Admission{Verdict: Wait, Reason: ReasonWaitingForCapacity}, minute: 10},
-		"Missing":     {reason: "it waits for no room", order: usual, answer: Admission{Verdict: Wait, Reason: ReasonQueueNotFound, HasQuota: true}, minute: 10},
-		"Unavailable": {reason: "nothing is known", order: usual, answer: Admission{Verdict: Unavailable, Reason: ReasonWaitingForCapacity, HasQuota: true}, minute: 10},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			l, a := NewLedger(tc.order), attemptAt("a", "x", 0)
-			l.Record(a, Admission{Verdict: Admit}, nine)
-			a.PodSets.Initial = 5 // it was edited
-			now := nine.Add(time.Duration(tc.minute) * time.Minute)
-			l.Record(a, tc.answer, now)
-			var got []int32
-			for _, r := range l.Outstanding(attemptAt("b", "x", 0), now).Others {
-				got = append(got, r.PodSets.Initial)
-			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
-			}
-		})
-	}
-}
-
 // The ledger has no order of its own: what it says of several reservations is the same each time.
 func TestOutstandingIsTheSameEachTime(t *testing.T) {
 	l := NewLedger(usual)
@@ -120,7 +83,7 @@ func TestWaiterIsReleased(t *testing.T) {
 	}
 }
 
-// Heads are the first of each line before the second of another, the older first, and those beyond the bound alone.
+// Heads are the first of each line before the second of another, the older first.
 func TestHeadsOfLines(t *testing.T) {
 	l := NewLedger(usual)
 	enter := func(id string, minute, asks int, resource string) {
@@ -137,8 +100,5 @@ func TestHeadsOfLines(t *testing.T) {
 		if diff := cmp.Diff([]string{"gpu-first", "cpu-first", "memory-first", "cpu-second", "gpu-second"}, names(l.Heads("x", nine))); diff != "" {
 			t.Fatalf("(-want +got):\n%s", diff)
 		}
-	}
-	if diff := cmp.Diff([]string{"gpu-first", "cpu-first", "memory-first", "cpu-second"}, names(l.Heads("x", nine.Add(11*time.Minute)))); diff != "" {
-		t.Errorf("none passes what has waited for so long in its line, although nobody has asked since (-want +got):\n%s", diff)
 	}
 }

@@ -316,8 +316,8 @@ func idsOf(l *line) (ids []string) {
 			below(n.right)
 		}
 	}
-	for _, root := range l.roots() {
-		below(root)
+	for _, t := range l.trees() {
+		below(t.root)
 	}
 	return ids
 }

@@ -23,145 +23,111 @@ type Line struct {
 type Place struct {
 	Line
 	Asked resource.Quantity
-}
-
-// Order sorts the attempts of a line by priority, then by waiting time. Attempts that have waited longer than AgingBound come before all others, the oldest
-// first, and no other attempt passes them. A restart of the operator does not change the order.
-type Order struct {
-	// Strict forbids an attempt to pass attempts ahead of it. Otherwise it may pass attempts for which there is no room.
-	Strict bool
-	// Fair applies to lines that namespaces share: attempts of the same priority are sorted by the usage of their namespace relative to its guarantee (Shares).
-	Fair bool
-	// AgingBound is the time after which an attempt may no longer be passed. With 0, no attempt is ever passed, and age alone counts.
-	AgingBound time.Duration
-}
-
-// OrderNamed returns the order for its name in the operator's configuration. An unknown name means BestEffortFIFO.
-func OrderNamed(name string, agingBound time.Duration) Order {
-	return Order{Strict: name == "StrictFIFO", Fair: name == "FairShare", AgingBound: agingBound}
-}
-
-// Compare sorts two attempts of a line and ignores the shares of their namespaces. It is negative if the first comes first.
-func (o Order) Compare(x, y Attempt, now time.Time) int {
-	old := func(a Attempt) bool { return !a.QueuedAt.After(now.Add(-o.AgingBound)) }
-	one, other := waiterOf(x, nil).seat, waiterOf(y, nil).seat
-	if old(x) || old(y) { // an attempt past the bound is older than one that is not
-		return byAge(one, other)
-	}
-	return byPriority(one, other)
-}
-
-// Ahead describes the attempts of one line that are ahead of an attempt.
-type Ahead struct {
-	// Count is the number of attempts ahead, and Least the smallest request among them.
-	Count int
-	Least resource.Quantity
-	// Fixed counts the attempts ahead that may not be passed, even if there is no room for them.
-	Fixed int
-	// Kept is set if the attempt is in the line and no other attempt may pass it any more. It stays in the line until it starts, even if the resource is not
-	// short. Otherwise others could take one resource while the attempt waits for another.
-	Kept bool
-}
-
-// Blocks reports whether attempts ahead come first for the remaining amount: the amount suffices for one of them, or one of them may not be passed.
-func (h Ahead) Blocks(left resource.Quantity) bool {
-	return h.Fixed > 0 || h.Count > 0 && h.Least.Cmp(left) <= 0
-}
-
-// Leads reports whether an attempt with this request may be next to start in the line: no attempt ahead is fixed, and all of them request more.
-func (h Ahead) Leads(asked resource.Quantity) bool {
-	return h.Fixed == 0 && (h.Count == 0 || h.Least.Cmp(asked) > 0)
+	// Left is the room that was left in the quota when the attempt was checked. It is negative if more is reserved than left.
+	Left resource.Quantity
 }
 
 // line holds the attempts that wait for one resource of one quota.
 type line struct {
-	name    Line
-	overdue tree
-	// others are below the aging bound. They are one tree, or one tree for each namespace with Order.Fair in a shared line.
-	others map[string]*tree
-	fair   bool
+	name Line
+	// groups hold the attempts of each namespace in a line that namespaces share. Another line is one group.
+	groups map[string]*group
 	// asked is the sum of the requests of all attempts in the line.
 	asked resource.Quantity
 	usage Usage
 }
 
-func newLine(name Line, o Order) *line {
-	return &line{name: name, overdue: tree{order: byAge}, others: map[string]*tree{}, fair: o.Fair && name.Namespace == ""}
-}
+// group holds attempts past the aging bound, and the others.
+type group struct{ overdue, others tree }
 
-// group returns the key of a seat's tree.
+func newLine(name Line) *line { return &line{name: name, groups: map[string]*group{}} }
+
+// group returns the key of a seat's group.
 func (l *line) group(s seat) string {
-	if l.fair {
+	if l.name.Namespace == "" {
 		return s.app.Namespace
 	}
 	return ""
 }
 
 func (l *line) add(s seat) {
-	group := l.group(s)
-	if l.others[group] == nil {
-		l.others[group] = &tree{order: byPriority}
+	name := l.group(s)
+	if l.groups[name] == nil {
+		l.groups[name] = &group{overdue: tree{order: byTurn}, others: tree{order: byPriority}}
 	}
-	l.others[group].add(s)
+	l.groups[name].others.add(s)
 	l.asked.Add(s.asked)
 }
 
 // remove deletes an existing seat.
 func (l *line) remove(s seat) {
-	l.overdue.remove(s)
-	l.removeOther(s)
-	l.asked.Sub(s.asked)
-}
-
-func (l *line) removeOther(s seat) {
-	group := l.group(s)
-	if t := l.others[group]; t != nil {
-		if t.remove(s); t.root == nil {
-			delete(l.others, group)
-		}
+	name := l.group(s)
+	g := l.groups[name]
+	g.overdue.remove(s)
+	g.others.remove(s)
+	if l.asked.Sub(s.asked); g.overdue.root == nil && g.others.root == nil {
+		delete(l.groups, name)
 	}
 }
 
-// roots returns the roots of all trees.
-func (l *line) roots() []*node {
-	all := []*node{l.overdue.root}
-	for _, t := range l.others {
-		all = append(all, t.root)
+// trees returns all trees with seats.
+func (l *line) trees() []*tree {
+	all := make([]*tree, 0, 2*len(l.groups))
+	for _, g := range l.groups {
+		for _, t := range []*tree{&g.overdue, &g.others} {
+			if t.root != nil {
+				all = append(all, t)
+			}
+		}
 	}
 	return all
 }
 
-func (l *line) empty() bool { return l.overdue.root == nil && len(l.others) == 0 }
+func (l *line) empty() bool { return len(l.groups) == 0 }
 
-// age moves attempts that were queued at the limit or earlier to overdue, the front of the line.
+// age moves attempts that were queued at the limit or earlier to the front of their group.
 func (l *line) age(limit time.Time) {
-	for _, t := range l.others {
-		for s, found := t.waitingSince(limit); found; s, found = t.waitingSince(limit) {
-			l.removeOther(s)
-			l.overdue.add(s)
+	for _, g := range l.groups {
+		for s, found := g.others.waitingSince(limit); found; s, found = g.others.waitingSince(limit) {
+			g.others.remove(s)
+			g.overdue.add(s)
 		}
 	}
 }
 
-// ahead returns the line's part of Outstanding.Ahead for an attempt. The attempt itself is not counted.
-func (l *line) ahead(s seat, limit time.Time, strict bool, shares Shares) Ahead {
-	var h Ahead
-	if !s.since.After(limit) {
-		h.Count, h.Least = l.overdue.ahead(s)
-		h.Fixed = h.Count
-		return h
-	}
-	h.Count, h.Least = l.othersAhead(s, shares)
-	if all := l.overdue.root; all != nil {
-		if h.Fixed = all.size; h.Count == 0 || all.least.Cmp(h.Least) < 0 {
-			h.Least = all.least
+// compare compares two seats. In a line that namespaces share, the shares of the namespaces decide first.
+func (l *line) compare(x, y seat, limit time.Time, shares Shares) int {
+	return cmp.Or(cmp.Compare(shares.of(l.name, l.group(x)), shares.of(l.name, l.group(y))), inLine(x, y, limit))
+}
+
+// ahead returns the number of attempts ahead of a seat, without the seat itself, and the smallest request among them.
+func (l *line) ahead(s seat, limit time.Time, shares Shares) (count int, least resource.Quantity) {
+	note := func(n int, asked resource.Quantity) {
+		if n > 0 && (count == 0 || asked.Cmp(least) < 0) {
+			least = asked
 		}
-		h.Count += all.size
+		count += n
 	}
-	if strict {
-		h.Fixed = h.Count
+	all := func(n *node) {
+		if n != nil {
+			note(n.size, n.least)
+		}
 	}
-	return h
+	own := shares.of(l.name, l.group(s))
+	for name, g := range l.groups {
+		switch c := cmp.Compare(shares.of(l.name, name), own); {
+		case c > 0:
+		case c < 0:
+			all(g.overdue.root)
+			all(g.others.root)
+		case !s.since.After(limit):
+			note(g.overdue.ahead(s))
+		default:
+			all(g.overdue.root)
+			note(g.others.ahead(s))
+		}
+	}
+	return count, least
 }
 
 // nextInLine is the number of attempts that are enqueued after a change of a line. Each attempt that starts enqueues the next ones.
@@ -169,22 +135,48 @@ const nextInLine = 8
 
 // next returns the attempts that may start next: the first, the next one with a smaller request, and so on. For any amount of room they include the first
 // attempt that fits, unless there are more than nextInLine. The last one has the smallest request of the line.
-func (l *line) next(strict bool, shares Shares) []seat {
-	if s, found := l.overdue.first(anything); found {
-		return []seat{s}
-	}
+func (l *line) next(limit time.Time, strict bool, shares Shares) []seat {
+	trees, least := l.trees(), l.least()
 	var all []seat
-	for _, t := range l.others {
-		all = append(all, t.falling(nextInLine)...)
-	}
-	if len(l.others) > 1 {
-		l.inOrder(all, shares)
-		all = falling(all, nextInLine)
-	}
-	if strict {
-		return all[:min(1, len(all))]
+	for most := nextInLine; len(all) < most; {
+		fits := anything
+		switch {
+		case len(all) == most-1:
+			fits = func(q resource.Quantity) bool { return q.Cmp(least) <= 0 }
+		case len(all) > 0:
+			last := all[len(all)-1].asked
+			fits = func(q resource.Quantity) bool { return q.Cmp(last) < 0 }
+		}
+		next, found := l.first(trees, fits, limit, shares)
+		if !found || len(all) > 0 && next.id == all[len(all)-1].id {
+			break
+		}
+		if all = append(all, next); strict {
+			break
+		}
 	}
 	return all
+}
+
+// first returns the first seat of some trees whose request fits.
+func (l *line) first(trees []*tree, fits func(resource.Quantity) bool, limit time.Time, shares Shares) (first seat, found bool) {
+	for _, t := range trees {
+		s, ok := t.first(fits)
+		if ok && (!found || l.compare(s, first, limit, shares) < 0) {
+			first, found = s, true
+		}
+	}
+	return first, found
+}
+
+// least returns the smallest request in the line.
+func (l *line) least() (least resource.Quantity) {
+	for i, t := range l.trees() {
+		if i == 0 || t.root.least.Cmp(least) < 0 {
+			least = t.root.least
+		}
+	}
+	return least
 }
 
 // waiter is an attempt with its lines.
@@ -194,7 +186,16 @@ type waiter struct {
 }
 
 func waiterOf(a Attempt, places []Place) waiter {
-	return waiter{seat{id: a.ID, app: a.App.Key(), priority: a.Priority, since: a.QueuedAt}, slices.Clone(places)}
+	return waiter{seat{id: a.ID, app: a.App.Key(), priority: a.Priority, since: a.QueuedAt, turn: a.QueuedAt}, slices.Clone(places)}
+}
+
+// waiterOf returns the attempt with its turn among those past the aging bound.
+func (l *Ledger) waiterOf(a Attempt, places []Place) waiter {
+	q := waiterOf(a, places)
+	if ended, failed := l.failed[a.ID]; failed {
+		q.turn = l.turnOf(q.since, ended)
+	}
+	return q
 }
 
 // in returns the attempt's seat in one of its lines.
@@ -204,17 +205,28 @@ func (q waiter) in(p Place) seat {
 	return s
 }
 
-// limit returns the latest queueing time of an attempt that is past the aging bound. It never goes back, although a clock may.
+// setBack is how far a clock must go back to restart the waits. Clocks are corrected by less.
+const setBack = time.Minute
+
+// limit returns the latest queueing time of an attempt that is past the aging bound. It goes back only with a clock that was wrong.
 func (l *Ledger) limit(now time.Time) time.Time {
-	if t := now.Add(-l.order.AgingBound); t.After(l.aged) {
+	switch t := now.Add(-l.order.AgingBound); {
+	case t.After(l.aged):
 		l.aged = t
+	case l.aged.Sub(t) > setBack:
+		l.aged = t
+		l.rewind()
 	}
 	return l.aged
 }
 
 // ahead returns the attempts ahead in the lines that may concern an attempt: those of its namespace and those of all namespaces.
 func (l *Ledger) ahead(a Attempt, now time.Time) map[Line]Ahead {
-	limit, asks := l.limit(now), waiterOf(a, nil)
+	limit := l.limit(now)
+	for _, namespace := range []string{a.App.Namespace, ""} {
+		l.endHolds(namespace, now)
+	}
+	asks := l.waiterOf(a, nil)
 	own, waits := l.waiting[a.ID]
 	if waits && byPriority(own.seat, asks.seat) != 0 { // otherwise it would be ahead of itself
 		l.leave(a.ID)
@@ -224,19 +236,37 @@ func (l *Ledger) ahead(a Attempt, now time.Time) map[Line]Ahead {
 	for _, namespace := range []string{a.App.Namespace, ""} {
 		for name, line := range l.lines[namespace] {
 			line.age(limit)
-			if h := line.ahead(asks.seat, limit, l.order.Strict, l.shares); h.Count > 0 {
+			if h := l.aheadIn(line, asks.seat, limit); h.Count > 0 || h.Hold != nil {
 				ahead[name] = h
 			}
 		}
 	}
-	if !own.since.After(limit) {
-		for _, p := range own.places {
-			h := ahead[p.Line]
-			h.Kept = true
-			ahead[p.Line] = h
-		}
-	}
 	return ahead
+}
+
+// aheadIn returns the attempts ahead of a seat in one line.
+func (l *Ledger) aheadIn(line *line, s seat, limit time.Time) Ahead {
+	var h Ahead
+	held := l.holds[line.name]
+	first, waits := l.seatIn(held.id, line.name)
+	switch {
+	case held.id == s.id && s.id != "":
+		h.Hold, h.Own = &held.Hold, true
+	case waits && line.compare(first, s, limit, l.shares) < 0: // it may wait for another resource, and there is room for it here
+		h.Hold = &held.Hold
+		if n, least := line.ahead(first, limit, l.shares); n > 0 {
+			h.Front = &least
+		}
+		line.remove(first)
+		defer func() {
+			line.add(first)
+			line.age(limit)
+		}()
+	}
+	if h.Count, h.Least = line.ahead(s, limit, l.shares); l.order.Strict {
+		h.Fixed = h.Count
+	}
+	return h
 }
 
 // patienceAfterStart is how long a rebuilt ledger waits for the attempts that waited before the restart. Ten thousand attempts are checked in less time.
@@ -264,7 +294,7 @@ func (l *Ledger) join(q waiter) {
 			l.lines[p.Namespace] = lines
 		}
 		if lines[p.Line] == nil {
-			lines[p.Line] = newLine(p.Line, l.order)
+			lines[p.Line] = newLine(p.Line)
 		}
 		lines[p.Line].add(q.in(p))
 	}
@@ -311,13 +341,17 @@ func (l *Ledger) heads(lines []Line, now time.Time) []Key {
 		number int
 	}
 	var turns []turn
+	limit := l.limit(now)
 	for _, name := range lines {
 		line := l.lines[name.Namespace][name]
 		if line == nil {
 			continue
 		}
-		line.age(l.limit(now))
-		for i, s := range line.next(l.order.Strict, l.shares) {
+		line.age(limit)
+		if s, held := l.seatIn(l.holds[name].id, name); held {
+			turns = append(turns, turn{s, 0})
+		}
+		for i, s := range line.next(limit, l.order.Strict, l.shares) {
 			turns = append(turns, turn{s, i})
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
 )
 
 // usual is the order by default.
@@ -74,21 +75,20 @@ func TestLineOrder(t *testing.T) {
 		"ID":        {reason: "of two at the same time the name decides", order: usual, line: []applicant{{id: "a", minute: 1, asks: 5}, {id: "c", minute: 1, asks: 5}}, asks: applicant{id: "b", minute: 1}, minute: 1, want: Ahead{Count: 1, Least: cores(5)}, next: []string{"a"}},
 		"Priority":  {reason: "priority comes before age", order: usual, line: []applicant{{id: "old", minute: 0, asks: 2}, {id: "high", minute: 2, priority: 9, asks: 8}}, asks: applicant{id: "b", minute: 3, priority: 5}, minute: 3, want: Ahead{Count: 1, Least: cores(8)}, next: []string{"high", "old"}},
 		"Least":     {reason: "there may be room for any of those ahead", order: usual, line: []applicant{{id: "a", minute: 0, asks: 9}, {id: "b", minute: 1, asks: 3}, {id: "c", minute: 2, asks: 7}}, asks: applicant{id: "d", minute: 3}, minute: 3, want: Ahead{Count: 3, Least: cores(3)}, next: []string{"a", "b"}},
-		"Aging":     {reason: "after the bound none passes, whatever its priority", order: usual, line: []applicant{{id: "a", minute: 0, asks: 50}, {id: "b", minute: 1, asks: 2}}, asks: applicant{id: "c", minute: 5, priority: 100}, minute: 10, want: Ahead{Count: 1, Least: cores(50), Fixed: 1}, next: []string{"a"}},
-		"NotYet":    {reason: "until the bound it may be passed", order: usual, line: []applicant{{id: "a", minute: 0, asks: 50}}, asks: applicant{id: "c", minute: 5, priority: 100}, minute: 9, next: []string{"a"}},
-		"BothOld":   {reason: "after the bound age counts, and not priority", order: usual, line: []applicant{{id: "a", minute: 0, asks: 50}, {id: "b", minute: 2, priority: 9, asks: 1}}, asks: applicant{id: "c", minute: 1, priority: 5}, minute: 20, want: Ahead{Count: 1, Least: cores(50), Fixed: 1}, next: []string{"a"}},
-		"Mixed":     {reason: "those who are old are ahead of those with priority", order: usual, line: []applicant{{id: "a", minute: 0, asks: 50}, {id: "b", minute: 12, priority: 9, asks: 1}}, asks: applicant{id: "c", minute: 13, priority: 5}, minute: 13, want: Ahead{Count: 2, Least: cores(1), Fixed: 1}, next: []string{"a"}},
+		"Aging":     {reason: "after the bound it comes first, whatever the priority of others", order: usual, line: []applicant{{id: "a", minute: 0, asks: 50}, {id: "b", minute: 1, asks: 2}}, asks: applicant{id: "c", minute: 5, priority: 100}, minute: 10, want: Ahead{Count: 1, Least: cores(50)}, next: []string{"a", "b"}},
+		"NotYet":    {reason: "until the bound priority comes first", order: usual, line: []applicant{{id: "a", minute: 0, asks: 50}}, asks: applicant{id: "c", minute: 5, priority: 100}, minute: 9, next: []string{"a"}},
+		"BothOld":   {reason: "after the bound age counts, and not priority", order: usual, line: []applicant{{id: "a", minute: 0, asks: 50}, {id: "b", minute: 2, priority: 9, asks: 1}}, asks: applicant{id: "c", minute: 1, priority: 5}, minute: 20, want: Ahead{Count: 1, Least: cores(50)}, next: []string{"a", "b"}},
+		"Mixed":     {reason: "those who are old are ahead of those with priority", order: usual, line: []applicant{{id: "a", minute: 0, asks: 50}, {id: "b", minute: 12, priority: 9, asks: 1}}, asks: applicant{id: "c", minute: 13, priority: 5}, minute: 13, want: Ahead{Count: 2, Least: cores(1)}, next: []string{"a", "b"}},
 		"Strict":    {reason: "none is passed", order: strict, line: []applicant{{id: "a", minute: 0, asks: 50}, {id: "b", minute: 1, asks: 1}}, asks: applicant{id: "c", minute: 2}, minute: 2, want: Ahead{Count: 2, Least: cores(1), Fixed: 2}, next: []string{"a"}},
 		"StrictToo": {reason: "priority comes before age there, too", order: strict, line: []applicant{{id: "a", minute: 0, asks: 50}, {id: "b", minute: 1, priority: 3, asks: 1}}, asks: applicant{id: "c", minute: 2, priority: 1}, minute: 2, want: Ahead{Count: 1, Least: cores(1), Fixed: 1}, next: []string{"b"}},
 		"Itself":    {reason: "it is not ahead of itself, at the priority that it had either", order: usual, line: []applicant{{id: "a", minute: 0, priority: 9, asks: 5}}, asks: applicant{id: "a", minute: 0}, minute: 1, next: []string{"a"}},
-		"Kept":      {reason: "it keeps its place when it may not be passed any more", order: usual, line: []applicant{{id: "a", minute: 0, asks: 5}}, asks: applicant{id: "a", minute: 0}, minute: 10, want: Ahead{Kept: true}, next: []string{"a"}},
 		"Many":      {reason: "few are enqueued, of which the last asks for the least of all", order: usual, line: many(20), asks: applicant{id: "z", minute: 9}, minute: 9, want: Ahead{Count: 20, Least: cores(1)}, next: []string{"00", "01", "02", "03", "04", "05", "06", "19"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			l, now := NewLedger(tc.order), nine.Add(time.Duration(tc.minute)*time.Minute)
 			for _, w := range tc.line {
-				l.Record(w.attempt(), Admission{Verdict: Wait, Lines: []Place{{lineOf("x", "cpu"), cores(w.asks)}}}, nine)
+				l.Record(w.attempt(), Admission{Verdict: Wait, Lines: []Place{{Line: lineOf("x", "cpu"), Asked: cores(w.asks)}}}, nine)
 			}
 			if diff := cmp.Diff(tc.want, l.Outstanding(tc.asks.attempt(), now).Ahead[lineOf("x", "cpu")]); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
@@ -130,19 +130,27 @@ func TestAheadBlocks(t *testing.T) {
 		ahead         Ahead
 		blocks, leads bool
 	}{
-		"None":  {reason: "none is ahead", leads: true},
-		"Large": {reason: "there is no room for those ahead", ahead: Ahead{Count: 2, Least: cores(6)}, leads: true},
-		"Exact": {reason: "there is just room for one of those ahead", ahead: Ahead{Count: 2, Least: cores(5)}, blocks: true, leads: true},
-		"Fits":  {reason: "there is room for one of those ahead", ahead: Ahead{Count: 2, Least: cores(4)}, blocks: true, leads: true},
-		"Same":  {reason: "where there is room for it, there is for one of those ahead", ahead: Ahead{Count: 2, Least: cores(3)}, blocks: true},
-		"Fixed": {reason: "it may not pass", ahead: Ahead{Count: 2, Fixed: 1, Least: cores(6)}, blocks: true},
+		"None":    {reason: "none is ahead", leads: true},
+		"Large":   {reason: "there is no room for those ahead", ahead: Ahead{Count: 2, Least: cores(6)}, leads: true},
+		"Exact":   {reason: "there is just room for one of those ahead", ahead: Ahead{Count: 2, Least: cores(5)}, blocks: true, leads: true},
+		"Fits":    {reason: "there is room for one of those ahead", ahead: Ahead{Count: 2, Least: cores(4)}, blocks: true, leads: true},
+		"Same":    {reason: "where there is room for it, there is for one of those ahead", ahead: Ahead{Count: 2, Least: cores(3)}, blocks: true},
+		"Fixed":   {reason: "it may not pass", ahead: Ahead{Count: 2, Fixed: 1, Least: cores(6)}, blocks: true},
+		"Held":    {reason: "2 are spare, the rest is kept", ahead: Ahead{Hold: &Hold{Asked: cores(9), Spare: cores(2)}}, blocks: true},
+		"Fits it": {reason: "5 suffice for the one that holds it", ahead: Ahead{Hold: &Hold{Asked: cores(5), Spare: cores(3)}}, blocks: true},
+		"Spare":   {reason: "3 are spare", ahead: Ahead{Hold: &Hold{Asked: cores(9), Spare: cores(3)}}, leads: true},
+		"Rest":    {reason: "more is left than is kept for", ahead: Ahead{Hold: &Hold{Asked: cores(2)}}, leads: true},
+		"First":   {reason: "one ahead fits into what is spare", ahead: Ahead{Count: 1, Least: cores(3), Hold: &Hold{Asked: cores(9), Spare: cores(3)}}, blocks: true},
+		"Small":   {reason: "none ahead fits into what is spare", ahead: Ahead{Count: 1, Least: cores(4), Hold: &Hold{Asked: cores(9), Spare: cores(3)}}, leads: true},
+		"Front":   {reason: "one is ahead of the one that holds it", ahead: Ahead{Count: 1, Least: cores(4), Front: ptr.To(cores(4)), Hold: &Hold{Asked: cores(9), Spare: cores(3)}}, blocks: true, leads: true},
+		"Own":     {reason: "all is kept for itself", ahead: Ahead{Own: true, Hold: &Hold{Asked: cores(9)}}, leads: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := tc.ahead.Blocks(cores(5)); got != tc.blocks {
+			if got := tc.ahead.Blocks(cores(3), cores(5)); got != tc.blocks {
 				t.Errorf("%s: with 5 left it blocks: %t", tc.reason, got)
 			}
-			if got := tc.ahead.Leads(cores(3)); got != tc.leads {
+			if got := tc.ahead.Leads(cores(3), cores(5)); got != tc.leads {
 				t.Errorf("%s: who asks for 3 leads: %t", tc.reason, got)
 			}
 		})
@@ -233,17 +241,26 @@ func TestExpected(t *testing.T) {
 	}
 }
 
-// A clock that goes back lets none pass who could not be passed before, and none wait for itself.
+// After a clock that was wrong for a while, who has not waited for long comes by priority again. A correction changes nothing.
 func TestClockGoesBack(t *testing.T) {
-	l, a := NewLedger(usual), attemptAt("a", "x", 0)
-	l.Record(a, Admission{Verdict: Wait, Lines: in("x", "cpu")}, nine)
-	for _, minute := range []int{11, 9} {
-		now := nine.Add(time.Duration(minute) * time.Minute)
-		if got := l.Outstanding(a, now).Ahead[lineOf("x", "cpu")]; !cmp.Equal(got, Ahead{Kept: true}) {
-			t.Errorf("after %d minutes it waits for %+v", minute, got)
-		}
-		if got := l.Outstanding(attemptAt("b", "x", 1), now).Ahead[lineOf("x", "cpu")]; got.Fixed != 1 {
-			t.Errorf("after %d minutes the next one finds %+v", minute, got)
+	l := NewLedger(usual)
+	low, high := applicant{id: "low", minute: 0}.attempt(), applicant{id: "high", minute: 1, priority: 9}.attempt()
+	for _, a := range []Attempt{low, high} {
+		l.Record(a, Admission{Verdict: Wait, Lines: []Place{{Line: lineOf("x", "cpu"), Asked: cores(1)}}}, nine)
+	}
+	for _, step := range []struct {
+		reason string
+		at     time.Duration
+		want   []string
+	}{
+		{reason: "priority comes first", at: 2 * time.Minute, want: []string{"high"}},
+		{reason: "the clock is a day ahead, and both are old", at: 24 * time.Hour, want: []string{"low"}},
+		{reason: "it is corrected by less than a minute", at: 24*time.Hour - time.Second, want: []string{"low"}},
+		{reason: "it is right again", at: 3 * time.Minute, want: []string{"high"}},
+		{reason: "time passes as usual", at: 10 * time.Minute, want: []string{"low"}},
+	} {
+		if diff := cmp.Diff(step.want, names(l.Heads("x", nine.Add(step.at)))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", step.reason, diff)
 		}
 	}
 }
@@ -261,13 +278,13 @@ func TestLineIsAList(t *testing.T) {
 				delete(all, w.id)
 				continue
 			}
-			l.Record(w.attempt(), Admission{Verdict: Wait, Lines: []Place{{lineOf("x", "cpu"), cores(w.asks)}}}, nine.Add(time.Duration(random.IntN(20))*time.Minute))
+			l.Record(w.attempt(), Admission{Verdict: Wait, Lines: []Place{{Line: lineOf("x", "cpu"), Asked: cores(w.asks)}}}, nine.Add(time.Duration(random.IntN(10))*time.Minute))
 			all[w.id] = w
 		}
 		again, minute := NewLedger(usual), 20+random.IntN(20)
 		now := nine.Add(time.Duration(minute) * time.Minute)
 		for _, w := range all {
-			again.Record(w.attempt(), Admission{Verdict: Wait, Lines: []Place{{lineOf("x", "cpu"), cores(w.asks)}}}, now)
+			again.Record(w.attempt(), Admission{Verdict: Wait, Lines: []Place{{Line: lineOf("x", "cpu"), Asked: cores(w.asks)}}}, nine)
 		}
 		for _, w := range all {
 			want := aheadInList(all, w, minute)
@@ -297,15 +314,13 @@ func aheadInList(all map[string]applicant, of applicant, minute int) Ahead {
 			return x.id < y.id
 		}
 	}
-	h := Ahead{Kept: old(of)}
+	var h Ahead
 	var asked []int
 	for _, w := range all {
 		if w.id == of.id || !goesFirst(w, of) {
 			continue
 		}
-		if h.Count++; old(w) {
-			h.Fixed++
-		}
+		h.Count++
 		asked = append(asked, w.asks)
 	}
 	if len(asked) > 0 {
@@ -319,7 +334,7 @@ func waitersIn(count, namespaces int) (*Ledger, []Attempt) {
 	l, all := NewLedger(usual), make([]Attempt, 0, count)
 	for i := range count {
 		a := Attempt{ID: "spark-" + strconv.Itoa(i) + "-1", App: App{Namespace: "team-" + strconv.Itoa(i%namespaces), Name: strconv.Itoa(i)}, QueuedAt: nine.Add(time.Duration(i) * time.Second), Priority: int32(i % 3)}
-		places := append(in(a.App.Namespace, "cpu", "memory"), Place{Line{Quota: "sum", Resource: "cpu"}, cores(1 + i%50)})
+		places := append(in(a.App.Namespace, "cpu", "memory"), Place{Line: Line{Quota: "sum", Resource: "cpu"}, Asked: cores(1 + i%50)})
 		l.Record(a, Admission{Verdict: Wait, Lines: places}, nine)
 		all = append(all, a)
 	}

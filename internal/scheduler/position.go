@@ -49,8 +49,7 @@ func (l *Ledger) Positions(id string, now time.Time) []Position {
 	for _, p := range l.waiting[id].places {
 		line, limit := l.lines[p.Namespace][p.Line], l.limit(now)
 		line.age(limit)
-		ahead := line.ahead(l.waiting[id].in(p), limit, l.order.Strict, l.shares)
-		out = append(out, Position{Place: p, Position: ahead.Count + 1})
+		out = append(out, Position{Place: p, Position: l.aheadIn(line, l.waiting[id].in(p), limit).All() + 1})
 	}
 	slices.SortFunc(out, func(x, y Position) int { return compareLines(x.Line, y.Line) })
 	return out
@@ -72,11 +71,9 @@ func (l *Ledger) Lines(now time.Time) []LineState {
 
 func (l *line) state(now time.Time) LineState {
 	s := LineState{Usage: l.usage, Asked: l.asked.DeepCopy()}
-	for _, root := range l.roots() {
-		if root != nil {
-			s.Waiting += root.size
-			s.Longest = max(s.Longest, now.Sub(root.oldest))
-		}
+	for _, t := range l.trees() {
+		s.Waiting += t.root.size
+		s.Longest = max(s.Longest, now.Sub(t.root.oldest))
 	}
 	return s
 }

@@ -33,7 +33,7 @@ func TestPositions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l, now := NewLedger(tc.order), nine.Add(time.Duration(tc.minute)*time.Minute)
 			for _, w := range tc.line {
-				l.Record(w.attempt(), Admission{Verdict: Wait, Lines: []Place{{lineOf("x", "cpu"), cores(w.asks)}}}, nine)
+				l.Record(w.attempt(), Admission{Verdict: Wait, Lines: []Place{{Line: lineOf("x", "cpu"), Asked: cores(w.asks)}}}, nine)
 			}
 			got := map[string]int{}
 			for id := range tc.want {
@@ -54,7 +54,7 @@ func TestLineStates(t *testing.T) {
 	l, usage := NewLedger(usual), Usage{Line: lineOf("x", "cpu"), Used: cores(7), Limit: cores(9), Guaranteed: cores(4), Borrowed: cores(3)}
 	wait := func(w applicant, used ...Usage) {
 		a := w.attempt()
-		l.Record(a, Admission{Verdict: Wait, Lines: append(in("x", "memory"), Place{lineOf("x", "cpu"), cores(w.asks)}), Usage: used}, nine)
+		l.Record(a, Admission{Verdict: Wait, Lines: append(in("x", "memory"), Place{Line: lineOf("x", "cpu"), Asked: cores(w.asks)}), Usage: used}, nine)
 	}
 	wait(applicant{id: "a", minute: 1, asks: 5})
 	wait(applicant{id: "b", minute: 2, asks: 3})
@@ -87,7 +87,7 @@ func TestPositionsAreAnOrder(t *testing.T) {
 		l.Release(id, now)
 		if random.IntN(3) > 0 {
 			w := applicant{id: id, minute: random.IntN(8), priority: random.Int32N(3), asks: 1 + random.IntN(9)}
-			l.Record(w.attempt(), Admission{Verdict: Wait, Lines: []Place{{lineOf("x", "cpu"), cores(w.asks)}}}, now)
+			l.Record(w.attempt(), Admission{Verdict: Wait, Lines: []Place{{Line: lineOf("x", "cpu"), Asked: cores(w.asks)}}}, now)
 			waiting[id], asked = w.asks, asked+w.asks
 		}
 		seen := map[int]bool{}

@@ -3,12 +3,8 @@
 package scheduler
 
 import (
-	"cmp"
 	"math"
-	"slices"
 	"time"
-
-	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // Shares are the namespaces' usages relative to their guarantees, for each line that namespaces share. A share of 1 is the whole guarantee. A namespace
@@ -53,35 +49,4 @@ func (l *Ledger) OutstandingBy(a Attempt, now time.Time, shares func(Outstanding
 		o.Ahead = l.ahead(a, now)
 	}
 	return o
-}
-
-// earliest and latest are before and after the queueing time of any seat.
-var earliest, latest = time.Time{}, time.Unix(1<<60, 0)
-
-// othersAhead returns the number of attempts below the aging bound that are ahead of a seat, and the smallest request among them.
-func (l *line) othersAhead(s seat, shares Shares) (count int, least resource.Quantity) {
-	own := l.group(s)
-	for name, t := range l.others {
-		bound := s
-		switch c := cmp.Compare(shares.of(l.name, name), shares.of(l.name, own)); {
-		case name == own || c == 0:
-		case c < 0:
-			bound.since = latest
-		default:
-			bound.since = earliest
-		}
-		n, asked := t.ahead(bound)
-		if n > 0 && (count == 0 || asked.Cmp(least) < 0) {
-			least = asked
-		}
-		count += n
-	}
-	return count, least
-}
-
-// inOrder sorts seats below the aging bound.
-func (l *line) inOrder(seats []seat, shares Shares) {
-	slices.SortFunc(seats, func(x, y seat) int {
-		return cmp.Or(cmp.Compare(y.priority, x.priority), cmp.Compare(shares.of(l.name, l.group(x)), shares.of(l.name, l.group(y))), byAge(x, y))
-	})
 }

@@ -14,7 +14,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// In a line that namespaces share the order is that of a list sorted by age beyond the bound, priority, share and age, whatever the shares were when
+// In a line that namespaces share the order is that of a list sorted by share, then by age beyond the bound, priority and age, whatever the shares were when
 // those in it were entered. Whatever room there is, the first for which it suffices is enqueued; in the line of one namespace shares mean nothing.
 func TestFairOrder(t *testing.T) {
 	shared, own := lineOf("", "cpu"), lineOf("n0", "cpu")
@@ -37,7 +37,7 @@ func TestFairOrder(t *testing.T) {
 			a.Priority = int32(random.IntN(2))
 			asks[a.ID] = 1 + random.IntN(9)
 			l.OutstandingBy(a, nine, func(Outstanding) Shares { return shares() })
-			l.Record(a, Admission{Verdict: Wait, Lines: []Place{{shared, cores(asks[a.ID])}, {own, cores(1)}}}, nine)
+			l.Record(a, Admission{Verdict: Wait, Lines: []Place{{Line: shared, Asked: cores(asks[a.ID])}, {Line: own, Asked: cores(1)}}}, nine)
 			all = append(all, a)
 		}
 		last := shares()
@@ -48,7 +48,7 @@ func TestFairOrder(t *testing.T) {
 			return math.Inf(1)
 		}
 		old := func(a Attempt) bool { return !a.QueuedAt.After(limit) }
-		first := func(x, y Attempt) int {
+		within := func(x, y Attempt) int {
 			byAge := cmp.Or(x.QueuedAt.Compare(y.QueuedAt), cmp.Compare(x.ID, y.ID))
 			switch {
 			case old(x) && old(y):
@@ -56,17 +56,15 @@ func TestFairOrder(t *testing.T) {
 			case old(x) != old(y):
 				return map[bool]int{true: -1, false: 1}[old(x)]
 			}
-			return cmp.Or(cmp.Compare(y.Priority, x.Priority), cmp.Compare(share(x), share(y)), byAge)
+			return cmp.Or(cmp.Compare(y.Priority, x.Priority), byAge)
 		}
+		first := func(x, y Attempt) int { return cmp.Or(cmp.Compare(share(x), share(y)), within(x, y)) }
 		slices.SortFunc(all, first)
 		for i, a := range all {
-			want := Ahead{Count: i, Kept: old(a)}
+			want := Ahead{Count: i}
 			for _, w := range all[:i] {
 				if asked := cores(asks[w.ID]); want.Least.IsZero() || asked.Cmp(want.Least) < 0 {
 					want.Least = asked
-				}
-				if old(w) {
-					want.Fixed++
 				}
 			}
 			got := l.OutstandingBy(a, now, func(Outstanding) Shares { return last }).Ahead[shared]
@@ -78,17 +76,12 @@ func TestFairOrder(t *testing.T) {
 			}
 		}
 		heads := names(l.heads([]Line{shared}, now))
-		for room := 1; room < 10 && len(heads) < nextInLine && !old(all[0]); room++ {
+		for room := 1; room < 10 && len(heads) < nextInLine; room++ {
 			if i := slices.IndexFunc(all, func(a Attempt) bool { return asks[a.ID] <= room }); i >= 0 && !slices.Contains(heads, all[i].App.Name) {
 				t.Fatalf("seed %d: with room for %d %s may start, and %v are enqueued", seed, room, all[i].App.Name, heads)
 			}
 		}
-		byAge := slices.SortedFunc(slices.Values(all), func(x, y Attempt) int {
-			if old(x) || old(y) {
-				return first(x, y)
-			}
-			return cmp.Or(cmp.Compare(y.Priority, x.Priority), x.QueuedAt.Compare(y.QueuedAt), cmp.Compare(x.ID, y.ID))
-		})
+		byAge := slices.SortedFunc(slices.Values(all), within)
 		if got := names(l.heads([]Line{own}, now)); got[0] != byAge[0].App.Name {
 			t.Fatalf("seed %d: %v are enqueued for the line of one namespace, want %s", seed, got, byAge[0].App.Name)
 		}
@@ -100,7 +93,7 @@ func TestSharesAreKept(t *testing.T) {
 	shared := lineOf("", "cpu")
 	l := NewLedger(Order{Fair: true, AgingBound: time.Hour})
 	for _, a := range []Attempt{attemptAt("old", "x", 1), attemptAt("new", "y", 2)} {
-		l.Record(a, Admission{Verdict: Wait, Lines: []Place{{shared, cores(1)}}}, nine)
+		l.Record(a, Admission{Verdict: Wait, Lines: []Place{{Line: shared, Asked: cores(1)}}}, nine)
 	}
 	l.OutstandingBy(attemptAt("old", "x", 1), nine, func(Outstanding) Shares { return Shares{shared: {"x": 2, "y": 1}} })
 	l.OutstandingBy(attemptAt("plain", "z", 3), nine, func(Outstanding) Shares { return nil })
@@ -117,13 +110,13 @@ func TestFairHeadsAreAsked(t *testing.T) {
 	for _, order := range []Order{{AgingBound: time.Hour}, {Fair: true, AgingBound: time.Hour}} {
 		l := NewLedger(order)
 		for _, a := range []Attempt{attemptAt("a", "x", 1), attemptAt("b", "y", 2)} {
-			answer := Admission{Verdict: Wait, Reason: ReasonWaitingForQuota, Lines: []Place{{shared, cores(1)}}}
+			answer := Admission{Verdict: Wait, Reason: ReasonWaitingForQuota, Lines: []Place{{Line: shared, Asked: cores(1)}}}
 			if next := l.Record(a, answer, nine); len(next) > 0 {
 				t.Errorf("%+v: %v are enqueued by one that is short", order, next)
 			}
 		}
 		l.shares = Shares{shared: {"x": 2, "y": 1}}
-		next := names(l.Record(attemptAt("a", "x", 1), Admission{Verdict: Wait, Reason: ReasonBehindOthers, Lines: []Place{{shared, cores(1)}}}, nine))
+		next := names(l.Record(attemptAt("a", "x", 1), Admission{Verdict: Wait, Reason: ReasonBehindOthers, Lines: []Place{{Line: shared, Asked: cores(1)}}}, nine))
 		if want := map[bool][]string{true: {"b"}}[order.Fair]; !slices.Equal(next, want) {
 			t.Errorf("%+v: %v are enqueued, want %v", order, next, want)
 		}

@@ -16,10 +16,14 @@ type seat struct {
 	app      Key
 	priority int32
 	since    time.Time
-	asked    resource.Quantity
+	// turn sorts attempts past the aging bound. It is since, or later after a hold that did not suffice.
+	turn  time.Time
+	asked resource.Quantity
 }
 
 func byAge(x, y seat) int { return cmp.Or(x.since.Compare(y.since), cmp.Compare(x.id, y.id)) }
+
+func byTurn(x, y seat) int { return cmp.Or(x.turn.Compare(y.turn), cmp.Compare(x.id, y.id)) }
 
 func byPriority(x, y seat) int { return cmp.Or(cmp.Compare(y.priority, x.priority), byAge(x, y)) }
 
@@ -174,47 +178,3 @@ func (t *tree) waitingSince(limit time.Time) (seat, bool) {
 }
 
 func anything(resource.Quantity) bool { return true }
-
-// falling returns the first seat, the next one with a smaller request, and so on. The number most bounds the result. The last seat has the smallest request
-// of all.
-func (t *tree) falling(most int) []seat {
-	s, found := t.first(anything)
-	if !found {
-		return nil
-	}
-	out := []seat{s}
-	for len(out) < most {
-		last := out[len(out)-1]
-		s, found := t.first(func(q resource.Quantity) bool {
-			if len(out) == most-1 {
-				return q.Cmp(t.root.least) <= 0
-			}
-			return q.Cmp(last.asked) < 0
-		})
-		if !found || s.id == last.id {
-			break
-		}
-		out = append(out, s)
-	}
-	return out
-}
-
-// falling does the same for a slice of sorted seats.
-func falling(seats []seat, most int) []seat {
-	var out []seat
-	var least *resource.Quantity
-	for i := range seats {
-		if least == nil || seats[i].asked.Cmp(*least) < 0 {
-			least = &seats[i].asked
-		}
-	}
-	for _, s := range seats {
-		if len(out) > 0 && s.asked.Cmp(out[len(out)-1].asked) >= 0 || len(out) == most-1 && s.asked.Cmp(*least) > 0 {
-			continue
-		}
-		if out = append(out, s); len(out) == most {
-			break
-		}
-	}
-	return out
-}

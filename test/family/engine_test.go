@@ -61,7 +61,7 @@ func (p *rooms) Admit(a scheduler.Attempt, _ scheduler.Snapshot) (scheduler.Admi
 	for _, r := range a.Quota.Others {
 		taken += r.PodSets.Initial + 1
 	}
-	if a.Quota.Ahead[line].Count > 0 || taken+a.PodSets.Initial+1 > p.limit {
+	if a.Quota.Ahead[line].All() > 0 || taken+a.PodSets.Initial+1 > p.limit {
 		return scheduler.Admission{Verdict: scheduler.Wait, Reason: scheduler.ReasonWaitingForQuota, Message: "there is no room", Lines: []scheduler.Place{{Line: line}}}, nil
 	}
 	return scheduler.Admission{Verdict: scheduler.Admit, Reason: scheduler.ReasonAdmitted, Message: "there is room"}, nil
@@ -69,7 +69,7 @@ func (p *rooms) Admit(a scheduler.Attempt, _ scheduler.Snapshot) (scheduler.Admi
 
 // others is how many attempts somebody was told of when it last asked, and how many wait before it.
 func (p *rooms) others(who string) [2]int {
-	return [2]int{len(p.told[who].Others), p.told[who].Ahead[line].Count}
+	return [2]int{len(p.told[who].Others), p.told[who].Ahead[line].All()}
 }
 
 // process is an operator of both kinds in a cluster.

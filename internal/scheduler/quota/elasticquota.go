@@ -66,7 +66,7 @@ func elasticQuotas(a scheduler.Attempt, s scheduler.Snapshot) ([]finding, string
 	sum := compare(a, sumOfMins, asked, minsOf(all, asked.initial, a.Quota.Others))
 	least := ownMin(a, own[0], asked.initial)
 	if guaranteed(least.asks, a.Quota) {
-		return append(found, finding{growth: sum.growth}), "", nil // no line: only attempts that borrow wait for the sum
+		return append(found, finding{growth: sum.growth, takes: slices.Concat(sum.asks, least.asks)}), "", nil // no line: only attempts that borrow wait for the sum
 	}
 	return append(found, sum, least), "", nil
 }
@@ -99,13 +99,16 @@ func (p Plugin) Shares(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Sha
 	return shares, nil
 }
 
-// ownMin returns the room in the namespace's min. It has no requests for an attempt that must borrow in any case.
+// ownMin returns the room in the namespace's min. An attempt that must borrow in any case does not ask for it, but takes it.
 func ownMin(a scheduler.Attempt, own *v1alpha1.ElasticQuota, demand corev1.ResourceList) finding {
 	found := finding{quota: minOf + own.Name, instead: true}
 	left := minsOf([]*v1alpha1.ElasticQuota{own}, demand, a.Quota.Others)
+	left.namespace = own.Namespace
+	asks := left.asks(found.quota, demand)
 	if len(scheduler.Shortages(demand, nil, left.limit)) == 0 {
-		left.namespace = own.Namespace
-		found.asks = left.asks(found.quota, demand)
+		found.asks = asks
+	} else {
+		found.takes = asks
 	}
 	return found
 }
@@ -114,7 +117,7 @@ func ownMin(a scheduler.Attempt, own *v1alpha1.ElasticQuota, demand corev1.Resou
 // borrow that min, the sum of all mins is used up, but the scheduler preempts the borrowers' pods for pods of this namespace. It preempts only for pods that
 // exist, so an application that waits without pods would never get its guarantee.
 func guaranteed(asks []ask, o scheduler.Outstanding) bool {
-	return len(asks) > 0 && !o.Expected && !slices.ContainsFunc(asks, func(k ask) bool { return k.short() || o.Ahead[k.Line].Blocks(k.left) })
+	return len(asks) > 0 && !o.Expected && !slices.ContainsFunc(asks, func(k ask) bool { return k.short() || o.Ahead[k.Line].Blocks(k.Asked, k.Left) })
 }
 
 // minsOf returns the room in the sum of the mins.

@@ -155,6 +155,8 @@ type finding struct {
 	beside string
 	// growth reports that dynamic allocation cannot get its maximum of executors; "" if it can.
 	growth string
+	// takes are requests that need no room in the quota now.
+	takes []ask
 	// instead is set if room in this quota replaces room in the previous finding. The attempt waits in the lines of this quota, too, but may start without room
 	// in it.
 	instead bool
@@ -163,11 +165,10 @@ type finding struct {
 // ask is a request in one line, with the room that is left in its quota.
 type ask struct {
 	scheduler.Place
-	left  resource.Quantity
 	usage scheduler.Usage
 }
 
-func (k ask) short() bool { return k.Asked.Cmp(k.left) > 0 }
+func (k ask) short() bool { return k.Asked.Cmp(k.Left) > 0 }
 
 func (f finding) short() bool     { return f.reason == scheduler.ReasonWaitingForQuota }
 func (f finding) permanent() bool { return f.reason != "" && !f.short() }
@@ -184,21 +185,27 @@ func verdict(a scheduler.Attempt, found []finding, note string) scheduler.Admiss
 		}
 	}
 	w := waitIn(a.Quota, found)
-	ahead := strings.Join(w.ahead, "; ")
 	switch {
-	case message != "" && ahead != "":
-		return w.answer(scheduler.ReasonWaitingForQuota, message+"; ahead in line: "+ahead)
 	case message != "":
-		return w.answer(scheduler.ReasonWaitingForQuota, message)
+		if len(w.ahead) > 0 {
+			message += "; ahead in line: " + strings.Join(w.ahead, "; ")
+		}
+		return w.answer(scheduler.ReasonWaitingForQuota, strings.Join(append([]string{message}, w.holds...), "; "))
 	case w.blocked:
-		return w.answer(scheduler.ReasonBehindOthers,
-			fmt.Sprintf("waiting for quota in namespace %s: there is room, but others come first: %s", a.App.Namespace, ahead))
+		return w.answer(scheduler.ReasonBehindOthers, fmt.Sprintf("waiting for quota in namespace %s: there is room, but others come first: %s",
+			a.App.Namespace, strings.Join(append(w.ahead, w.holds...), "; ")))
 	case len(w.places) > 0 && a.Quota.Expected:
 		return w.answer(scheduler.ReasonBehindOthers,
 			fmt.Sprintf("waiting for quota in namespace %s: there is room, but the operator has just started, "+
 				"and others that wait are checked first", a.App.Namespace))
 	}
-	return admit(warning(found, note))
+	answer := admit(warning(found, note))
+	for _, f := range found {
+		for _, k := range append(f.asks, f.takes...) {
+			answer.Takes = append(answer.Takes, k.Place)
+		}
+	}
+	return answer
 }
 
 func warning(found []finding, note string) string {
@@ -240,7 +247,7 @@ func (r room) asks(quota string, demand corev1.ResourceList) []ask {
 		left.Sub(r.reserved[name])
 		line := scheduler.Line{Namespace: r.namespace, Quota: quota, Resource: name}
 		usage := scheduler.Usage{Line: line, Used: r.used[name], Limit: r.limit[name], Guaranteed: r.guaranteed[name], Borrowed: r.borrowed[name]}
-		asks = append(asks, ask{scheduler.Place{Line: line, Asked: asked}, left, usage})
+		asks = append(asks, ask{scheduler.Place{Line: line, Asked: asked, Left: left}, usage})
 	}
 	return asks
 }

@@ -3,8 +3,9 @@
 package quota
 
 import (
+	"cmp"
+	"maps"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -54,12 +55,10 @@ func (s *simulation) ownsAll(a *simApp) bool {
 	return a.tenant.min != nil && a.asks.fits(amounts{}, *a.tenant.min)
 }
 
-// takesRoom is whether an application has started and not ended, or has its room kept.
-func (s *simulation) takesRoom(a *simApp) bool {
-	return a.phase == simAdmitted && a.ends > s.now || a.phase == simWaits && a.kept
-}
+// takesRoom is whether an application has started and not ended.
+func (s *simulation) takesRoom(a *simApp) bool { return a.phase == simAdmitted && a.ends > s.now }
 
-// committed is what those who started use, or will, and what is kept, without one of them.
+// committed is what those who started use, or will, without one of them.
 func (s *simulation) committed(but *simApp, where func(*tenant) bool) amounts {
 	sum := amounts{}
 	for _, a := range s.apps {
@@ -77,42 +76,43 @@ func (s *simulation) guaranteed(a *simApp) bool {
 
 func (s *simulation) overdue(a *simApp) bool { return s.now-a.queued >= s.bound }
 
+// older is whether one has waited longer than another.
+func older(w, a *simApp) bool {
+	return cmp.Or(cmp.Compare(w.queued, a.queued), cmp.Compare(w.ID, a.ID)) < 0
+}
+
 // ahead is whether one comes before another in a line.
 func (s *simulation) ahead(w, a *simApp, line scheduler.Line) bool {
 	share := func(of *simApp) float64 { return s.shares[line][of.tenant.name] }
 	switch {
+	case s.fair && line.Namespace == "" && share(w) != share(a):
+		return share(w) < share(a)
 	case s.overdue(w) != s.overdue(a):
 		return s.overdue(w)
 	case !s.overdue(w) && w.rank != a.rank:
 		return w.rank > a.rank
-	case !s.overdue(w) && s.fair && line.Namespace == "" && share(w) != share(a):
-		return share(w) < share(a)
+	case s.overdue(w):
+		return cmp.Or(cmp.Compare(max(w.queued, w.turned-s.bound), max(a.queued, a.turned-s.bound)), cmp.Compare(w.ID, a.ID)) < 0
 	default:
 		return older(w, a)
 	}
 }
 
-// judge judges the answer to an attempt before it has an effect. An attempt that has room in the quotas may wait for its scheduler's queue, and its room
-// is kept from some time on.
-func (s *simulation) judge(a *simApp, starts, keeps, hasQuota, expects bool) {
+// judge judges the answer to an attempt before it has an effect.
+func (s *simulation) judge(a *simApp, o scheduler.Outstanding, starts, elsewhere, expects bool) {
 	switch {
-	case a.kept && !starts && !hasQuota:
-		s.fail("%s (%v) is overdue, and the room that was kept for it while it waited for its scheduler's queue is gone", a.ID, a.asks)
-	case a.kept || hasQuota && !keeps: // nothing more is taken
-		if a.could = -1; starts {
-			s.starts.kept++
-		}
-	case starts || keeps:
+	case starts:
 		s.judgeRoom(a)
-		s.judgePassing(a)
+		s.judgePassing(a, o)
+		s.judgeKept(a, o)
 		a.could = -1
-	default:
-		s.judgeWait(a, expects)
+	case !elsewhere: // otherwise it waits for its scheduler's queue
+		s.judgeWait(a, o, expects)
 	}
 }
 
 // judgePassing judges that one that starts passes nobody whom it must not pass.
-func (s *simulation) judgePassing(a *simApp) {
+func (s *simulation) judgePassing(a *simApp, o scheduler.Outstanding) {
 	lines, passed := s.linesOf(a), false
 	guaranteed := s.guaranteed(a)
 	first := s.inWay(a, lines.own, s.fits, &passed)
@@ -148,7 +148,7 @@ func (s *simulation) judgePassing(a *simApp) {
 	s.starts.guaranteed++
 	for _, w := range s.apps {
 		if w.tenant.min != nil && !s.ownsAll(w) {
-			w.first = -1 // what is guaranteed to others is taken in no line, so that no time is promised to those who must borrow
+			w.holds = -1 // what is guaranteed to others is taken in no line, so that no time is promised to those who must borrow
 		}
 	}
 }
@@ -159,7 +159,7 @@ func (s *simulation) inWay(a *simApp, lines []scheduler.Line, fits func(*simApp)
 		if w == a || w.phase != simWaits || !s.isAhead(w, a, lines) {
 			continue
 		}
-		if s.strict || s.overdue(w) || fits(w) {
+		if s.strict || fits(w) && !s.heldBack(w) {
 			return w
 		}
 		*passed = true
@@ -169,13 +169,16 @@ func (s *simulation) inWay(a *simApp, lines []scheduler.Line, fits func(*simApp)
 
 // isAhead is whether one waits in some lines ahead of another.
 func (s *simulation) isAhead(w, a *simApp, lines []scheduler.Line) bool {
-	return slices.ContainsFunc(w.lines, func(p scheduler.Place) bool { return slices.Contains(lines, p.Line) && s.ahead(w, a, p.Line) })
+	return slices.ContainsFunc(w.lines, func(p scheduler.Place) bool {
+		return slices.Contains(lines, p.Line) && s.holds[p.Line].simApp != w && s.ahead(w, a, p.Line) // who holds room is passed by those who leave it
+	})
 }
 
 // judgeWait judges that one that waits has to: who is within the min of its namespace waits for nobody else's, and at once.
-func (s *simulation) judgeWait(a *simApp, expects bool) {
+func (s *simulation) judgeWait(a *simApp, o scheduler.Outstanding, expects bool) {
 	room, lines, passed := s.roomFor(a), s.linesOf(a), false
-	if expects || !room.own || !room.least && !room.shared {
+	held := slices.ContainsFunc(slices.Collect(maps.Values(o.Ahead)), func(h scheduler.Ahead) bool { return h.Hold != nil && !h.Own })
+	if expects || held || !room.own || !room.least && !room.shared {
 		a.could = -1
 		return
 	}
@@ -201,7 +204,7 @@ func (s *simulation) judgeRoom(a *simApp) {
 	ofOwn := func(t *tenant) bool { return t == a.tenant }
 	own, all, exist := s.committed(a, ofOwn), s.committed(a, borrows), s.existing(a)
 	fail := func(what string, limit, beside amounts) {
-		s.fail("%s (%v): %s %v of %s is overcommitted beside %v%s", a.ID, a.asks, what, limit, a.tenant.name, beside, s.keptFor())
+		s.fail("%s (%v): %s %v of %s is overcommitted beside %v", a.ID, a.asks, what, limit, a.tenant.name, beside)
 	}
 	switch t := a.tenant; {
 	case t.hard != nil && !a.takes(s.now).fits(exist, *t.hard):
@@ -235,44 +238,6 @@ func (s *simulation) judgePods() {
 		}
 		if used := s.used(t, 0, false); !used.fits(amounts{}, *t.hard) {
 			s.fail("pods of %s are refused: ResourceQuota %v, used %v", t.name, *t.hard, used)
-		}
-	}
-}
-
-// keptFor says for whom room is kept.
-func (s *simulation) keptFor() string {
-	var all []string
-	for _, a := range s.apps {
-		if a.phase == simWaits && a.kept {
-			all = append(all, a.ID)
-		}
-	}
-	if len(all) == 0 {
-		return ""
-	}
-	return ", with room kept for " + strings.Join(all, ", ")
-}
-
-// judgeAge judges that the oldest of its lines starts once what ran before has ended, for each resource that it waits for. One that fits into the min
-// of its namespace alone need not wait for what others are guaranteed, or have borrowed.
-func (s *simulation) judgeAge(waiting []*simApp) {
-	keeps := slices.ContainsFunc(waiting, func(a *simApp) bool { return a.kept }) // for as long as the scheduler's queue is full
-	for _, a := range waiting {
-		if a.phase != simWaits || !s.overdue(a) {
-			continue
-		}
-		lines, alone := s.linesOf(a).all(), s.ownsAll(a)
-		oldest := !keeps && !slices.ContainsFunc(waiting, func(w *simApp) bool {
-			return w.phase == simWaits && w != a && older(w, a) && (!alone || w.tenant == a.tenant) &&
-				slices.ContainsFunc(s.linesOf(w).all(), func(l scheduler.Line) bool { return slices.Contains(lines, l) })
-		})
-		switch {
-		case !oldest:
-			a.first = -1
-		case a.first < 0:
-			a.first = s.now
-		case s.now-a.first > len(lines)*(simStarts+simRun+simLags):
-			s.fail("%s (%v) of %s is the oldest since %d and has not started: %v", a.ID, a.asks, a.tenant.name, a.first, a.lines)
 		}
 	}
 }

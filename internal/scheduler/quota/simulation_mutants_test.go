@@ -43,7 +43,7 @@ func TestQuotaHistories(t *testing.T) {
 	for _, c := range found {
 		total.add(c)
 	}
-	for name, n := range map[string]int{"passed others": total.passed, "started with priority": total.priority, "started after the bound": total.aged, "had a guarantee": total.guaranteed, "waited in a crash": total.crashed, "were preempted": total.preempted, "had room kept": total.kept, "had placeholders": total.beside} {
+	for name, n := range map[string]int{"passed others": total.passed, "started with priority": total.priority, "started after the bound": total.aged, "had a guarantee": total.guaranteed, "waited in a crash": total.crashed, "were preempted": total.preempted, "started in kept room": total.held, "had placeholders": total.beside} {
 		if n < int(histories)/4 && !t.Failed() {
 			t.Errorf("%d %s in %d histories", n, name, histories)
 		}
@@ -76,7 +76,7 @@ func mutants() map[string]mutant {
 	type all = map[scheduler.Line]scheduler.Ahead
 	return map[string]mutant{
 		"HeadOfLine": {reason: "may pass all", asks: aheadOf(func(name scheduler.Line, h scheduler.Ahead, lines all) { h.Fixed = h.Count; lines[name] = h })},
-		"NoAging":    {reason: "overdue true", asks: aheadOf(func(name scheduler.Line, h scheduler.Ahead, lines all) { h.Fixed = 0; lines[name] = h })},
+		"NoHolds":    {reason: "is kept for", asks: aheadOf(func(name scheduler.Line, h scheduler.Ahead, lines all) { h.Hold, h.Own = nil, false; lines[name] = h })},
 		"NoPriority": {reason: "fits true", asks: func(a *scheduler.Attempt) { a.Priority = 0 }},
 		"NoOrder":    {reason: "passes", asks: func(a *scheduler.Attempt) { a.Quota.Ahead = nil }},
 		"SumByNamespace": {
@@ -115,7 +115,7 @@ func mutants() map[string]mutant {
 		"NoShares":    {reason: "passes", from: 32, fair: true, shareless: true},
 		"Forgets":     {reason: "passes", forgets: true},
 		"NoGuarantee": {reason: "is within the min", sees: withoutMin},
-		"NoLineForMin": {reason: "passes", asks: aheadOf(func(name scheduler.Line, _ scheduler.Ahead, lines all) {
+		"NoLineForMin": {reason: "takes room", asks: aheadOf(func(name scheduler.Line, _ scheduler.Ahead, lines all) {
 			if name.Quota == simMin {
 				delete(lines, name)
 			}
@@ -125,7 +125,6 @@ func mutants() map[string]mutant {
 				a.RetryAfter = retryBehind
 			}
 		}},
-		"PingPong":       {reason: "kept for", records: func(a *scheduler.Admission) { a.HasQuota = false }},
 		"NoPlaceholders": {reason: "ResourceQuota", from: 20, asks: func(a *scheduler.Attempt) { a.Placeholders = nil }},
 	}
 }

@@ -3,7 +3,6 @@
 package quota
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -19,11 +18,12 @@ import (
 
 // Times of a simulated cluster, in seconds.
 const (
-	simStarts  = 40  // longest time until all pods of an application are there
-	simRun     = 40  // longest run from then on
-	simAsks    = 35  // after which all have asked again
-	simArrives = 500 // for so long applications arrive
-	simLags    = 10  // longest time until an end is reported, and those who wait for it have asked again
+	simStarts  = 40   // longest time until all pods of an application are there
+	simRun     = 40   // longest run from then on
+	simStream  = 2000 // a stream runs longer by that
+	simAsks    = 35   // after which all have asked again
+	simArrives = 500  // for so long applications arrive
+	simLags    = 10   // longest time until an end is reported, and those who wait for it have asked again
 )
 
 const (
@@ -73,7 +73,9 @@ type simApp struct {
 	lines   []scheduler.Place // where it waits, as it was answered last
 	mayWait *simLines         // where it may
 	askAt   int
-	first   int // since when it is the oldest of its lines that none may pass; -1 if it is not
+	holds   int // since when room is kept for it in all lines in which it waits; -1 if it is not
+	idle    int // since when it fits and waits; -1 if it does not
+	turned  int // when a hold of it has ended that did not suffice
 	could   int // since when it was asked and might have started; -1 if it might not
 	created []int
 	running []int
@@ -81,10 +83,9 @@ type simApp struct {
 	since   int // when the operator saw its pods first
 	// claims is that others have borrowed what it is guaranteed, and preempted that it had borrowed itself.
 	claims, preempted bool
-	// group is its number in the scheduler's queue; 0 if it has no place there. placed is whether the queue has room for it, and kept that its
-	// room in the quotas is kept while it waits for that.
-	group        int
-	placed, kept bool
+	// group is its number in the scheduler's queue; 0 if it has no place there. placed is whether the queue has room for it.
+	group  int
+	placed bool
 }
 
 // mutant is an operator that is broken on purpose.
@@ -122,13 +123,16 @@ type simulation struct {
 	stands  bool // the scheduler creates placeholders
 	queue   int  // cores of the scheduler's queue; 0 without one
 	groups  int
-	bound   int // seconds after which none passes
+	holds   map[scheduler.Line]simHold
+	began   map[scheduler.Line]int // when the last one started that asks for something of a line
+	streams int                    // so many applications run for long
+	bound   int                    // seconds after which one comes first, and room is kept for it
 	broken  error
 	starts  covered
 }
 
 // covered counts what happened, so that a test can say that it did.
-type covered struct{ passed, priority, aged, guaranteed, crashed, preempted, kept, beside int }
+type covered struct{ passed, priority, aged, guaranteed, crashed, preempted, held, beside int }
 
 func (c *covered) add(other covered) {
 	c.passed += other.passed
@@ -137,7 +141,7 @@ func (c *covered) add(other covered) {
 	c.guaranteed += other.guaranteed
 	c.crashed += other.crashed
 	c.preempted += other.preempted
-	c.kept += other.kept
+	c.held += other.held
 	c.beside += other.beside
 }
 
@@ -150,8 +154,12 @@ func (s *simulation) fail(format string, args ...any) {
 func at(second int) time.Time { return time.Date(2026, 1, 1, 0, 0, second, 0, time.UTC) }
 
 func newSimulation(seed uint64, m mutant) *simulation {
-	s := &simulation{Rand: rand.New(rand.NewPCG(seed, 0)), mutant: m, plugin: New("Enforce", []string{"batch"}), seen: map[string]view{}}
+	s := &simulation{Rand: rand.New(rand.NewPCG(seed, 0)), mutant: m, plugin: New("Enforce", []string{"batch"}), seen: map[string]view{},
+		holds: map[scheduler.Line]simHold{}, began: map[scheduler.Line]int{}}
 	s.bound = 60 + s.IntN(2)*240
+	if s.bound == 60 && s.IntN(3) == 0 {
+		s.streams = 2
+	}
 	s.order = scheduler.Order{Strict: m.strict, Fair: m.fair, AgingBound: time.Duration(s.bound) * time.Second}
 	s.ledger, s.load = scheduler.NewLedger(s.order), 3+s.IntN(12)
 	devices := s.IntN(2) * 4
@@ -222,7 +230,7 @@ func (s *simulation) submit(a *simApp) {
 	s.count++
 	a.ID, a.Choice = fmt.Sprintf("app-%03d", s.IntN(1000)*1000+s.count), scheduler.Choice{Scheduler: "batch"}
 	a.App = scheduler.App{Namespace: a.tenant.name, Name: fmt.Sprint(s.count)}
-	a.queued, a.QueuedAt, a.askAt, a.first, a.could = s.now, at(s.now), s.now, -1, -1
+	a.queued, a.QueuedAt, a.askAt, a.holds, a.idle, a.could = s.now, at(s.now), s.now, -1, -1, -1
 	s.apps = append(s.apps, a)
 }
 
@@ -238,7 +246,9 @@ func (s *simulation) ask(a *simApp) {
 		}
 		return s.shares
 	})
-	expects := asked.Quota.Expected
+	before, expects := asked.Quota, asked.Quota.Expected
+	before.Ahead = maps.Clone(before.Ahead)
+	s.hear(a, before)
 	if s.asks != nil {
 		s.asks(&asked)
 	}
@@ -252,9 +262,9 @@ func (s *simulation) ask(a *simApp) {
 		return
 	}
 	starts := answer.Verdict == scheduler.Admit
-	keeps := answer.HasQuota && (s.strict || s.overdue(a))
-	s.judge(a, starts, keeps, answer.HasQuota, expects)
-	a.lines, a.kept = slices.Clone(answer.Lines), keeps
+	s.judge(a, before, starts, answer.Verdict == scheduler.Wait && len(answer.Lines) == 0, expects)
+	a.lines = slices.Clone(answer.Lines)
+	s.leave(a)
 	if s.places != nil {
 		s.places(&asked, answer.Lines)
 	}
@@ -263,6 +273,9 @@ func (s *simulation) ask(a *simApp) {
 	}
 	s.enqueue(s.ledger.Record(asked, answer, at(s.now)))
 	s.apply(a, answer)
+	if len(answer.Lines) > 0 {
+		s.hear(a, s.ledger.Outstanding(asked, at(s.now)))
+	}
 	if a.askAt = s.now + max(1, int(answer.RetryAfter/time.Second)); starts {
 		s.start(a)
 	}
@@ -280,6 +293,13 @@ func (s *simulation) start(a *simApp) {
 		created = runs + s.IntN(2)
 	}
 	a.ends = last + 1 + s.IntN(simRun)
+	if s.streams > 0 && s.IntN(5) == 0 {
+		s.streams--
+		a.ends += simStream
+	}
+	for _, line := range s.linesOf(a).all() {
+		s.began[line] = s.now
+	}
 	a.claims = a.tenant.min != nil && !a.asks.fits(s.committed(a, borrows), s.mins())
 }
 
@@ -294,10 +314,11 @@ func (s *simulation) enqueue(apps []scheduler.Key) {
 	}
 }
 
-// crash replaces the operator: what has a driver is entered again, what waits in a line or with room that is kept is expected, and what was admitted and
+// crash replaces the operator: what has a driver is entered again, what waits in a line is expected, and what was admitted and
 // has no driver waits again.
 func (s *simulation) crash() {
 	s.ledger = scheduler.NewLedger(s.order)
+	clear(s.holds)
 	for _, t := range s.tenants {
 		t.owed = nil
 	}
@@ -312,10 +333,10 @@ func (s *simulation) crash() {
 			s.ledger.Settle(a.ID, scheduler.ProgressOf(s.pods(a)), at(s.now))
 		case a.phase == simAdmitted:
 			a.phase = simEnded
-		case a.phase == simWaits && (len(a.lines) > 0 || a.kept) && !s.forgets:
+		case a.phase == simWaits && len(a.lines) > 0 && !s.forgets:
 			s.ledger.Expect(a.ID, at(s.now))
 		}
-		if a.askAt, a.first, a.could, a.kept = s.now+s.IntN(3), -1, -1, false; a.phase == simWaits {
+		if a.askAt, a.holds, a.could, a.turned = s.now+s.IntN(3), -1, -1, 0; a.phase == simWaits {
 			s.starts.crashed++
 		}
 	}
@@ -359,7 +380,7 @@ func (s *simulation) tick() {
 	}
 	s.reclaim()
 	s.judgePods()
-	s.judgeAge(waiting)
+	s.judgeIdle(waiting)
 	s.judgeOwed(waiting)
 }
 
@@ -374,9 +395,4 @@ func live(seed uint64, m mutant) *simulation {
 	}
 	s.fail("not all have started")
 	return s
-}
-
-// older is whether one comes before another among those that none may pass.
-func older(w, a *simApp) bool {
-	return cmp.Or(cmp.Compare(w.queued, a.queued), cmp.Compare(w.ID, a.ID)) < 0
 }

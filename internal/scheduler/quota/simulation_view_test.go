@@ -17,9 +17,6 @@ func (s *simulation) rest(a *simApp, running bool) amounts {
 	if running {
 		since, lag = a.running, simRuns
 	}
-	if a.phase == simWaits {
-		since = nil // only kept
-	}
 	certain := func(i int) bool {
 		if i >= len(since) {
 			return false
@@ -62,7 +59,7 @@ func (s *simulation) roomSeenBy(a *simApp, reads *tenant) openings {
 		all = all.plus(used)
 	}
 	for _, o := range s.apps {
-		if o == a || o.phase == simEnded || o.phase == simWaits && !o.kept {
+		if o == a || o.phase != simAdmitted {
 			continue
 		}
 		if o.tenant == t {
