@@ -14,19 +14,19 @@ type ConditionType string
 
 // The conditions that every application shows.
 const (
-	// ConditionAdmitted : validation and the batch scheduler let the driver be created.
+	// ConditionAdmitted : validation and the batch scheduler allow the driver.
 	ConditionAdmitted ConditionType = "Admitted"
-	// ConditionSubmitted : the current attempt's driver pod and all that it needs were created.
+	// ConditionSubmitted : the current attempt's driver pod and the objects that it needs were created.
 	ConditionSubmitted ConditionType = "Submitted"
 	// ConditionDriverReady : the driver's container is running.
 	ConditionDriverReady ConditionType = "DriverReady"
 	// ConditionExecutorsReady : all initial executors are running.
 	ConditionExecutorsReady ConditionType = "ExecutorsReady"
-	// ConditionSuspended : spec.suspend holds the application back or has stopped it.
+	// ConditionSuspended : spec.suspend delays the application or has stopped it.
 	ConditionSuspended ConditionType = "Suspended"
-	// ConditionReconciling : it progresses to a running driver or to its end (kstatus).
+	// ConditionReconciling : the application progresses to a running driver or to its end (kstatus).
 	ConditionReconciling ConditionType = "Reconciling"
-	// ConditionStalled : the application has failed, or waits for something that a user has to change (kstatus).
+	// ConditionStalled : the application has failed, or waits for a change that a user must make (kstatus).
 	ConditionStalled ConditionType = "Stalled"
 	// ConditionSucceeded : the outcome.
 	ConditionSucceeded ConditionType = "Succeeded"
@@ -45,13 +45,13 @@ const (
 	Undetermined Status = "Unknown"
 )
 
-// Condition is one aspect with a reason of the closed list and a sentence.
+// Condition is one aspect of an application. Its reason comes from the closed list.
 type Condition struct {
 	Type    ConditionType
 	Status  Status
 	Reason  Reason
 	Message string
-	// Wait holds the wait that the message reports, if pods are not scheduled or do not start.
+	// Wait is the wait in the message, if pods are not scheduled or do not start.
 	Wait Wait
 }
 
@@ -72,13 +72,12 @@ func conditions(r Record, p Plan) []Condition {
 	return all
 }
 
-// hasDriver reports whether the current attempt has had a driver, running or ended. A suspension clears it.
+// hasDriver reports whether the current attempt has had a driver, running or ended. After a suspension it is false.
 func hasDriver(r Record) bool {
 	return r.Current() != nil && !r.State.Starting() && r.State != Suspended
 }
 
-// refusedByServer reports whether the API server has refused the driver permanently, which happens only after
-// admission.
+// refusedByServer reports whether the API server has refused the driver permanently. The driver was admitted before.
 func refusedByServer(r Record) bool {
 	return r.State == SubmissionFailed ||
 		r.State == Failed && (r.Cause.Reason == ReasonSubmissionRefused || r.Cause.Reason == ReasonAdmissionRefused)
@@ -90,7 +89,7 @@ func admitted(r Record, p Plan) Condition {
 	case hasDriver(r), refusedByServer(r):
 		c.Status, c.Reason, c.Message = True, ReasonAdmitted, "the application was admitted"
 	case p.Admission.Waits() && r.State.Starting() && r.Cause.Reason != "":
-		// Admission's own cause, unless the API server refused the scheduler's objects.
+		// This is the admission's own cause, unless the API server refused the scheduler's objects.
 		c.Status, c.Reason, c.Message = False, r.Cause.Reason, r.Cause.Message
 	case p.Admission.Verdict == scheduler.Admit:
 		c.Status, c.Reason, c.Message = True, p.Admission.Reason, p.Admission.Message
@@ -118,7 +117,7 @@ func admitted(r Record, p Plan) Condition {
 	return c
 }
 
-// placementEdited introduces the reason why an edit takes effect later.
+// placementEdited introduces the reason why an edit waits for the next attempt.
 const placementEdited = "the edited placement of {executor} takes effect with the next attempt: "
 
 func submission(r Record) Condition {
@@ -132,8 +131,7 @@ func submission(r Record) Condition {
 	return c
 }
 
-// waiting returns the wait of a driver that does not run. For an unscheduled pod, the batch scheduler's report has more detail
-// than the pod.
+// waiting returns the wait of a driver that is not running. An unscheduled pod has the batch scheduler's report, which has more detail than the pod.
 func (p Plan) waiting() Wait {
 	if p.Scheduler.Waits() && p.Driver.ScheduledAt.IsZero() {
 		return WaitOf(p.Scheduler)
@@ -183,7 +181,7 @@ func executorsReady(r Record, p Plan) Condition {
 		refused := r.Missing.Cause()
 		c.Reason, c.Message = refused.Reason, refused.Message
 	case r.Counts.Total >= wanted && r.Counts.Pending == 0:
-		// Dynamic allocation or failures removed executors; the driver requests new ones when it needs them.
+		// Dynamic allocation or failures removed executors. The driver requests new ones when it needs them.
 		c.Reason, c.Message = ReasonExecutorsPending, "fewer executors are running than the application started with"
 	case p.Scheduler.Waits():
 		c = c.withWait(WaitOf(p.Scheduler))
@@ -239,8 +237,8 @@ func reconciling(r Record, p Plan) Condition {
 	return c
 }
 
-// nextAt returns the start of the next attempt after one that ended, in whole seconds as it is stored. limited: the hourly
-// limit, not the back-off, sets the time.
+// nextAt returns the start of the next attempt after an ended one, in whole seconds as in the status. If limited, the hourly limit sets the time, otherwise the
+// back-off does.
 func nextAt(app Application, r Record) (at time.Time, limited, ok bool) {
 	r.TerminatedAt = r.TerminatedAt.Truncate(time.Second)
 	if r.State == Failing || r.State == SubmissionFailed {
@@ -286,7 +284,7 @@ func succeeded(r Record, p Plan) Condition {
 	case r.State.Starting() && r.Cause.Reason != "":
 		c.Reason, c.Message = r.Cause.Reason, waiting+r.Cause.Message
 	case r.State == Submitted:
-		// kubectl shows this reason. Third-party messages change often, so only one condition has them.
+		// kubectl shows this reason. Messages of schedulers and kubelets change often, so only the condition DriverReady has them.
 		ready := driverReady(r, p)
 		c.Reason, c.Message = ready.Reason, waiting+"the driver pod is not running yet; see the condition "+string(ConditionDriverReady)
 	case r.Cause.Reason != "":

@@ -12,8 +12,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// Contains reports whether an object still has everything that was applied to it; metadata is not compared. A user may have
-// edited the object.
+// Contains reports whether an object still has all applied fields, which a user may have edited. It ignores the metadata.
 func Contains(existing, wanted *unstructured.Unstructured) bool {
 	for field, value := range wanted.Object {
 		if field != "apiVersion" && field != "kind" && field != "metadata" && !contains(existing.Object[field], value) {
@@ -23,8 +22,7 @@ func Contains(existing, wanted *unstructured.Unstructured) bool {
 	return true
 }
 
-// contains reports whether a value has everything in want. Additional fields, such as defaults, are ignored, and equal
-// quantities may be written differently.
+// contains reports whether a value has everything in want. It ignores additional fields, such as defaults, and compares quantities by value.
 func contains(have, want any) bool {
 	switch w := want.(type) {
 	case nil:

@@ -7,17 +7,16 @@ import (
 	"time"
 )
 
-// Counted is the restart rule of families that count restarts and have no budget for each class of failures.
+// Counted is the restart rule of families that count restarts, instead of a budget for each class of failures.
 type Counted struct {
 	// Success restarts after a success; After lists the failure classes that restart.
 	Success bool
 	After   []FailureClass
-	// Restarts limits all restarts, Failures those after consecutive failures, Submissions those after consecutive refused
-	// submissions; nil means no limit.
+	// Restarts limits all restarts. Failures limits the restarts after consecutive failures, and Submissions those after consecutive refused submissions; nil
+	// means no limit.
 	Restarts              int64
 	Failures, Submissions *int64
-	// Wait precedes every restart; FailureWait and SubmissionWait replace it after a failure and after a refused submission,
-	// unless nil.
+	// Wait precedes every restart. FailureWait replaces it after a failure, and SubmissionWait after a refused submission, unless nil.
 	Wait                        time.Duration
 	FailureWait, SubmissionWait *time.Duration
 	// ResetAfter resets the counters after an attempt that lasted this long; nil for never.
@@ -26,13 +25,12 @@ type Counted struct {
 
 // Counters count restarts.
 type Counters struct {
-	// Restarts counts all restarts, Failures those after consecutive failures, Submissions those after consecutive refused
-	// submissions.
+	// Restarts counts all restarts. Failures counts the restarts after consecutive failures, and Submissions those after consecutive refused submissions.
 	Restarts, Failures, Submissions int64
 }
 
-// next returns the counters of the next attempt and the wait before it. class is "" for a success, lasted the length of the
-// ended attempt. ok is false if no attempt follows.
+// next returns the counters of the next attempt and the wait before it. class is "" for a success; lasted is the duration of the ended attempt. ok is false if
+// no attempt follows.
 func (c *Counted) next(n Counters, class FailureClass, lasted time.Duration) (next Counters, wait time.Duration, ok bool) {
 	if class == "" && !c.Success || class != "" && !slices.Contains(c.After, class) {
 		return Counters{}, 0, false
@@ -69,13 +67,13 @@ func (c *Counted) next(n Counters, class FailureClass, lasted time.Duration) (ne
 	return n, wait, true
 }
 
-// refusalCounts reports whether a refused submission counts as an ended attempt: the application has ended, or the next attempt
-// begins, suspended or not.
+// refusalCounts reports whether a refused submission counts as an ended attempt. Such an application ends or begins the next attempt, also when it is
+// suspended.
 func refusalCounts(app Application, rec Record) bool {
 	return rec.State == SubmissionFailed && app.Policies.Restart.Counted != nil
 }
 
-// lasted returns the time from the request for the driver to the attempt's end.
+// lasted returns the time from the submission of the driver to the attempt's end; 0 if either is unknown.
 func (r Record) lasted() time.Duration {
 	if a := r.Current(); a != nil && !a.EndedAt.IsZero() && !r.SubmittedAt.IsZero() {
 		return a.EndedAt.Sub(r.SubmittedAt)
@@ -94,7 +92,7 @@ func (r Record) ended() FailureClass {
 	return ""
 }
 
-// following returns the counters of the next attempt; ok is false without a next attempt or without counters.
+// following returns the counters of the next attempt; ok is false if there is no next attempt or if the policy does not count.
 func following(app Application, rec Record) (Counters, bool) {
 	c := app.Policies.Restart.Counted
 	if c == nil || rec.State != Failing && rec.State != Succeeding && rec.State != SubmissionFailed {

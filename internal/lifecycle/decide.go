@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package lifecycle is the state machine of an application. Its pure functions map recorded and observed state to actions
-// (Decide), and their results to the new state (Settle).
+// Package lifecycle is the state machine of an application. Its pure functions map recorded and observed state to actions (Decide), and the results of actions
+// to the new state (Settle).
 //
-// One step is one Decide, its actions in order, and one Settle. Nothing here reads a clock or the cluster: time and
-// observations are arguments.
+// One step is one Decide, its actions in order, and one Settle. Time and observations are arguments.
 package lifecycle
 
 import (
@@ -19,31 +18,31 @@ import (
 
 // Loaded is the content of an application object.
 type Loaded struct {
-	// App is the model of an attempt.
+	// App is the model of the current attempt.
 	App spark.Application
-	// Problems are the fields with an invalid value.
+	// Problems are the invalid fields.
 	Problems []*spark.ConfError
-	// Desired is the input of Decide from the object.
+	// Desired is the object's input for Decide.
 	Desired Application
 }
 
-// Application is the desired state that Decide needs.
+// Application is the desired state, an input of Decide.
 type Application struct {
 	// UID seeds the jitter of waits.
 	UID        string
 	Generation int64
-	// SpecHash identifies the part of the spec that an attempt is created from.
+	// SpecHash identifies the part of the spec that attempts are created from.
 	SpecHash string
-	// Placement is the part of the executors' placement that can be edited without a new run.
+	// Placement has the fields for the executors' placement, which can be edited without a new run.
 	Placement Placement
 	Suspend   bool
-	// Adopts is a driver pod that the application follows although another client started it; "" for none.
+	// Adopts names a driver pod that another client started and that the application follows; "" for none.
 	Adopts string
-	// ManagedBy is another controller that runs the application; "" if this operator does.
+	// ManagedBy names the other controller that runs the application; "" if this operator does.
 	ManagedBy string
-	// Probe says that the object is no application: the operator's health check edits it.
+	// Probe is set if the object is a sentinel of the operator's health check, not an application.
 	Probe bool
-	// SparkAppID is Spark's id of the current attempt, known before its driver exists.
+	// SparkAppID is the current attempt's Spark application ID, known before its driver exists.
 	SparkAppID string
 	// SubmissionID marks the pods of the current attempt.
 	SubmissionID string
@@ -51,21 +50,20 @@ type Application struct {
 	DriverName string
 	// Executors is the initial number of executors.
 	Executors int32
-	// LeastExecutors is the number that the driver wants all the time: with dynamic allocation it is smaller.
+	// LeastExecutors is the minimum number of executors. Dynamic allocation makes it smaller than Executors.
 	LeastExecutors int32
 	Policies       Policies
 	// LogTails restricts the stored output of a driver.
 	LogTails LogTails
 	// Submitter is the user who created the application.
 	Submitter Submitter
-	// Model is the application of the current attempt. It explains the memory of a driver that ran out of memory; nil hides
-	// that. It is read-only.
+	// Model is the application of the current attempt, for explaining why a driver ran out of memory; nil for no explanation. It is read-only.
 	Model *spark.Application
-	// RaisesMemory gives the next attempt more memory after one that ran out of it.
+	// RaisesMemory gives the next attempt more memory after an attempt that ran out of it.
 	RaisesMemory bool
 	// Notes are sentences about ignored fields, for the condition Admitted.
 	Notes string
-	// Rerun is the record of requests to run again; SpecHash includes the latest.
+	// Rerun records the requests to run again; SpecHash includes the latest.
 	Rerun Rerun
 	// Deleting is set when the application object has a deletion timestamp.
 	Deleting bool
@@ -75,28 +73,26 @@ type Application struct {
 	Fields spark.Fields
 	// ForceAfter is the time after a driver's grace period until the operator deletes it by force; nil for never.
 	ForceAfter *time.Duration
-	// Endures is set for drivers that serve clients: they are ready when their pod is, and keep their auxiliary objects while
-	// stopped.
+	// Endures is set for drivers that serve clients. Their readiness is the pod's, and they keep their auxiliary objects while stopped.
 	Endures bool
-	// Drain is the time that an edit of the spec waits for a driver's open sessions.
+	// Drain is how long an edit of the spec waits for a driver's open sessions.
 	Drain time.Duration
 	// Tracking configures the start timeouts and the capacity of a run; nil for families that report neither.
 	Tracking *Tracking
-	// IdleTimeout stops a driver that has executed nothing for this long; 0 for never.
+	// IdleTimeout is how long a driver may execute nothing before it is stopped; 0 for no limit.
 	IdleTimeout time.Duration
-	// WakeAt is the time of a request to start a driver that was stopped as idle; zero for none. WakeIgnored is an invalid
-	// request.
+	// WakeAt is the time of a request to start a driver that was stopped as idle; zero for none. WakeIgnored is the text of an invalid request.
 	WakeAt      time.Time
 	WakeIgnored string
 }
 
-// Env holds inputs that belong to no application.
+// Env holds the inputs that are the same for all applications.
 type Env struct {
 	Now     time.Time
 	Periods Periods
 }
 
-// Periods are the polling intervals for states that no watch reports. 0 means the default.
+// Periods are the polling intervals for states without a watch. 0 means the default.
 type Periods struct {
 	// Conflict replaces conflictRetry; Drain replaces drainCheck.
 	Conflict, Drain time.Duration
@@ -106,18 +102,18 @@ func (p Periods) conflict() time.Duration { return cmp.Or(p.Conflict, conflictRe
 
 func (p Periods) drain() time.Duration { return cmp.Or(p.Drain, drainCheck) }
 
-// Action is one write. The set is closed.
+// Action is one write of a plan.
 type Action struct {
 	Kind ActionKind
-	// Name of the driver pod that DeleteDriver deletes, if it is not the plan's driver.
+	// Name is the driver pod that DeleteDriver deletes, if it is not the plan's driver.
 	Name string
-	// UID of the driver pod that DeleteDriver deletes; another pod of the same name is kept.
+	// UID is that of the driver pod that DeleteDriver deletes. Another pod of the same name is kept.
 	UID string
-	// Version of the driver pod that DeleteDriver deletes; "" for any.
+	// Version is the resourceVersion of the driver pod that DeleteDriver deletes; "" for any.
 	Version string
-	// Force makes DeleteDriver skip the node's confirmation.
+	// Force makes DeleteDriver delete the pod without the node's confirmation.
 	Force bool
-	// Attempt whose objects DeleteResources and Release delete; 0 for objects of no recorded attempt (Observation.Scheduled).
+	// Attempt is the attempt whose objects DeleteResources and Release delete; 0 for objects without a recorded attempt (Observation.Scheduled).
 	Attempt int32
 }
 
@@ -131,17 +127,17 @@ const (
 	DeleteDriver ActionKind = "DeleteDriver"
 	// DeleteResources deletes the objects of an attempt except its driver pod.
 	DeleteResources ActionKind = "DeleteResources"
-	// Schedule creates and deletes the objects that the admission's scheduler wants.
+	// Schedule creates and deletes scheduler objects, as the admission requires.
 	Schedule ActionKind = "Schedule"
 	// Release deletes the scheduler objects of an attempt.
 	Release ActionKind = "Release"
 	// UpdateTemplate updates the driver's executor template to the placement in the spec.
 	UpdateTemplate ActionKind = "UpdateTemplate"
-	// Restore recreates missing objects that the driver was created with.
+	// Restore recreates the driver's missing objects.
 	Restore ActionKind = "Restore"
 	// Adjust updates the scheduler's objects of a running attempt, e.g. after a user deleted one.
 	Adjust ActionKind = "Adjust"
-	// TryExecutor asks the API server in a dry run for an executor pod.
+	// TryExecutor asks the API server, in a dry run, to create an executor pod.
 	TryExecutor ActionKind = "TryExecutor"
 	// DeleteApplication deletes the application, unless it has changed since it was read.
 	DeleteApplication ActionKind = "DeleteApplication"
@@ -149,16 +145,15 @@ const (
 	RemoveFinalizer ActionKind = "RemoveFinalizer"
 )
 
-// Optional reports whether the plan continues without the action. A failed one is repeated at the next reconcile.
+// Optional reports whether the plan continues if the action fails. A failed one is repeated at the next reconcile.
 func (k ActionKind) Optional() bool { return k == Restore || k == Adjust || k == TryExecutor }
 
-// GoesOn reports whether the actions after this one are tried. If a policy keeps leftover objects, the driver is still deleted
-// and the next one created.
+// GoesOn reports whether the actions after this one are tried. If a policy protects leftover objects, the driver is still deleted and the next one created.
 func (r Result) GoesOn() bool {
 	return r.Class == ClassDone || r.Kind.Optional() || r.kept()
 }
 
-// kept reports whether a policy or a webhook refused to delete an object other than a driver.
+// kept reports whether a policy or a webhook refused the deletion of an attempt's objects.
 func (r Result) kept() bool {
 	return r.Kind == DeleteResources && (r.Class == ClassPolicy || r.Class == ClassRefused)
 }
@@ -166,21 +161,20 @@ func (r Result) kept() bool {
 // Plan is a decision: the record to store, the actions, and the time of the next reconcile.
 type Plan struct {
 	App Application
-	// Before is the record that the decision was based on. It stays true if no action succeeds.
+	// Before is the record that the decision was based on. It stays valid if no action succeeds.
 	Before Record
 	Record Record
 	Driver Driver
 	// Scheduler is the batch scheduler's report about the driver.
 	Scheduler scheduler.Observation
-	// Admission is the answer whether the attempt may start; empty if no scheduler was asked.
+	// Admission is the scheduler's answer to the attempt; empty if no scheduler was asked.
 	Admission scheduler.Admission
 	Actions   []Action
 	Requeue   time.Duration
 }
 
-// NeedsFresh reports whether the plan has an action that must not be based on a stale cache. Such an action creates or deletes
-// a driver or its objects, changes its executor template, or deletes the scheduler's objects. Actions that create these objects
-// count only if changes reports that they send a request.
+// NeedsFresh reports whether the plan has an action that must not be based on a stale cache. Such an action creates or deletes a driver or its objects, changes
+// its executor template, or deletes the scheduler's objects. Schedule and Adjust count only if changes reports that they send a request.
 func (p Plan) NeedsFresh(changes func(ActionKind) bool) bool {
 	return slices.ContainsFunc(p.Actions, func(a Action) bool {
 		switch a.Kind {
@@ -195,17 +189,15 @@ func (p Plan) NeedsFresh(changes func(ActionKind) bool) bool {
 }
 
 const (
-	// conflictRetry is the interval at which a taken name or a full quota is checked again; pods of other owners are not
-	// watched.
+	// conflictRetry is the interval for checking a taken name or a full quota again. Pods of other owners have no watch.
 	conflictRetry = 10 * time.Second
-	// unknownRetry is the wait after an incomplete observation, and before a step that must follow.
+	// unknownRetry is the delay after an incomplete observation, and before a required next step.
 	unknownRetry = 2 * time.Second
 	// heartbeat is the longest time between two reconciles; it bounds the effect of a lost watch event.
 	heartbeat = 5 * time.Minute
 )
 
-// Decide plans the next step of an application. It is total: it has an answer for every record and observation, and a timer for
-// every state that is not final.
+// Decide plans the next step of an application. It has an answer for every record and observation, and a timer for every state that is not final.
 func Decide(app Application, rec Record, obs Observation, admission scheduler.Admission, env Env) Plan {
 	if app.LeftAlone() {
 		return leaveAlone(app, rec)
@@ -223,7 +215,7 @@ func Decide(app Application, rec Record, obs Observation, admission scheduler.Ad
 		return swept(forced(decideDeletion(p, obs), env.Now), obs.Strays)
 	}
 	if p.Record.State != rec.State && p.Record.State != New {
-		p.Requeue = unknownRetry // stored before the first action
+		p.Requeue = unknownRetry // the change is stored before the first action
 		return p
 	}
 	return swept(forced(withMissing(maintained(decideState(p, obs, env)), env), env.Now), obs.Strays)
@@ -241,7 +233,7 @@ func decideState(p Plan, obs Observation, env Env) Plan {
 	case Failing:
 		return decideFailing(p, obs, env)
 	case Invalidating:
-		// operators that ran the application before this one reset their counts only at the next attempt
+		// other operators reset their counts only at the next attempt
 		p.Record.Submissions, p.Record.Executions, p.Record.Retries = 0, 0, Retries{}
 		c := specChanged
 		if p.Record.Cause.Reason == ReasonRerunRequested {
@@ -258,8 +250,7 @@ func decideState(p Plan, obs Observation, env Env) Plan {
 	return p
 }
 
-// forced force-deletes a driver that has outlived ForceAfter. Either the record already says that the driver must go, or the
-// application is being deleted.
+// forced force-deletes a driver that has outlived ForceAfter, if the stored record says that the driver is to stop or if the application is being deleted.
 func forced(p Plan, now time.Time) Plan {
 	d, state := p.Driver, p.Record.State
 	goes := p.App.Deleting || state == p.Before.State && state != Submitted && state != Running
@@ -274,7 +265,7 @@ func forced(p Plan, now time.Time) Plan {
 	return p
 }
 
-// swept first deletes the drivers of other attempts, whatever the current attempt does.
+// swept prepends the deletion of other attempts' drivers to the plan.
 func swept(p Plan, strays []Driver) Plan {
 	var all []Action
 	for _, d := range strays {
@@ -286,10 +277,10 @@ func swept(p Plan, strays []Driver) Plan {
 	return p
 }
 
-// LeftAlone reports whether nothing is done for the object. Once it is deleted, only this operator removes its family's finalizer.
+// LeftAlone reports whether the operator does nothing for the object. It still removes its family's finalizer from a deleted object.
 func (a Application) LeftAlone() bool { return a.NotRun() && (!a.Deleting || !a.Finalizer) }
 
-// leaveAlone is the plan for what another controller runs, and for a health probe. Their status stays.
+// leaveAlone plans nothing for an application of another controller or for a health probe. Their status stays.
 func leaveAlone(app Application, rec Record) Plan {
 	p := Plan{App: app, Before: rec, Record: clone(rec)}
 	if rec.State == New && !app.Probe {
@@ -299,7 +290,7 @@ func leaveAlone(app Application, rec Record) Plan {
 	return p
 }
 
-// NeedsAdmission reports whether Decide reads the admission; otherwise the scheduler is not asked.
+// NeedsAdmission reports whether Decide reads the admission. Otherwise the scheduler is not asked.
 func NeedsAdmission(app Application, rec Record, driver Driver, env Env) bool {
 	r := applySpecChanges(app, rec, env)
 	if app.NotRun() || app.Deleting || app.Suspend || !r.Idle.StoppedAt.IsZero() || driver.ours() || driver.Presence == Unknown || awaitsAdoption(app, r) {
@@ -318,7 +309,7 @@ func NeedsAdmission(app Application, rec Record, driver Driver, env Env) bool {
 	return true
 }
 
-// applySpecChanges applies the user's changes to the record. A changed state is stored before any action.
+// applySpecChanges applies the user's changes to the record. A changed state is stored before the next action.
 func applySpecChanges(app Application, rec Record, env Env) Record {
 	r := clone(rec)
 	r.Attempt = max(r.Attempt, 1)
@@ -334,8 +325,8 @@ func applySpecChanges(app Application, rec Record, env Env) Record {
 	return r
 }
 
-// resetForSpec starts over after an edit or at the user's request. It refills all budgets and stops a driver of the old spec.
-// An attempt without a driver uses the new spec.
+// resetForSpec starts over after an edit or at the user's request. It refills all budgets and stops a driver of the old spec. An attempt without a driver
+// continues with the new spec.
 func resetForSpec(r Record, changed Cause, env Env) Record {
 	if r.NeverRan() && (r.State.Final() || r.State == SubmissionFailed) {
 		return Record{Attempt: 1, Scheduling: r.Scheduling.held()}
@@ -343,10 +334,10 @@ func resetForSpec(r Record, changed Cause, env Env) Record {
 	r.Submissions, r.Executions, r.Retries = 0, 0, Retries{}
 	switch r.State {
 	case New, Queued, Rerunning, Resuming, Invalidating, Suspended:
-	case SubmissionFailed: // the refusal was of the old spec
+	case SubmissionFailed: // the API server refused the old spec
 		r.State, r.Cause, r.TerminatedAt = Rerunning, changed, time.Time{}
 		r.Scheduling = r.Scheduling.held()
-	case Suspending: // closed, so that a success of the old spec does not count for the new one
+	case Suspending: // after this a success of the old spec does not count for the new one
 		r = closed(r, "", changed, env)
 	case Submitted, Running, Succeeding, Failing, Succeeded, Failed:
 		r = closed(r, "", changed, env)
@@ -355,8 +346,7 @@ func resetForSpec(r Record, changed Cause, env Env) Record {
 	return r
 }
 
-// decideDeletion stops the driver of an application whose deletion a finalizer blocks. The garbage collector deletes the rest;
-// nothing new is created.
+// decideDeletion stops the driver of a deleted application that a finalizer keeps. The garbage collector deletes the rest.
 func decideDeletion(p Plan, obs Observation) Plan {
 	d := obs.Driver
 	switch {
@@ -373,7 +363,7 @@ func decideDeletion(p Plan, obs Observation) Plan {
 	return p
 }
 
-// rerun begins the next attempt. Attempt N+1 is stored before its first action.
+// rerun begins the next attempt. The new attempt's number is stored before its first action.
 func rerun(p Plan, c Cause) Plan {
 	p.Record = nextAttempt(p.Record, Rerunning, c)
 	p.Requeue = unknownRetry

@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// Event is something that happened to an application, reported once, after it is stored.
+// Event describes a stored change of an application. It is reported once.
 type Event struct {
 	Warning bool
-	// Reason is one of the reasons that watchers of Kubernetes events filter by.
+	// Reason is one of the reasons that event watchers filter by.
 	Reason string
-	// Action is the operator's activity, a required field of events.k8s.io.
+	// Action is what the operator did, a required field of events.k8s.io.
 	Action  string
 	Message string
 }
 
-// maxNote is the API's limit for the text of an event, in bytes (events.k8s.io); the API server refuses a longer text.
+// maxNote is the limit of events.k8s.io for the text of an event, in bytes. The API server refuses a longer text.
 const maxNote = 1024
 
-// Events returns the events between two stored records of an application. Reasons begin with its kind, as in
-// "SparkApplicationCompleted", because watchers filter by them.
+// Events returns the events for the change between two stored records of an application. Their reasons begin with the kind, as in "SparkApplicationCompleted",
+// because watchers filter by them.
 func Events(kind, name string, from, to Record) []Event {
 	var all []Event
 	app := kind + " " + name
@@ -51,7 +51,7 @@ func Events(kind, name string, from, to Record) []Event {
 	}
 	if holds := from.Placement.until(to.Placement); holds != "" && to.State.HasDriver() && from.Attempt == to.Attempt {
 		all = append(all, Event{
-			Reason: kind + "WebhookFieldsUpdated", Action: "Observe", // the name that the Kubeflow operator uses
+			Reason: kind + "WebhookFieldsUpdated", Action: "Observe", // the Kubeflow operator's reason
 			Message: fmt.Sprintf("%s does not run again: the edited placement of executors takes effect %s", app, holds),
 		})
 	}
@@ -76,7 +76,7 @@ func Events(kind, name string, from, to Record) []Event {
 // entered returns the event of a state, if the state has one.
 func entered(kind, app string, to Record) (Event, bool) {
 	if to.State.Starting() && to.Cause.Reason == ReasonAdmitted {
-		return Event{}, false // an intermediate step that users do not wait for
+		return Event{}, false // users do not wait for this intermediate step
 	}
 	switch to.State {
 	case Queued:
@@ -109,7 +109,7 @@ func entered(kind, app string, to Record) (Event, bool) {
 	return Event{}, false
 }
 
-// by names the submitter, if it is known for certain, so that administrators can attribute refusals.
+// by names the submitter if a trusted source recorded it, so that administrators can attribute refusals.
 func by(r Record) string {
 	if r.Submitter.User == "" {
 		return ""
@@ -117,7 +117,7 @@ func by(r Record) string {
 	return " of user " + r.Submitter.User
 }
 
-// whyIdle continues the sentence about a driver that is stopped without a suspension.
+// whyIdle is the end of the sentence about a stopped idle driver; "" for a driver that a user suspended.
 func whyIdle(r Record) string {
 	if !r.idle() {
 		return ""

@@ -23,16 +23,16 @@ const (
 	ExecutorLost ExecutorState = "Lost"
 )
 
-// Ended reports whether the executor cannot change any more.
+// Ended reports whether the executor's state is final.
 func (s ExecutorState) Ended() bool { return s == ExecutorSucceeded || s == ExecutorFailed }
 
 func (s ExecutorState) live() bool { return s == ExecutorPending || s == ExecutorRunning }
 
-// ExecutorCounts counts all executors of an attempt. Pending and Running are exact. Succeeded and Failed are exact while all
-// executors fit into the record, and lower bounds after that.
+// ExecutorCounts counts all executors of an attempt. Pending and Running are exact. Succeeded and Failed are exact while all executors fit into the record;
+// after that they are lower bounds.
 type ExecutorCounts struct {
 	Pending, Running, Succeeded, Failed int32
-	// Total is the number of executors ever created: Spark numbers them from 1.
+	// Total is the number of executors ever created, the highest number that Spark gave one.
 	Total int32
 }
 
@@ -41,7 +41,7 @@ func (c ExecutorCounts) Unknown() int32 {
 	return max(0, c.Total-c.Pending-c.Running-c.Succeeded-c.Failed)
 }
 
-// executed reports whether any executor has run. Spark replaces executors that get no node, so their numbers prove nothing.
+// executed reports whether any executor has run. The total proves nothing, because Spark replaces executors that get no node.
 func (r Record) executed() bool {
 	if r.Counts.Running+r.Counts.Succeeded+r.Counts.Failed > 0 {
 		return true
@@ -62,19 +62,16 @@ type ExecutorFailure struct {
 }
 
 const (
-	// maxLiveExecutors bounds the recorded live executors. Queues and delivery tools count them and compare the count with the
-	// spec, so the bound is the largest number that these tools expect.
+	// maxLiveExecutors bounds the recorded live executors. Queues and delivery tools compare their number with the spec, and expect at most this many.
 	maxLiveExecutors = 1000
-	// maxExecutorBytes bounds the stored names of ended executors, in bytes. The map is atomic, so managedFields does not repeat
-	// its names.
+	// maxExecutorBytes bounds the stored names of ended executors, in bytes. The map is atomic, so managedFields does not repeat the names.
 	maxExecutorBytes = 4800
 	// maxFailures bounds the reported failures.
 	maxFailures = 5
 )
 
-// withExecutors merges observed executors into the record. Executors that disappeared are lost until the application's outcome
-// determines their state. After the driver's end this includes executors recorded as pending: those of a short job run and are
-// deleted before the status is written.
+// withExecutors merges observed executors into the record. A missing executor is Lost until the application's outcome determines its state. After the driver's
+// end, executors recorded as pending also count: those of a short job run and are deleted between two status writes.
 func withExecutors(r Record, obs Observation) Record {
 	before, all := r.Executors, make(map[string]ExecutorState, len(obs.Executors))
 	alive, bytes := size(before)
@@ -83,7 +80,7 @@ func withExecutors(r Record, obs Observation) Record {
 	for _, e := range obs.Executors {
 		known, sampled := before[e.Name]
 		if e.State == ExecutorLost && known.Ended() {
-			e.State = known // it had ended before its pod was deleted
+			e.State = known // it ended before its pod was deleted
 		}
 		all[e.Name] = e.State
 		counts.Total = max(counts.Total, int32(executorNumber(e.Name)))
@@ -107,7 +104,7 @@ func withExecutors(r Record, obs Observation) Record {
 	}
 	for name, state := range before {
 		if _, seen := all[name]; seen || state == ExecutorPending && obs.Driver.live() {
-			continue // Spark replaced an executor that got no node; only the count has it
+			continue // Spark replaced an executor that got no node; only Total counts it
 		}
 		if !state.Ended() {
 			state = ExecutorLost
@@ -122,8 +119,8 @@ func withExecutors(r Record, obs Observation) Record {
 	return r
 }
 
-// concluded gives executors without an observed end the state that the application's outcome implies. A driver deletes its
-// executors when it stops, which is no failure.
+// concluded gives executors without an observed end the state that the application's outcome implies. A driver that stops deletes its executors, so they have
+// not failed.
 func concluded(r Record, obs Observation, implied ExecutorState) Record {
 	r = withExecutors(r, obs)
 	for name, state := range r.Executors {
@@ -159,7 +156,7 @@ func rank(s ExecutorState) int {
 	return 4
 }
 
-// bounded keeps the live executors and, as far as they fit, the ended ones: failed ones first, then the newest.
+// bounded keeps the live executors and as many ended ones as fit: failed ones first, then the newest.
 func bounded(all map[string]ExecutorState) map[string]ExecutorState {
 	if live, bytes := size(all); live <= maxLiveExecutors && bytes <= maxExecutorBytes {
 		return all
@@ -181,10 +178,10 @@ func bounded(all map[string]ExecutorState) map[string]ExecutorState {
 	return kept
 }
 
-// weight returns the most bytes that an executor takes in the stored object.
+// weight returns the maximum size of an executor in the stored object, in bytes.
 func weight(name string) int { return len(name) + len(`"":"COMPLETED",`) }
 
-// size returns the number of live executors, and the stored bytes of the others.
+// size returns the number of live executors, and the stored bytes of the ended ones.
 func size(all map[string]ExecutorState) (live, bytes int) {
 	for name, state := range all {
 		if state.live() {

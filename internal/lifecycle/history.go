@@ -13,7 +13,7 @@ import (
 const (
 	// maxAttempts bounds the history.
 	maxAttempts = 10
-	// maxMessage bounds the message of an attempt, maxLogs all log tails together, in bytes. The newest are dropped first.
+	// maxMessage bounds the message of an attempt, in bytes. maxLogs bounds the log tails of all attempts together; the oldest attempts lose theirs first.
 	maxMessage = 300
 	maxLogs    = 4 << 10
 	// maxLog bounds one log tail, in bytes.
@@ -28,8 +28,7 @@ func appendAttempt(all []Attempt, a Attempt) []Attempt {
 	return boundAttempts(append(all, a))
 }
 
-// closed adds the end of the current attempt to the history and the record. An attempt that ended keeps its end; an attempt
-// without a driver has no history.
+// closed stores the end of the current attempt in the history and in the record, unless an end is stored. An attempt without a driver has no history.
 func closed(r Record, class FailureClass, c Cause, env Env) Record {
 	if a := r.Current(); a != nil && a.EndedAt.IsZero() {
 		a.EndedAt, a.Class, a.Cause = env.Now, class, Cause{c.Reason, head(c.Message, maxMessage)}
@@ -64,7 +63,7 @@ func beginning(s string, n int) string {
 	return strings.ToValidUTF8(s, "")
 }
 
-// tail returns the last whole lines of a text, at most n bytes, or the end of a longer line.
+// tail returns the last whole lines of a text, at most n bytes. A longer last line loses its beginning.
 func tail(s string, n int) string {
 	s = strings.TrimRight(s, "\n")
 	if len(s) > n {
@@ -79,16 +78,16 @@ func tail(s string, n int) string {
 // maxCause bounds the stored bytes of a record's cause.
 const maxCause = 1 << 10
 
-// maxName bounds the stored bytes of a scheduler's or queue's name. Users can write names that do not exist.
+// maxName bounds the name of a scheduler or queue, in stored bytes. Users can write names that do not exist.
 const maxName = 1 << 10
 
-// Stored returns the part of a choice that a status stores. Users can write any name, so names are bounded.
+// Stored returns the part of a choice that fits into a status. Users can write any name, so names are bounded.
 func Stored(c scheduler.Choice) scheduler.Choice {
 	c.Scheduler, c.Queue = Truncate(text.Printable(c.Scheduler), maxName), Truncate(text.Printable(c.Queue), maxName)
 	return c
 }
 
-// Truncate cuts a text to n stored bytes.
+// Truncate shortens a text to n stored bytes.
 func Truncate(s string, n int) string {
 	const dots = "..."
 	end, whole := 0, 0
@@ -105,8 +104,8 @@ func Truncate(s string, n int) string {
 	return s[:end] + dots
 }
 
-// StoredSize returns the size of a rune in stored JSON, in bytes. A line end takes two; an angle bracket takes six, because
-// encoding/json escapes characters of HTML.
+// StoredSize returns the size of a rune in stored JSON, in bytes. A line end takes two. An angle bracket takes six, because encoding/json escapes the special
+// characters of HTML.
 func StoredSize(r rune) int {
 	switch {
 	case r == '"', r == '\\', r == '\n', r == '\r', r == '\t', r == '\b', r == '\f':

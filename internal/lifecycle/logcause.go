@@ -10,34 +10,32 @@ import (
 	"unicode/utf8"
 )
 
-// This file finds the cause of a failure at the end of a driver's log. It splits a log into passages: a logger's record, an
-// exception with its causes, a Python traceback. The last passage with the strongest evidence has the cause.
+// This file finds the cause of a failure at the end of a driver's log. It splits a log into passages: a log record, an exception with its causes, a Python
+// traceback. The cause is in the last passage with the strongest evidence.
 
-// maxLine bounds the line, in bytes, so that it fits into a condition together with its sentence.
+// maxLine bounds the line, in bytes. A condition has room for the line and its sentence.
 const maxLine = 384
 
-// evidence ranks a passage by how likely it names the cause of the driver's end.
+// evidence ranks how likely a passage names the cause of the driver's end.
 type evidence int
 
 const (
 	// noise is any other passage: retried tasks, cleanup.
 	noise evidence = iota
-	// logged is an exception in an ERROR record, or one that ended another thread than main.
+	// logged is an exception in an ERROR record, or an exception that ended a thread other than main.
 	logged
-	// cut is a passage whose beginning is not in the log tail.
+	// cut is the first passage, whose beginning may be missing in the log tail.
 	cut
-	// unstarted is a program that could not be started.
+	// unstarted is an error of a program that could not be started.
 	unstarted
 	// fatal is an exception that ended the main thread or the Python program.
 	fatal
 )
 
-// recordStart matches the beginning of a logger's record: "26/11/22 19:16:13 ERROR SparkContext: " in the common layouts, or
-// Python's "ERROR:root:".
+// recordStart matches the beginning of a log record: "26/11/22 19:16:13 ERROR SparkContext: " in the common layouts, or Python's "ERROR:root:".
 var recordStart = regexp.MustCompile(`^(?:\W?\d[\d/.:,TZ+-]{4,}[^A-Za-z]?.{0,60}?\b)?(TRACE|DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL)\b[\]: ]`)
 
-// unstartedLines match the lines of container runtime, shell or JVM about a program that did not start; the first group is the
-// cause.
+// unstartedLines match lines in which a container runtime, a shell or the JVM reports that a program did not start. The first group is the cause.
 var unstartedLines = []*regexp.Regexp{
 	// the container runtime: an image for another architecture
 	regexp.MustCompile(`^(exec .*: exec format error)$`),
@@ -47,7 +45,7 @@ var unstartedLines = []*regexp.Regexp{
 	regexp.MustCompile(`^(Could not reserve enough space for .+|Invalid (?:maximum|initial) heap size: .+)$`),
 	regexp.MustCompile(`^(?:# )?((?:Terminating|Aborting) due to java\.lang\.OutOfMemoryError: .+|` +
 		`There is insufficient memory for the Java Runtime Environment to continue\.)$`),
-	regexp.MustCompile(`^# +(SIG[A-Z]+ \(0x[0-9a-f]+\)) at `), // java: a library crashed it
+	regexp.MustCompile(`^# +(SIG[A-Z]+ \(0x[0-9a-f]+\)) at `), // java: a native library crashed the JVM
 	regexp.MustCompile(`^\S*python[\d.]*: (can't open file .+)$`),
 	regexp.MustCompile(`^(Fatal Python error: .+)$`),
 }
@@ -60,19 +58,18 @@ const (
 )
 
 var (
-	// javaException matches an exception as Java prints it: qualified class and message.
+	// javaException matches a qualified class and a message, the format in which Java prints an exception.
 	javaException = regexp.MustCompile(`^(?:[A-Za-z_$][\w$]*\.)+[A-Z][\w$]*(?:: |$)`)
-	// chained matches Python's line between an exception and its consequence.
+	// chained matches Python's line between two chained exceptions.
 	chained = regexp.MustCompile(`^(?:The above exception was the direct cause of|During handling of the above exception)`)
-	// jobAborted matches Spark's line before the task exception that failed a job.
+	// jobAborted matches Spark's text before the exception of the task that failed a job.
 	jobAborted = regexp.MustCompile(`^.*Job aborted due to stage failure: .*?\(TID \d+\) \([^)]*\): `)
 )
 
 const (
-	// clientsError begins the record of an error that a client of a Spark Connect server received.
+	// clientsError begins a log record about an error that a client of a Spark Connect server received.
 	clientsError = "Spark Connect RPC error during: "
-	// notReadyYet is logged when Spark stops waiting for its own pod. Spark continues after it, since a server is not ready that
-	// early.
+	// notReadyYet is logged when Spark stops waiting for its own pod. Spark then continues, because a server is not ready that early.
 	notReadyYet = "io.fabric8.kubernetes.client.KubernetesClientTimeoutException: Timed out waiting for [1000] milliseconds for [Pod]"
 )
 
@@ -94,7 +91,7 @@ func logCause(log string) string {
 // passage is a part of a log.
 type passage struct {
 	evidence evidence
-	// chain holds the exceptions; the next one is the cause of each.
+	// chain holds the exceptions; each one is the cause of the one before.
 	chain []string
 }
 
@@ -106,7 +103,7 @@ type logReader struct {
 	previous string
 	// python is set inside a traceback.
 	python bool
-	// message holds possible further lines of an exception's message. A stack trace after them confirms that.
+	// message holds lines that may continue an exception's message. They do if a stack trace follows.
 	message string
 }
 
@@ -132,7 +129,7 @@ func (r *logReader) add(exception string) {
 	r.chain = append(r.chain, exception)
 }
 
-// read reads a line that is no record.
+// read reads a line that does not begin a log record.
 func (r *logReader) read(line string) {
 	if program := unstartedLine(line); program != "" {
 		r.begin(unstarted)
@@ -156,7 +153,7 @@ func (r *logReader) read(line string) {
 			r.begin(fatal)
 		}
 		r.python = true
-	case !r.python && strings.HasPrefix(line, `  File "`): // a syntax error has no traceback
+	case !r.python && strings.HasPrefix(line, `  File "`): // Python prints a syntax error without a traceback
 		r.begin(fatal)
 		r.python = true
 	case r.python:
@@ -166,7 +163,7 @@ func (r *logReader) read(line string) {
 	}
 }
 
-// readPython reads a line of a traceback, which ends with the exception.
+// readPython reads a line of a traceback. The exception is its last line.
 func (r *logReader) readPython(line string) {
 	switch {
 	case strings.HasPrefix(line, "\t"):
@@ -178,11 +175,11 @@ func (r *logReader) readPython(line string) {
 	}
 }
 
-// readJava reads a line of an exception and its stack. Indented lines belong to suppressed exceptions.
+// readJava reads a line of an exception and its stack. Suppressed exceptions are indented, so they add no cause.
 func (r *logReader) readJava(line string) {
 	last := len(r.chain) - 1
 	switch {
-	case line == "Driver stacktrace:": // the lines before it are the task's
+	case line == "Driver stacktrace:": // the lines before it are from the task
 	case strings.HasPrefix(line, causedBy):
 		r.add(line[len(causedBy):])
 	case strings.HasPrefix(line, ": ") && last >= 0 && strings.HasPrefix(r.chain[last], "py4j."):
@@ -194,12 +191,12 @@ func (r *logReader) readJava(line string) {
 			r.chain[last] += r.message
 		}
 		r.message = ""
-	case line != "" && last >= 0 && len(r.message) < maxLine && !strings.HasSuffix(r.chain[last], ";"): // Spark prints a plan after it
+	case line != "" && last >= 0 && len(r.message) < maxLine && !strings.HasSuffix(r.chain[last], ";"): // after a semicolon Spark prints a plan
 		r.message += " " + strings.TrimSpace(line)
 	}
 }
 
-// readRecord reads a line that begins a record of a logger, and reports whether it does.
+// readRecord reads a line if it begins a log record, and reports whether it does.
 func (r *logReader) readRecord(line string) bool {
 	if strings.HasPrefix(line, "{") {
 		return r.readStructured(line)
@@ -212,7 +209,7 @@ func (r *logReader) readRecord(line string) bool {
 	return true
 }
 
-// structuredRecord is a record in the layout of spark.log.structuredLogging.enabled.
+// structuredRecord is a log record in the format of spark.log.structuredLogging.enabled.
 type structuredRecord struct {
 	Level     string `json:"level"`
 	Message   string `json:"msg"`
@@ -222,7 +219,7 @@ type structuredRecord struct {
 	} `json:"exception"`
 }
 
-// readStructured reads a line that is a record in JSON, and reports whether it is.
+// readStructured reads a line if it is a log record in JSON, and reports whether it is.
 func (r *logReader) readStructured(line string) bool {
 	var record structuredRecord
 	if json.Unmarshal([]byte(line), &record) != nil || record.Level == "" {
@@ -239,7 +236,7 @@ func (r *logReader) readStructured(line string) bool {
 	return true
 }
 
-// evidenceOf returns the evidence of a record, by its level and message.
+// evidenceOf returns the evidence of a log record, by its level and message.
 func evidenceOf(level, message string) evidence {
 	if strings.Contains(message, clientsError) {
 		return noise
@@ -250,7 +247,7 @@ func evidenceOf(level, message string) evidence {
 	return noise
 }
 
-// unstartedLine returns the cause in a line about a program that did not start; "" if it is another line.
+// unstartedLine returns the cause in a line about a program that did not start; "" for any other line.
 func unstartedLine(line string) string {
 	for _, pattern := range unstartedLines {
 		if m := pattern.FindStringSubmatch(line); m != nil {
@@ -260,10 +257,10 @@ func unstartedLine(line string) string {
 	return ""
 }
 
-// unknownSource begins an exception that has more detail than its cause, a missing class.
+// unknownSource begins an exception that has more detail than the missing class that caused it.
 const unknownSource = "[DATA_SOURCE_NOT_FOUND] "
 
-// deepest returns the root cause, or an exception around it that includes its text and adds to it.
+// deepest returns the root cause, or the outermost exception around it that repeats its text with more detail.
 func deepest(chain []string) string {
 	if len(chain) == 0 {
 		return ""
@@ -282,15 +279,15 @@ func deepest(chain []string) string {
 }
 
 var (
-	// answered matches the words of Spark's Kubernetes client around the API server's own.
+	// answered matches the text that Spark's Kubernetes client adds to the API server's message.
 	answered   = regexp.MustCompile(`Failure executing: \w+ at: \S+\. Message: (.+?)\.? Received status: .*`)
 	userInfo   = regexp.MustCompile(`://[^\s/@]+@`)
 	credential = regexp.MustCompile(`(?i)([\w.-]*(?:password|passwd|secret|token|access\.?key|credential)[\w.-]*["']?\s*=\s*)[^\s,;&]+`)
 )
 
-// printable returns a line for statuses and events: bounded, without control characters and credentials.
+// printable returns a line that a status or event can show: bounded, and without control characters and credentials.
 func printable(line string) string {
-	const longest = 4 << 10 // limit for the regular expressions
+	const longest = 4 << 10 // bounds the work of the regular expressions
 	line = strings.Map(func(r rune) rune {
 		switch {
 		case r == '\t':

@@ -9,21 +9,20 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/text"
 )
 
-// Missing describes a running driver that has no executor pod although it wants some. Spark creates them again and again, and only
-// its log has the API server's answers.
+// Missing describes a running driver that wants executor pods and has none. Spark creates them again and again, and only its log has the API server's answers.
 type Missing struct {
-	// Since is when the last executor pod was gone; zero if the attempt has had none.
+	// Since is when the last executor pod disappeared; zero if the attempt has had none.
 	Since time.Time
-	// AskedAt is when the operator asked the API server for an executor pod in a dry run; zero for not yet.
+	// AskedAt is when the operator asked the API server for an executor pod in a dry run; zero for never.
 	AskedAt time.Time
-	// Refusal is the API server's answer; "" if it would create the pod, or if the operator cannot tell.
+	// Refusal is the API server's refusal; "" if the API server accepts the pod, or if the answer is unknown.
 	Refusal string
 }
 
-// missingGrace is the time after which a driver without executor pods is a reason to ask. Most drivers have some within seconds.
+// missingGrace is how long a driver may have no executor pods before the operator asks. Most drivers have some within seconds.
 const missingGrace = time.Minute
 
-// Cause is the API server's refusal; zero for none.
+// Cause returns the API server's refusal; zero for none.
 func (m Missing) Cause() Cause {
 	if m.Refusal == "" {
 		return Cause{}
@@ -31,8 +30,8 @@ func (m Missing) Cause() Cause {
 	return Cause{ReasonExecutorsRefused, "the API server refuses the executor pods: " + m.Refusal}
 }
 
-// executorsWanted is the number of executor pods that a driver certainly wants. With dynamic allocation it gives idle ones back,
-// down to the least.
+// executorsWanted returns the number of executor pods that a driver certainly wants. With dynamic allocation a driver removes idle executors down to the
+// minimum.
 func executorsWanted(app Application, r Record) int32 {
 	if r.Counts.Total > 0 {
 		return app.LeastExecutors
@@ -40,8 +39,8 @@ func executorsWanted(app Application, r Record) int32 {
 	return app.Executors
 }
 
-// withMissing follows a driver that runs without any executor pod. After a while it asks the API server once: again only after
-// executors have come and gone, or after their template has changed.
+// withMissing follows a running driver without executor pods. After missingGrace it asks the API server once. It asks again only after executors have come and
+// gone, or after their template has changed.
 func withMissing(p Plan, env Env) Plan {
 	d, r := p.Driver, &p.Record
 	if r.State != Running || !d.Is(Current) || d.Phase != DriverRunning {
@@ -69,8 +68,8 @@ func withMissing(p Plan, env Env) Plan {
 	return p
 }
 
-// knowsExecutors reports whether the running driver creates its executors from the present spec, as far as its family knows. An adopted
-// driver, or one that was started before an edit, may create others.
+// knowsExecutors reports whether the operator knows that the running driver creates its executors from the present spec. Executors of an adopted driver, or of
+// a driver started before an edit, may differ.
 func knowsExecutors(p Plan) bool {
 	d := p.Driver
 	return p.Before.State == Running && !d.Deleting && d.SpecHash == p.App.SpecHash && !p.App.FollowsOthers(p.Record) && !p.Record.Placement.Outdated
@@ -88,7 +87,7 @@ func settleMissing(o Outcome, r Result, env Env) Outcome {
 		return o
 	case ClassQuota, ClassPolicy, ClassRefused:
 		m.Refusal = Truncate(text.Lines(r.Message), maxCondition)
-	case ClassDone, ClassNameTaken, ClassLeaving, ClassTerminating, ClassOperatorForbidden: // they say nothing about executors
+	case ClassDone, ClassNameTaken, ClassLeaving, ClassTerminating, ClassOperatorForbidden: // these answers are not about executors
 	}
 	m.AskedAt = env.Now.Truncate(time.Second)
 	return o

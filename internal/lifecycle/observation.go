@@ -13,7 +13,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// Presence has three values: a cache that has not caught up yields Unknown, never Absent.
+// Presence says whether an object exists. A cache that has not caught up yields Unknown, never Absent.
 type Presence string
 
 // The three presences.
@@ -23,12 +23,11 @@ const (
 	Present Presence = "Present"
 )
 
-// Ownership names the attempt that owns an object. A name alone never identifies an object.
+// Ownership says which attempt owns an object. A name alone never identifies an object.
 type Ownership string
 
 const (
-	// NotOwned objects have another owner. They are never adopted or changed, and deleted only after their owner is gone
-	// (Driver.Predecessor).
+	// NotOwned objects have another owner. They are never adopted or changed. They are deleted only after their owner is gone (Driver.Predecessor).
 	NotOwned Ownership = "NotOwned"
 	// Current objects belong to this application's current attempt.
 	Current Ownership = "Current"
@@ -36,7 +35,7 @@ const (
 	Previous Ownership = "Previous"
 )
 
-// DriverPhase is the driver's progress by its Spark container; sidecars do not count.
+// DriverPhase is the phase of the driver's Spark container. Sidecars do not count.
 type DriverPhase string
 
 // The phases of a driver.
@@ -47,7 +46,7 @@ const (
 	DriverFailed    DriverPhase = "Failed"
 )
 
-// Driver is the pod with the driver's name.
+// Driver is the observed pod with the driver's name.
 type Driver struct {
 	Presence  Presence
 	Ownership Ownership
@@ -58,12 +57,11 @@ type Driver struct {
 	SparkAppID   string
 	SpecHash     string
 	CreatedAt    time.Time
-	// ScheduledAt is the time at which the pod got a node, StartedAt that at which its Spark container started; zero before.
+	// ScheduledAt is when the pod got a node, and StartedAt when its Spark container started; zero before.
 	ScheduledAt time.Time
 	StartedAt   time.Time
 	Phase       DriverPhase
-	// SparkReady is the readiness of the Spark container, Ready that of the pod for clients. PodIP is its address; "" before it
-	// has one.
+	// SparkReady is the readiness of the Spark container, and Ready the pod's. PodIP is "" before the pod has an address.
 	SparkReady bool
 	Ready      bool
 	PodIP      string
@@ -71,34 +69,32 @@ type Driver struct {
 	TokenSecret string
 	// UIPort is the port of the UI; 0 if the pod names none.
 	UIPort int32
-	// Unplaced is the version of a pod without a node, "" once it has one. Such a pod never starts if it has ended, is being
-	// deleted, or is deleted at exactly that version.
+	// Unplaced is the resourceVersion of a pod without a node; "" once it has one. Such a pod certainly never starts if it has ended, is being deleted, or is
+	// deleted at exactly that version.
 	Unplaced string
-	// Waiting explains why a pending driver does not run; empty if the wait is normal.
+	// Waiting explains why a pending driver is not running; empty if the wait is normal.
 	Waiting Wait
-	// Restarted is set when a live driver's Spark container ended and the kubelet started it again or is about to: its program
-	// would run twice in one attempt.
+	// Restarted is set when a live driver's Spark container ended and the kubelet restarted it or is about to. Its program would run twice in one attempt.
 	Restarted bool
 	// Predecessor is set when the driver belongs to a deleted application of the same name.
 	Predecessor bool
-	// Exit is set in the phase DriverFailed. If Restarted is set, it is that of the first run.
+	// Exit is set in the phase DriverFailed. If Restarted is set, Exit is the exit of the first run.
 	Exit Exit
-	// MemoryLimit is that of the Spark container, in bytes; 0 if unknown.
+	// MemoryLimit is the limit of the Spark container, in bytes; 0 if unknown.
 	MemoryLimit int64
-	// Disruption describes the cluster's action on the pod, such as an eviction; empty for none.
+	// Disruption explains how the cluster ended the pod, e.g. by an eviction; empty for none.
 	Disruption Cause
-	// Deleting is set when the pod is being deleted; GoneAt is when it must be gone.
+	// Deleting is set when the pod has a deletion timestamp, which is GoneAt.
 	Deleting bool
 	GoneAt   time.Time
-	// LogTail holds the last log lines of a driver whose program failed, without control characters, if requested.
+	// LogTail holds the last log lines of a driver whose program failed, if requested, without control characters.
 	LogTail string
 }
 
-// Wait explains why pods are not scheduled or do not start. The operator's reason and message identify it.
+// Wait explains why pods are not scheduled or do not start. The reason and the operator's message identify it.
 type Wait struct {
 	Cause
-	// Details are the message of a scheduler or a kubelet. They change often, e.g. with every new node, so a change of details
-	// alone is not reported.
+	// Details are the message of a scheduler or a kubelet. They change often, e.g. with every new node. Changed details alone are not reported.
 	Details string
 }
 
@@ -111,10 +107,10 @@ func (w Wait) Detailed() Cause {
 	return c
 }
 
-// WaitOf returns a scheduler's observation of waiting pods as a Wait. By the plugins' contract only the reason is stable.
+// WaitOf converts a scheduler's observation of waiting pods. By the plugins' contract only the reason is stable.
 func WaitOf(o scheduler.Observation) Wait { return Wait{Cause{Reason: o.Reason}, o.Message} }
 
-// Prefix returns the beginning of the sentence, without the details.
+// Prefix returns the beginning of the message, before the details.
 func (w Wait) Prefix() string {
 	if w.Message == "" {
 		return ""
@@ -122,10 +118,10 @@ func (w Wait) Prefix() string {
 	return w.Message + ": "
 }
 
-// lostGrace is the time that a deleted pod may exist after its grace period. A working kubelet needs a few seconds.
+// lostGrace is how long a deleted pod may exist after its grace period. A working kubelet needs a few seconds.
 const lostGrace = 30 * time.Second
 
-// claimGrace is the time in which a running scheduler processes a pod.
+// claimGrace is how long a scheduler may take to process a new pod.
 const claimGrace = 30 * time.Second
 
 // Is reports whether the pod exists and has the given owner.
@@ -135,48 +131,45 @@ func (d Driver) ours() bool { return d.Is(Current) || d.Is(Previous) }
 
 func (d Driver) live() bool { return d.Phase == DriverPending || d.Phase == DriverRunning }
 
-// over reports whether the program has ended, whatever happens to the pod afterwards.
+// over reports whether the program has ended, even if the pod continues.
 func (d Driver) over() bool { return !d.live() || d.Restarted }
 
-// ran reports whether the Spark container has run. A container that failed to start has a start time, too: the earliest
-// possible.
+// ran reports whether the Spark container has run. A container that failed to start has the Unix epoch as its start time.
 func (d Driver) ran() bool {
 	return d.Restarted || d.Phase == DriverRunning || d.Phase == DriverSucceeded || d.Phase == DriverFailed && d.StartedAt.Unix() > 0
 }
 
-// orphan reports whether the driver runs although the application is finished or suspended. A second operator that believed to
-// lead created it late.
+// orphan reports whether the driver runs although the application is finished or suspended. A second operator that believed to be the leader created it late.
 func (d Driver) orphan() bool { return d.ours() && d.live() && !d.Deleting }
 
-// overdue reports whether the pod should have been deleted a while ago.
+// overdue reports whether the pod still exists after its deletion should have ended.
 func (d Driver) overdue(now time.Time) bool {
 	return d.Presence == Present && d.Deleting && !d.GoneAt.IsZero() && now.After(d.GoneAt.Add(lostGrace))
 }
 
-// lost reports whether the pod should have been deleted a while ago and may still run, because its node does not respond.
+// lost reports whether an overdue pod may still run, because its node does not respond.
 func (d Driver) lost(now time.Time) bool { return d.overdue(now) && d.live() }
 
-// unclaimed reports whether no scheduler has processed the pod within claimGrace. A scheduler that finds no node sets a
-// condition.
+// unclaimed reports whether no scheduler has processed the pod within claimGrace. A scheduler that finds no node sets a condition.
 func (d Driver) unclaimed(now time.Time) bool {
 	return d.Presence == Present && d.Phase == DriverPending && d.ScheduledAt.IsZero() && d.Waiting.Reason == "" && now.Sub(d.CreatedAt) >= claimGrace
 }
 
 // Observation is the observed state of an application's pods.
 type Observation struct {
-	// At is the time of the last read; zero if it was Env.Now, the begin of the reconcile. An API server may be slow.
+	// At is the time of the last read; zero for Env.Now, the start of the reconcile. The two differ if the API server is slow.
 	At     time.Time
 	Driver Driver
-	// Strays are drivers of other attempts with other names. A second operator that believed to lead created them late.
+	// Strays are drivers of other attempts with other names. A second operator that believed to be the leader created them late.
 	Strays    []Driver
 	Executors []Executor
 	// Scheduled are the scheduler objects of an application that has ended.
 	Scheduled []scheduler.Ref
 	// Sessions are the driver's sessions, if NeedsSessions asked for them.
 	Sessions Sessions
-	// Scheduler is the scheduler's report about a submitted driver. The zero value reports nothing.
+	// Scheduler is the scheduler's report about a submitted driver; empty for none.
 	Scheduler scheduler.Observation
-	// Chosen is the scheduler of a driver that Decide adopts, if AdoptsDriver asked for it.
+	// Chosen is the scheduler of an adopted driver, if AdoptsDriver asked for it.
 	Chosen scheduler.Choice
 }
 
@@ -194,21 +187,21 @@ type Executor struct {
 	State ExecutorState
 	// Ready is set if its pod is ready.
 	Ready bool
-	// ExitCode is nil if its container reported none; Reason is the kubelet's.
+	// ExitCode is nil if the container reported none. Reason is the kubelet's.
 	ExitCode *int32
 	Reason   string
 }
 
 // Exit is the end of the driver's Spark container.
 type Exit struct {
-	// Code is the exit code; -1 when the pod failed without the container reporting one.
+	// Code is the exit code; -1 if the pod failed and the container reported none.
 	Code int32
-	// Reason and Message are the kubelet's words, e.g. "OOMKilled".
+	// Reason and Message are the kubelet's, e.g. "OOMKilled".
 	Reason  string
 	Message string
 }
 
-// String returns the error of the application for users.
+// String returns the error message for users.
 func (e Exit) String() string {
 	if e.Code < 0 {
 		return withDetail("driver container status missing", e.Reason, e.Message)
@@ -220,7 +213,7 @@ func (e Exit) String() string {
 	return text
 }
 
-// again returns the sentence about a container that was started again.
+// again returns the error message for a container that was restarted in its pod.
 func (e Exit) again() string {
 	const text = "the driver container was restarted in its pod, but a program must run only once"
 	if e.Code < 0 {
@@ -241,8 +234,7 @@ func withDetail(text, reason, message string) string {
 // oomKilled is the kubelet's reason for a container killed for its memory use.
 const oomKilled = "OOMKilled"
 
-// failureOf classifies the end of a driver. A disruption by the cluster takes precedence over the container's exit code: an
-// evicted driver has an exit code, too.
+// failureOf classifies the end of a driver. A disruption takes precedence over the exit code, because an evicted driver has an exit code, too.
 func failureOf(app Application, d Driver) (FailureClass, Cause) {
 	text := d.Exit.String()
 	if d.Restarted {
@@ -250,7 +242,7 @@ func failureOf(app Application, d Driver) (FailureClass, Cause) {
 	}
 	switch {
 	case d.Disruption.Reason != "" && string(d.Disruption.Reason) == d.Exit.Reason:
-		return Infrastructure, Cause{ReasonDriverEvicted, text} // which names the disruption already
+		return Infrastructure, Cause{ReasonDriverEvicted, text} // the text already names the disruption
 	case d.Disruption.Reason != "":
 		return Infrastructure, Cause{ReasonDriverEvicted, withDetail(text, string(d.Disruption.Reason), d.Disruption.Message)}
 	case d.Exit.Reason == oomKilled:
@@ -265,7 +257,7 @@ func failureOf(app Application, d Driver) (FailureClass, Cause) {
 	return ApplicationExit, Cause{ReasonDriverFailed, withCause(text, logCause(d.LogTail))}
 }
 
-// withCause appends the cause in the log to the sentence about an exit.
+// withCause appends the cause from the log to the message about an exit.
 func withCause(text, cause string) string {
 	if cause == "" {
 		return text
@@ -273,8 +265,8 @@ func withCause(text, cause string) string {
 	return text + ", Cause: " + cause
 }
 
-// memoryCause explains the memory limit of a driver that was killed for its memory, and the parts of that limit. For pods
-// created under other policies or with a limit of their own it has the limit only.
+// memoryCause explains the memory limit of a driver that exceeded it, with the parts of the limit. The parts are omitted if the limit is not the model's, e.g.
+// because the user sets it or policies have changed.
 func memoryCause(app Application, d Driver) string {
 	if d.MemoryLimit <= 0 {
 		return ""

@@ -8,7 +8,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/text"
 )
 
-// placed returns the placement after the user's edits. The operator tries each edit once for each version of the spec.
+// placed returns the placement after the user's edits. The operator tries to apply each edit once per generation of the spec.
 func placed(app Application, r Record) Placement {
 	p := r.Placement
 	tried := p.Problem != ""
@@ -24,8 +24,8 @@ func placed(app Application, r Record) Placement {
 	return p
 }
 
-// foundPlacement returns the placement of an adopted driver of the present spec. The driver does not show where its executors
-// run, so its template is updated if the spec was ever edited.
+// foundPlacement returns the placement of an adopted driver of the present spec. The driver does not show its executors' placement, so its template is updated
+// if the spec was ever edited.
 func foundPlacement(app Application, rest string) Placement {
 	if app.Generation > 1 && app.Placement.Made != "" {
 		return Placement{Rest: rest, Outdated: true}
@@ -33,7 +33,7 @@ func foundPlacement(app Application, rest string) Placement {
 	return Placement{Rest: rest, Made: app.Placement.Made}
 }
 
-// withTemplate updates the driver's template, once the record says that the two may differ.
+// withTemplate updates the driver's executor template, after the difference is stored.
 func withTemplate(p Plan, d Driver) Plan {
 	now, stored := p.Record.Placement, p.Before.Placement
 	switch {
@@ -46,7 +46,7 @@ func withTemplate(p Plan, d Driver) Plan {
 	return p
 }
 
-// settleTemplate records the result of a template update. A refused update is not repeated before the next edit.
+// settleTemplate records the result of a template update. A refused update is repeated only after the next edit.
 func settleTemplate(r Record, p Plan, result Result) Record {
 	if result.Class == ClassDone {
 		r.Placement.Made, r.Placement.Outdated = p.App.Placement.Made, false
@@ -57,7 +57,7 @@ func settleTemplate(r Record, p Plan, result Result) Record {
 	return r
 }
 
-// until explains when an edit takes effect, as soon as that is known; "" otherwise.
+// until explains when an edited placement takes effect, once that is known; "" before.
 func (p Placement) until(next Placement) string {
 	switch {
 	case next.Problem != "" && next.Problem != p.Problem:

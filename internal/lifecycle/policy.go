@@ -39,12 +39,11 @@ const (
 	OutOfMemory FailureClass = "OutOfMemory"
 	// ApplicationExit : the driver ended with a non-zero exit code.
 	ApplicationExit FailureClass = "Application"
-	// Evicted : the batch scheduler evicted the driver. It has a budget with every restart type; with Never only for drivers
-	// that have not started.
+	// Evicted : the batch scheduler evicted the driver. It has a budget with every restart type. With Never, only drivers that have not started are retried.
 	Evicted FailureClass = "Evicted"
-	// Deadline : a stage took too long. No budget retries it.
+	// Deadline : a stage took too long. It is never retried.
 	Deadline FailureClass = "Deadline"
-	// StartTimeout : a tracked run (Tracking) or its initial executors did not start in time. No budget applies.
+	// StartTimeout : the driver or the initial executors of a tracked run (Tracking) did not start in time. It has no budget.
 	StartTimeout FailureClass = "StartTimeout"
 )
 
@@ -53,40 +52,39 @@ func FailureClasses() []FailureClass {
 	return []FailureClass{Infrastructure, Submission, OutOfMemory, ApplicationExit}
 }
 
-// Restart says when an application runs again.
+// Restart determines when an application runs again.
 type Restart struct {
 	Type RestartType
-	// Failures is the rule of classes without an entry in Classes; they share its budget. Submissions is the rule of refused
-	// submissions.
+	// Failures is the rule and the shared budget of classes without an entry in Classes. Submissions is the rule of refused submissions.
 	Failures    RetryPolicy
 	Submissions RetryPolicy
 	// Evictions is the rule of drivers that the batch scheduler evicted.
 	Evictions RetryPolicy
-	// RestartsEvicted also restarts, with Never, drivers evicted after their start, because the user asked for it. Otherwise
-	// only drivers that never started are submitted again.
+	// RestartsEvicted retries evicted drivers with the restart type Never even after their start, because the user asked for it. Otherwise only drivers that
+	// never started are retried.
 	RestartsEvicted bool
 	Classes         map[FailureClass]RetryPolicy
-	// RetryExitCodes, unless empty, are the only exit codes that are retried; FailExitCodes are never retried.
+	// RetryExitCodes, if set, are the only exit codes that are retried. FailExitCodes are never retried.
 	RetryExitCodes []int32
 	FailExitCodes  []int32
-	// ResetAfter refills all budgets once a driver has run this long; 0 for never.
+	// ResetAfter is the run time of a driver that refills all budgets; 0 for never.
 	ResetAfter time.Duration
 	// Counted, if set, replaces all budgets except Evictions.
 	Counted *Counted
-	// PerHour limits restarts within an hour, for any cause; nil for DefaultRetriesPerHour, which is also the maximum.
+	// PerHour limits restarts within an hour, for any cause; nil for the maximum, DefaultRetriesPerHour.
 	PerHour *int32
 }
 
 // RetryPolicy is a budget and the wait before the next attempt.
 type RetryPolicy struct {
 	Retries int32
-	// Initial is the wait after the first failure. It doubles with each consecutive failure; with Linear it grows by Initial.
+	// Initial is the wait after the first failure. The wait doubles with each consecutive failure; if Linear, it grows by Initial.
 	Initial time.Duration
 	Max     time.Duration
 	Linear  bool
 }
 
-// Unbounded is a deadline that the user turned off; policies do not replace it.
+// Unbounded is a deadline that the user turned off. Policies do not replace it.
 const Unbounded time.Duration = -1
 
 // Deadlines bound the stages of an attempt; 0 and Unbounded mean no bound.
@@ -98,20 +96,20 @@ type Deadlines struct {
 	Run             time.Duration
 }
 
-// Retention is the time for which parts of a finished application are kept.
+// Retention configures how long the parts of a finished application are kept.
 type Retention struct {
 	OnSuccess TTLs
 	OnFailure TTLs
 }
 
-// TTLs holds times since the end of the application; nil keeps a part as long as the application.
+// TTLs are durations from the application's end to the deletion of its parts; nil keeps a part as long as the application.
 type TTLs struct {
 	DriverPod   *time.Duration
 	Resources   *time.Duration
 	Application *time.Duration
 }
 
-// stage is a phase of an attempt with its start and its deadline.
+// stage is a phase of an attempt, with its start and its limit.
 type stage struct {
 	since  time.Time
 	limit  time.Duration
@@ -167,7 +165,7 @@ func queueStage(app Application, rec Record) stage {
 		"the application waited longer than %s for its driver ({deadlines.queued})"}
 }
 
-// overdue returns the first stage past its deadline, or the time until the next deadline.
+// overdue returns the first stage past its limit. If there is none, next is the time until the next limit, at most the heartbeat.
 func overdue(all []stage, now time.Time, heartbeat time.Duration) (late *stage, next time.Duration) {
 	next = heartbeat
 	for i := range all {

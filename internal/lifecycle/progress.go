@@ -4,22 +4,22 @@ package lifecycle
 
 import "time"
 
-// Tracking configures start timeouts and capacity, for families that report more than a running driver.
+// Tracking configures start timeouts and capacity, for families that report them.
 type Tracking struct {
-	// Initial is the number of ready executors at which the application has started, Min the number at which it stays healthy,
-	// Max that of its full capacity; 0 for any.
+	// Initial is the number of ready executors that an application needs to have started, and Min the number that it needs afterwards. Max is its full
+	// capacity. 0 means no requirement.
 	Initial, Min, Max int32
-	// Elastic is set if the number of executors follows the load; Max is not required then.
+	// Elastic is set if the number of executors follows the load. Max is then not required.
 	Elastic bool
-	// Start bounds the time from the driver's creation until its Spark container is ready, Ready the time from there until its
-	// pod is, and Executors the time from there to Initial executors; 0 for no bound.
+	// Start bounds the time until the driver's Spark container is ready. Ready bounds the time from there until its pod is ready, and Executors the time from
+	// there to Initial executors. 0 means no bound.
 	Start, Ready, Executors time.Duration
 }
 
 // Capacity compares the ready executors of a run with the required numbers.
 type Capacity string
 
-// The capacities. Those before CapacityFull belong to a run that has not started.
+// The capacities. A run with CapacityUnknown or CapacityBelowInitial has not started.
 const (
 	// CapacityUnknown : no executor has been ready yet.
 	CapacityUnknown Capacity = ""
@@ -37,7 +37,7 @@ func (c Capacity) started() bool { return c != CapacityUnknown && c != CapacityB
 
 // Progress is the progress of a run. Only families with a Tracking record it.
 type Progress struct {
-	// StartedAt is when the driver's Spark container became ready, ReadyAt when its pod did; zero before.
+	// StartedAt is when the driver's Spark container became ready, and ReadyAt when its pod did; zero before.
 	StartedAt, ReadyAt time.Time
 	Capacity           Capacity
 	// CapacityAt is the time of the last change of Capacity.
@@ -72,7 +72,7 @@ func readyExecutors(obs Observation) int32 {
 	return ready
 }
 
-// capacity returns the capacity for a number of ready executors. A run that has started stays started.
+// capacity returns the capacity for a number of ready executors. A started run stays started.
 func (t *Tracking) capacity(before Capacity, ready int32) Capacity {
 	enough, few := t.Min, CapacityBelowMin
 	if !before.started() {
@@ -105,7 +105,7 @@ func (t *Tracking) stages(rec Record) []stage {
 	}
 	since := p.ReadyAt
 	if !p.CapacityAt.IsZero() {
-		since = p.CapacityAt // each step forward has a time of its own
+		since = p.CapacityAt // each change of capacity begins a new timeout
 	}
 	return []stage{{since, t.Executors, ReasonExecutorsTimeout, StartTimeout, "the initial executors were not ready within %s ({deadlines.initialExecutors})"}}
 }

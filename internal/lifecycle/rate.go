@@ -7,8 +7,8 @@ import "time"
 const (
 	// minInterval is the shortest time between the end of an attempt and the next one.
 	minInterval = time.Second
-	// DefaultRetriesPerHour limits automatic restarts within an hour, unless a policy sets a lower limit. Each restart creates a
-	// driver with its objects, status writes and events.
+	// DefaultRetriesPerHour limits automatic restarts within an hour, unless a policy sets a lower limit. Each restart costs a driver with its objects, status
+	// writes and events.
 	DefaultRetriesPerHour = 60
 )
 
@@ -20,8 +20,8 @@ func (r Restart) perHour() int {
 	return max(0, min(int(*r.PerHour), DefaultRetriesPerHour))
 }
 
-// rated returns the earliest start of the next attempt after the back-off wait; limited: the hourly limit sets it, not the back-off. ok is false if
-// no retry is allowed.
+// rated returns the earliest start of the next attempt after the back-off wait. If limited, the hourly limit sets it, otherwise the back-off does. ok is false
+// if no retry is allowed.
 func (r Restart) rated(rec Record, wait time.Duration) (at time.Time, limited, ok bool) {
 	most := r.perHour()
 	if most == 0 {
@@ -35,9 +35,9 @@ func (r Restart) rated(rec Record, wait time.Duration) (at time.Time, limited, o
 	return at, false, true
 }
 
-// soonest returns the earliest start of the next attempt under an hourly limit. The history has the starts of ten attempts, so
-// with 60 an hour the next one starts ten minutes after the first of these. Refused submissions have no history: some may
-// follow each other at the user's interval, and the others share the rest of the hour.
+// soonest returns the earliest start of the next attempt under an hourly limit. The history has the starts of ten attempts, so with 60 an hour the next attempt
+// starts ten minutes after the first of these. Refused submissions have no history: the first few follow at the user's interval, and the others share the hour
+// equally.
 func (r Record) soonest(most int) time.Time {
 	if r.State == SubmissionFailed {
 		free := min(most/2, maxAttempts)
@@ -47,7 +47,7 @@ func (r Record) soonest(most int) time.Time {
 		return r.TerminatedAt.Add(time.Hour / time.Duration(most-free))
 	}
 	window := min(most, maxAttempts)
-	for most%window != 0 { // so many windows make the number that is allowed within an hour
+	for most%window != 0 { // a whole number of windows must make the hourly limit
 		window--
 	}
 	if len(r.Attempts) < window {

@@ -12,21 +12,20 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// Reason explains a state in one word. The list is closed and documented; a scheduler's reasons (package scheduler) are passed
-// through.
+// Reason explains a state in one word. The list is closed and documented, except for reasons that come from a scheduler (package scheduler).
 type Reason = scheduler.Reason
 
 // Reasons of an application that waits for its driver pod.
 const (
-	// ReasonSuspended : spec.suspend holds the application back.
+	// ReasonSuspended : spec.suspend delays or stops the application.
 	ReasonSuspended Reason = "Suspended"
 	// ReasonManagedByAnother : spec.managedBy names another controller.
 	ReasonManagedByAnother Reason = "ManagedByAnother"
-	// ReasonNameConflict : an object of another owner has the name.
+	// ReasonNameConflict : an object of another owner has the required name.
 	ReasonNameConflict Reason = "NameConflict"
 	// ReasonPreviousApplication : an object of a deleted application of the same name still exists.
 	ReasonPreviousApplication Reason = "PreviousApplication"
-	// ReasonPreviousDriver : the driver pod of an earlier attempt still has the name.
+	// ReasonPreviousDriver : the driver pod of an earlier attempt still exists.
 	ReasonPreviousDriver Reason = "PreviousDriver"
 	// ReasonQuotaExceeded : a ResourceQuota has no room for the driver pod.
 	ReasonQuotaExceeded Reason = "QuotaExceeded"
@@ -34,7 +33,7 @@ const (
 	ReasonAdmissionRefused Reason = "AdmissionRefused"
 	// ReasonNamespaceTerminating : nothing can be created in a namespace that is being deleted.
 	ReasonNamespaceTerminating Reason = "NamespaceTerminating"
-	// ReasonOperatorForbidden : the operator's own RBAC does not allow the call.
+	// ReasonOperatorForbidden : the operator's own RBAC forbids the request.
 	ReasonOperatorForbidden Reason = "OperatorForbidden"
 	// ReasonSchedulerObjects : the API server refuses the objects that the batch scheduler needs.
 	ReasonSchedulerObjects Reason = "SchedulerObjectsRefused"
@@ -50,21 +49,21 @@ const (
 	ReasonRerunRequested Reason = "RerunRequested"
 	// ReasonResumed : spec.suspend became false, and the application runs again.
 	ReasonResumed Reason = "Resumed"
-	// ReasonWoken : a client needs a driver that was stopped as idle, and the application runs again.
+	// ReasonWoken : a client needs a driver that was stopped as idle; the application runs again.
 	ReasonWoken Reason = "Woken"
-	// ReasonAwaitingAdoption : the application follows a driver that another client started, which is not labeled yet.
+	// ReasonAwaitingAdoption : the application follows a driver of another client, and that driver has no labels yet.
 	ReasonAwaitingAdoption Reason = "AwaitingAdoption"
 	// ReasonNotSubmitted : there is no driver yet.
 	ReasonNotSubmitted Reason = "NotSubmitted"
 )
 
-// Reasons of a driver pod that does not run yet.
+// Reasons of a driver pod that is not running yet.
 const (
 	// ReasonDriverPending : the driver pod passes through its normal start.
 	ReasonDriverPending Reason = "DriverPending"
-	// ReasonUnschedulable : no node has room for the driver pod, or a volume claim or a node that it needs does not exist.
+	// ReasonUnschedulable : no node has room for the driver pod, or a required volume claim or node does not exist.
 	ReasonUnschedulable Reason = "Unschedulable"
-	// ReasonSchedulingGated : a scheduling gate holds the driver pod back.
+	// ReasonSchedulingGated : a scheduling gate delays the driver pod.
 	ReasonSchedulingGated Reason = "SchedulingGated"
 	// ReasonImagePull : an image cannot be pulled.
 	ReasonImagePull Reason = "ImagePullBackOff"
@@ -78,7 +77,7 @@ const (
 
 // Reasons of a run and of its end.
 const (
-	// ReasonDriverCreated : the driver pod and what it needs exist.
+	// ReasonDriverCreated : the driver pod and its objects exist.
 	ReasonDriverCreated Reason = "DriverCreated"
 	// ReasonDriverRunning : the driver's container is running.
 	ReasonDriverRunning Reason = "DriverRunning"
@@ -102,7 +101,7 @@ const (
 	ReasonDriverEvicted Reason = "DriverEvicted"
 	// ReasonDriverNotFound : the driver pod was deleted before its end was observed.
 	ReasonDriverNotFound Reason = "DriverNotFound"
-	// ReasonNodeLost : the driver pod is being deleted, but its node does not confirm it.
+	// ReasonNodeLost : the driver pod is being deleted, and its node does not confirm the deletion.
 	ReasonNodeLost Reason = "NodeLost"
 	// ReasonInvalidSpec : the spec is invalid.
 	ReasonInvalidSpec Reason = "InvalidSpec"
@@ -126,7 +125,7 @@ const (
 	ReasonInProgress Reason = "InProgress"
 	// ReasonFinished : the application has finished.
 	ReasonFinished Reason = "Finished"
-	// ReasonAdmitted : nothing holds the application back.
+	// ReasonAdmitted : the application may start.
 	ReasonAdmitted Reason = "Admitted"
 )
 
@@ -152,7 +151,7 @@ const (
 	ReasonExposureForbidden Reason = "ExposureForbidden"
 )
 
-// Class is the meaning of an API server's response for the application. Only this file decides it.
+// Class is the meaning of an API server's response for the application. Classify derives it from the error.
 type Class string
 
 const (
@@ -160,29 +159,29 @@ const (
 	ClassDone Class = "Done"
 	// ClassNameTaken : an object of another owner has the name.
 	ClassNameTaken Class = "NameTaken"
-	// ClassLeaving : the name belongs to an object that is being deleted, or whose deleted owner had the application's name.
+	// ClassLeaving : the object with the name is being deleted, or its owner was a deleted application of the same name.
 	ClassLeaving Class = "Leaving"
-	// ClassQuota : a ResourceQuota has no room at present.
+	// ClassQuota : a ResourceQuota has no room now.
 	ClassQuota Class = "Quota"
 	// ClassTerminating : the namespace is being deleted.
 	ClassTerminating Class = "Terminating"
 	// ClassOperatorForbidden : the operator lacks a permission that an administrator can grant.
 	ClassOperatorForbidden Class = "OperatorForbidden"
-	// ClassPolicy : an admission plugin, policy or webhook denies the object; a later try may succeed.
+	// ClassPolicy : an admission plugin, policy or webhook denies the object. A later try may succeed.
 	ClassPolicy Class = "Policy"
-	// ClassRefused : the object is invalid and stays so.
+	// ClassRefused : the object is permanently invalid.
 	ClassRefused Class = "Refused"
 	// ClassTransient : the same call may succeed in a moment.
 	ClassTransient Class = "Transient"
 )
 
-// classReasons are the reasons of refusals that apply to any object.
+// classReasons has the classes with one reason for any object.
 var classReasons = map[Class]Reason{
 	ClassNameTaken: ReasonNameConflict, ClassLeaving: ReasonPreviousApplication, ClassQuota: ReasonQuotaExceeded,
 	ClassTerminating: ReasonNamespaceTerminating, ClassOperatorForbidden: ReasonOperatorForbidden,
 }
 
-// Reason returns the reason of a refused write; preset applies to classes without one of their own.
+// Reason returns the reason of a refused write. It returns preset for a class without a reason of its own.
 func (c Class) Reason(preset Reason) Reason {
 	if reason, ok := classReasons[c]; ok {
 		return reason
@@ -190,8 +189,7 @@ func (c Class) Reason(preset Reason) Reason {
 	return preset
 }
 
-// Classify classifies the error of a write. nil is Done. So are NotFound and a failed UID precondition of a delete: the object
-// is already deleted.
+// Classify classifies the error of a write. nil is Done. So are NotFound and a failed UID precondition of a delete, because the object is already deleted.
 func Classify(kind ActionKind, err error) Class {
 	switch {
 	case err == nil:
@@ -199,7 +197,7 @@ func Classify(kind ActionKind, err error) Class {
 	case (kind == DeleteApplication || kind == UpdateTemplate || kind == RemoveFinalizer) && apierrors.IsConflict(err):
 		return ClassTransient
 	case kind == Schedule && (apierrors.IsNotFound(err) || apierrors.IsConflict(err)):
-		return ClassTransient // its API was uninstalled a moment ago, or another client changed the object
+		return ClassTransient // its API was just uninstalled, or another client changed the object
 	case kind != Submit && (apierrors.IsNotFound(err) || apierrors.IsConflict(err)):
 		return ClassDone
 	case apierrors.IsAlreadyExists(err):
@@ -216,38 +214,37 @@ func Classify(kind ActionKind, err error) Class {
 	return ClassTransient
 }
 
-// aboutWebhook classifies the answers to a dry run that are about an admission webhook itself; "" for all others.
+// aboutWebhook classifies errors of a dry run that come from calling an admission webhook; "" for all others.
 func aboutWebhook(err error) Class {
 	switch text := err.Error(); {
 	case apierrors.IsInternalError(err) && strings.Contains(text, failedWebhook):
-		return ClassPolicy // a driver gets this answer, too
+		return ClassPolicy // the webhook fails for a driver's pods, too
 	case noDryRun.MatchString(text):
-		return ClassDone // its answer to a driver is unknown
+		return ClassDone // the webhook's answer to the driver is unknown
 	}
 	return ""
 }
 
-// BySpec reports whether the API server refuses an object for its content, so that the same object would be refused again: it
-// is invalid or too large.
+// BySpec reports whether the API server refuses an object because its content is invalid or too large. The same object would be refused again.
 func BySpec(err error) bool {
 	return apierrors.IsInvalid(err) || apierrors.IsRequestEntityTooLargeError(err) || apierrors.IsInternalError(err) && tooLarge.MatchString(err.Error())
 }
 
-// tooLarge matches the message of etcd or its client about an object that is too large for etcd alone. The API server returns
-// it as an internal error (k8s.io/apiserver, endpoints/handlers: isTooLargeError).
+// tooLarge matches the message of etcd or its client about an object that exceeds etcd's own limit. The API server returns it as an internal error
+// (k8s.io/apiserver, endpoints/handlers: isTooLargeError).
 var tooLarge = regexp.MustCompile(`request is too large|trying to send message larger than max`)
 
-// failedWebhook is in the API server's message about an admission webhook that does not answer, noDryRun about one that takes no
-// dry run (k8s.io/apiserver, pkg/admission/plugin/webhook).
+// failedWebhook is in the API server's message about an admission webhook that does not answer. noDryRun matches the message about a webhook without support
+// for dry runs (k8s.io/apiserver, pkg/admission/plugin/webhook).
 const failedWebhook = "failed calling webhook"
 
 var noDryRun = regexp.MustCompile(`^admission webhook "[^"]*" does not support dry run`)
 
-// authorizer matches the API server's own refusals of a verb and of an owner reference. An admission webhook may say "cannot" too.
+// authorizer matches the API server's refusals of a verb and of an owner reference. It matches more than "cannot", which an admission webhook may also say.
 var authorizer = regexp.MustCompile(` is forbidden: (User "[^"]*" cannot [a-z]+ resource "|cannot set blockOwnerDeletion )`)
 
-// classifyForbidden distinguishes three kinds of 403 by the messages of the quota plugin and the RBAC authorizer, which have no
-// machine-readable cause. Any other 403 is the denial of an admission plugin or a policy.
+// classifyForbidden distinguishes three kinds of 403. The quota plugin and the RBAC authorizer are recognized by their messages, because they have no
+// machine-readable cause. Any other 403 comes from an admission plugin or a policy.
 func classifyForbidden(text string) Class {
 	switch {
 	case strings.Contains(text, "exceeded quota"), strings.Contains(text, "failed quota"):

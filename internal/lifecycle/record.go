@@ -11,16 +11,16 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// Record is the state that cannot be observed again. It is stored in the status of the application.
+// Record is the stored state of the application, the part that cannot be observed again.
 type Record struct {
 	State State
-	// Generation of the spec that the state was decided from; 0 before the first decision.
+	// Generation is the spec's generation at the last decision; 0 before the first one.
 	Generation int64
-	// SpecHash identifies the part of the spec that the current attempt was created from; "" if unknown.
+	// SpecHash identifies the spec that the current attempt was created from; "" if unknown.
 	SpecHash string
-	// Attempt counts drivers from 1. Attempt 1 is implied and acts without a record.
+	// Attempt is the number of the current attempt, from 1. A new application has attempt 1 before it has a record.
 	Attempt int32
-	// Submissions counts tries to create a driver, Executions created drivers, since the spec changed.
+	// Submissions counts tries to create a driver since the spec changed, and Executions the drivers that were created.
 	Submissions int32
 	Executions  int32
 	// QueuedAt is when the current attempt began to wait for its driver.
@@ -31,23 +31,23 @@ type Record struct {
 	TerminatedAt time.Time
 	// Cause explains a failure or a wait.
 	Cause Cause
-	// SparkAppID is Spark's id of the current attempt, SubmissionID the label of its pods. SubmissionID is recorded because
-	// another operator may have chosen it.
+	// SparkAppID is the current attempt's Spark application ID, and SubmissionID the label of its pods. SubmissionID is recorded because another operator may
+	// have chosen it.
 	SparkAppID   string
 	SubmissionID string
 	// DriverName is the name of the driver pod.
 	DriverName string
-	// Executors are the states of executors of this attempt by pod name. A large attempt has only some of them.
+	// Executors are the states of this attempt's executors by pod name. A large attempt stores only some of them.
 	Executors map[string]ExecutorState
 	// Counts covers all executors of this attempt.
 	Counts ExecutorCounts
-	// Failures are the last executors that failed.
+	// Failures are the latest executor failures.
 	Failures []ExecutorFailure
 	// Progress is the progress of the current attempt.
 	Progress Progress
-	// Retries are the failures since the budgets were last full.
+	// Retries counts the failures since the last refill of the budgets.
 	Retries Retries
-	// Attempts are the last attempts. The current attempt is the last of them once it has a driver.
+	// Attempts are the latest attempts. The last one is the current attempt, once it has a driver.
 	Attempts []Attempt
 	// Released lists the deleted parts of a finished application.
 	Released   Released
@@ -55,66 +55,64 @@ type Record struct {
 	Rerun      Rerun
 	Placement  Placement
 	Missing    Missing
-	// Submitter is the user that admission recorded before the first reconcile. The record keeps it, because an annotation can
-	// be trusted only while something protects it.
+	// Submitter is the user recorded by admission before the first reconcile. The record keeps it, because an annotation can be trusted only while something
+	// protects it.
 	Submitter Submitter
-	// DrainSince is when an edit began to wait for the driver's sessions to end; zero for none.
+	// DrainSince is when an edit began to wait for the driver's sessions; zero for none.
 	DrainSince time.Time
 	Idle       Idle
 	// Exposure is the state of the auxiliary objects. No decision depends on it.
 	Exposure Exposure
 }
 
-// Idle describes a driver that executes nothing.
+// Idle describes how long a driver has executed nothing.
 type Idle struct {
-	// Since is the time of the last execution, or of readiness if it is later.
+	// Since is the time of the last execution, or the time of readiness if that is later.
 	Since time.Time
-	// Streaming is set if streaming queries ran at the last check. Spark does not report their end: Since is then the time of
-	// that check.
+	// Streaming is set if streaming queries ran at the last check. Spark does not report when they end, so Since is then the time of that check.
 	Streaming bool
 	// StoppedAt is when the driver was stopped as idle; zero for never.
 	StoppedAt time.Time
-	// Problem explains why the executions are unknown; "" if they are known or irrelevant. It is stored: if two operators
-	// believe to lead and only one knows them, they would overwrite each other forever.
+	// Problem explains why the executions are unknown; "" if they are known or irrelevant. It is stored: if two operators both believe to be the leader and
+	// only one knows the executions, they would overwrite each other forever.
 	Problem string
 }
 
-// Placement covers the executor fields that can be edited without a new run: those for the placement. The driver reads them
-// from a ConfigMap for each executor that it creates, so an edit reaches the next executors.
+// Placement covers the executors' placement fields, which can be edited without a new run. The driver reads them from a ConfigMap for each new executor, so an
+// edit affects only later executors.
 type Placement struct {
-	// Rest is a hash of the spec without these fields; as long as it stays equal, an edit starts no new run. "" if unknown.
+	// Rest is a hash of the spec without these fields; "" if unknown. An edit that keeps it equal starts no new run.
 	Rest string
-	// Made is the hash of these fields; in a record, of those in the driver's executor template. "" if unknown: an edit then
-	// reaches the driver only if Outdated is set.
+	// Made is the hash of these fields; in a record, of those in the driver's executor template. If it is "", the hash is unknown and an edit reaches the
+	// driver only if Outdated is set.
 	Made string
-	// Outdated is set while the driver's template may differ from the spec. It is stored before the update, so that an
-	// unrecorded update is repeated, also after the edit was reverted.
+	// Outdated is set while the driver's template may differ from the spec. It is stored before the update, so that an unrecorded update is repeated, even if
+	// the user reverts the edit.
 	Outdated bool
-	// Problem explains why an edit cannot reach the driver and takes effect with the next attempt; "" if it can, or was not
-	// tried.
+	// Problem explains why an edit takes effect only with the next attempt; "" if the driver gets it, or before the operator tries.
 	Problem string
 }
 
-// Exposure is the state of a running driver's auxiliary objects, which expose it to users and protect it from eviction.
+// Exposure is the state of a running driver's auxiliary objects. They expose it to users and protect it from eviction.
 type Exposure struct {
-	// Objects that exist or may exist, as kind/name, until their deletion is confirmed.
+	// Objects lists the objects that may exist, as kind/name, until their deletion is confirmed.
 	Objects []string
-	// Service of the UI, with its cluster IP and port.
+	// Service is the Service of the UI; ServiceAddress is its cluster IP.
 	Service        string
 	ServiceAddress string
 	ServicePort    int32
-	// Ingress and Route of the UI, with their URLs.
+	// Ingress and Route lead to the UI; the addresses are their URLs.
 	Ingress        string
 	IngressAddress string
 	Route          string
 	RouteAddress   string
-	// HistoryURL is the page of the current attempt on a history server, also after its end.
+	// HistoryURL is the current attempt's page on a history server. It stays after the attempt's end.
 	HistoryURL string
-	// Trouble explains which objects could not be created. It never stops an application.
+	// Trouble explains which objects could not be created. Such a problem never stops an application.
 	Trouble Cause
 }
 
-// JoinCauses joins several causes into one that fits into a condition.
+// JoinCauses joins causes into one, with a message that fits into a condition. The reason is that of the first.
 func JoinCauses(all []Cause) Cause {
 	if len(all) == 0 {
 		return Cause{}
@@ -126,25 +124,24 @@ func JoinCauses(all []Cause) Cause {
 	return Cause{Reason: all[0].Reason, Message: head(strings.Join(sentences, "; "), maxCondition)}
 }
 
-// Scheduling is the choice for the current attempt, and the state of its scheduler objects.
+// Scheduling is the scheduler and queue of the current attempt, and the state of its scheduler objects.
 type Scheduling struct {
 	scheduler.Choice
 	// Warning is the scheduler's warning at admission; "" for none.
 	Warning string
 	// AdmittedAt is when the attempt was admitted.
 	AdmittedAt time.Time
-	// HeldAttempt is the attempt with scheduler objects, 0 for none. HeldBy is their scheduler, which may differ from the
-	// current choice.
+	// HeldAttempt is the attempt that has scheduler objects; 0 for none. HeldBy is the objects' scheduler, which may differ from the current choice.
 	HeldAttempt int32
 	HeldBy      string
 }
 
-// held returns the scheduling fields that survive a new start of the application.
+// held returns the fields that survive a new start of the application.
 func (s Scheduling) held() Scheduling {
 	return Scheduling{HeldAttempt: s.HeldAttempt, HeldBy: s.HeldBy}
 }
 
-// Retries counts failures by class since the budgets were last full.
+// Retries counts failures by class since the last refill of the budgets.
 type Retries struct {
 	Used map[FailureClass]int32
 	// MemoryRaises counts increases of the driver's memory.
@@ -162,22 +159,22 @@ type Attempt struct {
 	EndedAt   time.Time
 	// ExitCode is nil if the driver's container reported none.
 	ExitCode *int32
-	// Class is "" for a success and for an attempt that a user stopped.
+	// Class is "" after a success, and for an attempt that a user stopped.
 	Class FailureClass
 	Cause Cause
 	// LogTail holds the last lines of a failed driver's log.
 	LogTail string
-	// Withdrawn is set if the batch scheduler removed the driver before its pod got a node: it certainly never started. False if
-	// unknown.
+	// Withdrawn is set if the batch scheduler removed the driver before its pod got a node, so it certainly never started. Otherwise, or if that is unknown, it
+	// is false.
 	Withdrawn bool
 }
 
-// withdrawn reports whether the scheduler ended an attempt, its pod exists, and no container has started.
+// withdrawn reports whether the scheduler evicted a driver before any container started, while its pod still exists without a node.
 func (a *Attempt) withdrawn(d Driver) bool {
 	return a.Class == Evicted && a.StartedAt.IsZero() && d.ours() && d.Unplaced != ""
 }
 
-// Released lists the deleted parts of a finished application.
+// Released marks the deleted parts of a finished application.
 type Released struct {
 	DriverPod, Resources bool
 }
@@ -185,14 +182,13 @@ type Released struct {
 // NeverRan reports whether no driver of the application was ever created.
 func (r Record) NeverRan() bool { return len(r.Attempts) == 0 && r.Executions == 0 }
 
-// SameSpec reports whether the recorded spec equals the application's, as far as attempts depend on it. Without a recorded
-// hash, an edit applies to waiting attempts only: running ones keep their spec.
+// SameSpec reports whether attempts of the recorded spec and of the application's spec are equal. Without a recorded hash, an edit counts for waiting attempts
+// only, because running ones keep their spec.
 func (r Record) SameSpec(app Application) bool {
 	return r.SpecHash == app.SpecHash && (app.SpecHash != "" || r.Generation == app.Generation || !r.State.Starting())
 }
 
-// unrecorded reports whether a driver belongs to no recorded attempt: another operator created it and crashed before its status
-// write.
+// unrecorded reports whether no recorded attempt has this driver. Another operator created it and crashed before its status write.
 func (r Record) unrecorded(d Driver) bool {
 	known := func(a Attempt) bool { return a.SubmissionID == d.SubmissionID }
 	return r.NeverRan() || d.SubmissionID != "" && !slices.ContainsFunc(r.Attempts, known)
@@ -206,8 +202,7 @@ func (r Record) Current() *Attempt {
 	return nil
 }
 
-// lastDriven returns the number of the last attempt with a driver. Its objects still exist if the next attempt did not replace
-// them.
+// lastDriven returns the number of the last attempt with a driver. Its objects still exist unless the next attempt replaced them.
 func (r Record) lastDriven() int32 {
 	if n := len(r.Attempts); n > 0 {
 		return r.Attempts[n-1].Number
@@ -243,7 +238,7 @@ type State string
 const (
 	// New has not been reconciled.
 	New State = ""
-	// Queued waits before its first driver may be created.
+	// Queued waits for permission to create its first driver.
 	Queued State = "Queued"
 	// Submitted has a driver pod that is not running yet.
 	Submitted State = "Submitted"
@@ -253,7 +248,7 @@ const (
 	Succeeding State = "Succeeding"
 	// Failing has a driver that failed, was deleted or is being stopped; the application ends, or runs again after a wait.
 	Failing State = "Failing"
-	// Rerunning waits for its next driver; the previous one has to be deleted first.
+	// Rerunning waits for its next driver. The previous driver is deleted first.
 	Rerunning State = "Rerunning"
 	// Invalidating has a driver of an outdated spec.
 	Invalidating State = "Invalidating"
@@ -279,10 +274,10 @@ func States() []State {
 	}
 }
 
-// Final reports whether only a change of the spec can lead out of the state.
+// Final reports whether only a change of the spec can end the state.
 func (s State) Final() bool { return s == Succeeded || s == Failed }
 
-// HasDriver reports whether the attempt has a driver that runs or starts.
+// HasDriver reports whether the attempt has a running or starting driver.
 func (s State) HasDriver() bool { return s == Submitted || s == Running }
 
 // Starting reports whether the state leads to a driver.

@@ -10,9 +10,9 @@ import (
 
 // LogTails restricts the stored output of a driver.
 type LogTails struct {
-	// Hidden forbids all of it: log, termination message, and causes found in them.
+	// Hidden forbids all output: log, termination message, and causes from either.
 	Hidden bool
-	// Keys and Texts are the application's spark.redaction.regex and spark.redaction.string.regex; "" for Spark's defaults.
+	// Keys and Texts are the application's spark.redaction.regex and spark.redaction.string.regex; "" means Spark's defaults.
 	Keys, Texts string
 }
 
@@ -25,18 +25,18 @@ const maxPattern = 1 << 10
 var (
 	// secretKeys is Spark's default of spark.redaction.regex.
 	secretKeys = regexp.MustCompile(`(?i)secret|password|token|access[.]?key`)
-	// secretNames match the name before a value in the common notations: a=b, a: b, "a": "b", a -> b, a => b, (a,b). secretValue
-	// matches the value. The two are separate, because a value may be long and one of many.
+	// secretNames match the name before a value in the common notations: a=b, a: b, "a": "b", a -> b, a => b, (a,b). secretValue matches the value. They are
+	// separate, because a value may be long or one of many.
 	secretNames = regexp.MustCompile(`([\w.$-]+)(["']?[ \t]*(?:=>|->|=|:)[ \t]*|,)`)
 	secretValue = regexp.MustCompile(`^(?:"(?:[^"\\\n]|\\.)*"?|'(?:[^'\\\n]|\\.)*'?|[^\s,;&"')\]}]+)`)
 	// secretUsers match a user with a password in a URL.
 	secretUsers = regexp.MustCompile(`://[^/\s@:"']*:[^/\s@"']+@`)
-	// javaThrowable matches a Java class that is followed by a message, not by a value.
+	// javaThrowable matches a Java class before a message, which is not a value.
 	javaThrowable = regexp.MustCompile(`(Exception|Error|Throwable)$`)
 )
 
-// Redact removes secrets from a driver's output: values of names that match Keys, and texts that match Texts. Java's regular
-// expressions are richer than Go's; an expression that Go cannot parse is replaced by Spark's default.
+// Redact removes secrets from a driver's output: values of names that match Keys, and texts that match Texts. Java's regular expressions are richer than Go's.
+// If Go cannot parse one, Redact uses Spark's default.
 func (l LogTails) Redact(text string) string {
 	if text == "" || l.Hidden {
 		return ""
@@ -52,7 +52,7 @@ func (l LogTails) Redact(text string) string {
 	return redactPairs(text, keys)
 }
 
-// of returns the attempts, without logs that were stored before a policy forbade it.
+// of returns the attempts without their logs, if a policy has forbidden logs after they were stored.
 func (l LogTails) of(attempts []Attempt) []Attempt {
 	if !l.Hidden {
 		return attempts
@@ -64,7 +64,7 @@ func (l LogTails) of(attempts []Attempt) []Attempt {
 	return attempts
 }
 
-// pattern is nil for an empty expression, one that Go cannot parse, or one that matches everywhere.
+// pattern compiles an expression. It returns nil if the expression is empty or too long, if Go cannot parse it, or if it matches everywhere.
 func pattern(text string) *regexp.Regexp {
 	if text == "" || len(text) > maxPattern {
 		return nil

@@ -10,12 +10,12 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// Rerun records the user's requests to run again. A request is a time: a later time than the last runs the application again as
-// an edit does; the same time never does it twice.
+// Rerun records the user's requests to run again. A request is a time. A later time than the last one restarts the application as an edit does; the same time
+// never does so twice.
 type Rerun struct {
-	// At is the latest request that was acted on or that the first run fulfilled; zero for none.
+	// At is the latest request that caused a run, or that the first run fulfilled; zero for none.
 	At time.Time
-	// Ignored is the present request, if it is never acted on: it is not a time, or was too far in the future.
+	// Ignored is the present request if it is permanently ignored, because it is not a time or was too far in the future.
 	Ignored string
 }
 
@@ -24,12 +24,12 @@ const (
 	rerunSkew = 5 * time.Minute
 	// maxRequest bounds the stored text of an ignored request, in bytes.
 	maxRequest = 64
-	// rerunMark separates the time of a request from the hash of the spec.
+	// rerunMark separates the hash of the spec from the time of the request.
 	rerunMark = "."
 )
 
-// WithRerun returns the application with a request, "" for none, and the record of earlier ones. The hash of an attempt
-// includes the request: after a crash, the driver's label shows a lost request as it shows a lost edit.
+// WithRerun returns the application with a request, "" for none, and with the record of earlier ones. The hash of an attempt includes the request. After a
+// crash, the driver's label thus reveals a lost request, as it reveals a lost edit.
 func (a Application) WithRerun(request string, rec Record, now time.Time) Application {
 	a.Rerun = Rerun{At: rec.Rerun.At}
 	at, err := time.Parse(time.RFC3339, request)
@@ -37,7 +37,7 @@ func (a Application) WithRerun(request string, rec Record, now time.Time) Applic
 	switch ignored := head(request, maxRequest); {
 	case request == "":
 	case ignored == rec.Rerun.Ignored, err != nil, at.After(now.Add(rerunSkew)):
-		a.Rerun.Ignored = ignored // permanently: it must not take effect later by surprise
+		a.Rerun.Ignored = ignored // permanently, because a later run would surprise the user
 	case at.After(a.Rerun.At):
 		a.Rerun.At = at
 	}
@@ -47,7 +47,7 @@ func (a Application) WithRerun(request string, rec Record, now time.Time) Applic
 	return a
 }
 
-// specOf returns the spec's part of a hash.
+// specOf returns the part of a hash that identifies the spec.
 func specOf(hash string) string {
 	spec, _, _ := strings.Cut(hash, rerunMark)
 	return spec
@@ -65,7 +65,7 @@ func (r Rerun) problem(f spark.Fields) string {
 		`: ignored: not a present time in RFC 3339; write the current time, such as "2026-11-22T10:00:00Z"`
 }
 
-// renewal explains why the running attempt is outdated.
+// renewal returns the cause of a new run: the user's request, or an edit.
 func renewal(app Application, r Record) Cause {
 	if specOf(r.SpecHash) == specOf(app.SpecHash) {
 		return Cause{ReasonRerunRequested, app.Fields.Text("{rerunAt} has a later time than before: the application runs again")}

@@ -29,8 +29,7 @@ func (r Restart) rule(c FailureClass) (RetryPolicy, []FailureClass) {
 	return r.Failures, sharing
 }
 
-// Retry decides whether a failure of the class is retried. It returns the number of failures in the same budget and the wait.
-// used counts the failures that were retried already.
+// Retry decides whether a failure of the class is retried, and returns the wait before the retry. used counts the earlier retries by class.
 func (r Restart) Retry(c FailureClass, exitCode *int32, used map[FailureClass]int32, seed string) (wait time.Duration, ok bool) {
 	if r.Type == Never && !r.despiteNever(c) || c == Deadline || c == "" {
 		return 0, false
@@ -51,8 +50,8 @@ func (r Restart) Retry(c FailureClass, exitCode *int32, used map[FailureClass]in
 	return rule.wait(failures+1, seed), true
 }
 
-// despiteNever reports whether a class is retried although the restart type is Never: by the user's setting, or because the
-// scheduler evicted the driver; see RetryAt.
+// despiteNever reports whether a class is retried with the restart type Never: because the user has set a rule for it, or because the scheduler evicted the
+// driver (see RetryAt).
 func (r Restart) despiteNever(c FailureClass) bool {
 	_, own := r.Classes[c]
 	return c == Evicted || c == Infrastructure && own
@@ -65,9 +64,8 @@ func (r Restart) worth(exitCode int32) bool {
 	return len(r.RetryExitCodes) == 0 || slices.Contains(r.RetryExitCodes, exitCode)
 }
 
-// wait returns the time between the n-th consecutive failure, counted from 1, and the next attempt. Jitter shortens an
-// exponential wait by up to a fifth. It depends on the seed only, so that applications that failed together do not return
-// together.
+// wait returns the time between the n-th consecutive failure, counted from 1, and the next attempt. Jitter shortens an exponential wait by up to a fifth. The
+// jitter is a function of the seed, so that applications that failed together do not return together.
 func (r RetryPolicy) wait(n int32, seed string) time.Duration {
 	longest := r.Max
 	if r.Linear {
@@ -92,7 +90,7 @@ func (r RetryPolicy) wait(n int32, seed string) time.Duration {
 	return wait - wait/5000*time.Duration(h.Sum64()%1000)
 }
 
-// RetryAt returns when a failed attempt is followed by the next; ok is false if there is none.
+// RetryAt returns the time of the attempt after a failed one; ok is false if there is none.
 func RetryAt(app Application, rec Record) (at time.Time, ok bool) {
 	at, _, ok = retryAt(app, rec)
 	return at, ok
@@ -107,7 +105,7 @@ func retryAt(app Application, rec Record) (at time.Time, limited, ok bool) {
 		}
 		class, exitCode = a.Class, a.ExitCode
 		if class == Evicted && !a.Withdrawn && app.Policies.Restart.Type == Never && !app.Policies.Restart.RestartsEvicted {
-			return time.Time{}, false, false // it may have started, and Never allows one run only
+			return time.Time{}, false, false // the driver may have started, and Never allows one run only
 		}
 	}
 	wait, ok := time.Duration(0), false
@@ -122,7 +120,7 @@ func retryAt(app Application, rec Record) (at time.Time, limited, ok bool) {
 	return app.Policies.Restart.rated(rec, wait)
 }
 
-// repeatAt returns when a successful attempt is followed by the next; ok is false if there is none.
+// repeatAt returns the time of the attempt after a successful one; ok is false if there is none.
 func repeatAt(app Application, rec Record) (at time.Time, limited, ok bool) {
 	restart := app.Policies.Restart
 	if c := restart.Counted; c != nil {

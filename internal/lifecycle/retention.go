@@ -4,8 +4,7 @@ package lifecycle
 
 import "time"
 
-// decideFinal deletes the objects of a finished application whose retention has expired, and objects that a second operator
-// created late.
+// decideFinal deletes the expired objects of a finished application, and objects that a second operator created late.
 func decideFinal(p Plan, obs Observation, env Env) Plan {
 	if d := obs.Driver; d.orphan() {
 		p.Actions, p.Requeue = []Action{{Kind: DeleteDriver, UID: d.UID}}, unknownRetry
@@ -16,7 +15,7 @@ func decideFinal(p Plan, obs Observation, env Env) Plan {
 		p.Actions = []Action{{Kind: Release}}
 	}
 	if p.Record.TerminatedAt.IsZero() {
-		p.Record.TerminatedAt = env.Now // another operator did not record it
+		p.Record.TerminatedAt = env.Now // another operator recorded no end
 	}
 	r, keep := &p.Record, p.App.Policies.Retention.of(p.Record.State)
 	due := func(limit *time.Duration) bool {
@@ -53,8 +52,7 @@ func decideFinal(p Plan, obs Observation, env Env) Plan {
 	return p
 }
 
-// NothingDue reports whether an ended application needs no action. after is the time until the next expiration, if there is
-// one.
+// NothingDue reports whether an ended application needs no action. after is the time until the next expiration; 0 if there is none.
 func NothingDue(app Application, rec Record, env Env) (after time.Duration, ok bool) {
 	if !rec.State.Final() || app.Deleting || applySpecChanges(app, rec, env).State != rec.State || rec.Generation != app.Generation ||
 		rec.SpecHash != app.SpecHash || !rec.Rerun.same(app.Rerun) {

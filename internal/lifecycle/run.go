@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// firstRecheck is the delay of the first check of a pending driver pod: the kubelet reports some failures by events only.
-	// Later checks follow at half the pod's age.
+	// firstRecheck is the delay of the first check of a pending driver pod. The kubelet reports some failures only in events. Later checks follow after half
+	// the pod's age, at most after maxRecheck.
 	firstRecheck = 5 * time.Second
 	maxRecheck   = time.Minute
 )
@@ -18,7 +18,7 @@ const (
 // decideRun follows a created driver.
 func decideRun(p Plan, obs Observation, env Env) Plan {
 	p.Record = withExecutors(p.Record, obs)
-	if p.Record.Current() == nil { // another operator did not record it
+	if p.Record.Current() == nil { // another operator recorded no attempt
 		p.Record.Attempts = appendAttempt(p.Record.Attempts, Attempt{Number: p.Record.Attempt, SubmissionID: p.Record.SubmissionID})
 	}
 	d := obs.Driver
@@ -35,7 +35,7 @@ func decideRun(p Plan, obs Observation, env Env) Plan {
 	case obs.Scheduler.Ended() && d.Phase != DriverSucceeded:
 		return failing(p, Evicted, observedCause(obs.Scheduler), d, env)
 	case !d.ours() || d.Is(Previous) && d.SubmissionID != p.Record.SubmissionID:
-		// The existing pod is not this application's driver.
+		// The pod with the driver's name does not belong to this application.
 		return failing(p, Infrastructure, Cause{ReasonDriverNotFound, "driver pod not found: it was deleted before its end was observed"}, Driver{}, env)
 	case d.over():
 		return decideEnd(p, obs, env)
@@ -67,7 +67,7 @@ func decideRun(p Plan, obs Observation, env Env) Plan {
 	return withTemplate(p, d)
 }
 
-// lateCause explains a deadline that has passed, with what the driver or its executors waited for.
+// lateCause explains an expired deadline, with the reason why the driver or its executors waited.
 func lateCause(p Plan, late stage) Cause {
 	c, why := late.cause(p.App.Fields), p.Driver.Waiting.Detailed().Message
 	if late.reason == ReasonExecutorsTimeout {
@@ -79,8 +79,7 @@ func lateCause(p Plan, late stage) Cause {
 	return c
 }
 
-// recheck returns the delay until the next check of a pending driver pod. A pod whose condition says that it has no node has no
-// kubelet to check.
+// recheck returns the delay until the next check of a pending driver pod. A pod that has no node and says why has no kubelet to check.
 func recheck(d Driver, now time.Time) time.Duration {
 	if d.ScheduledAt.IsZero() && d.Waiting.Reason != "" {
 		return heartbeat
@@ -88,13 +87,12 @@ func recheck(d Driver, now time.Time) time.Duration {
 	return min(max(now.Sub(d.CreatedAt)/2, firstRecheck), maxRecheck)
 }
 
-// maintained keeps the objects of a running driver: those of its scheduler and those it was created with. If two operators
-// believe to lead, one may delete the ConfigMap of its refused submission while the other creates the driver. That driver would
-// wait forever, because a wait without a deadline has no other end.
+// maintained keeps the objects of a running driver: the scheduler's, and those it was created with. If two operators both believe to be the leader, one may
+// delete the ConfigMap of its refused submission while the other creates the driver. Without a deadline, that driver would wait forever.
 func maintained(p Plan) Plan {
 	d := p.Driver
 	if !p.Record.State.HasDriver() {
-		p.Record.Placement.Outdated, p.Record.Placement.Problem = false, "" // the driver creates no more executors
+		p.Record.Placement.Outdated, p.Record.Placement.Problem = false, "" // this driver creates no more executors
 	}
 	if s := p.Record.State; s != Submitted && s != Running || !d.ours() || !d.live() {
 		return p
@@ -109,7 +107,7 @@ func maintained(p Plan) Plan {
 	return p
 }
 
-// decideEnd follows a driver that has ended. Watchers see the state Running first, however late the reconcile is.
+// decideEnd follows a driver that has ended. It first records the state Running, which watchers expect, even if the reconcile is late.
 func decideEnd(p Plan, obs Observation, env Env) Plan {
 	d := obs.Driver
 	switch {
@@ -123,14 +121,14 @@ func decideEnd(p Plan, obs Observation, env Env) Plan {
 	}
 	p.Record = closed(started(p.Record, d), "", Cause{ReasonDriverSucceeded, "the driver finished with exit code 0"}, env)
 	p.Record.State, p.Record.Cause, p.Requeue = Succeeding, Cause{}, unknownRetry
-	p.Record.Retries.Used = nil // budgets, but not the raised memory
+	p.Record.Retries.Used = nil // this refills the budgets, and keeps the raised memory
 	if _, _, again := repeatAt(p.App, p.Record); again || p.Record.SpecHash != p.App.SpecHash {
-		return p // it runs again: a driver found after a crash may belong to an earlier spec
+		return p // the application runs again; a driver found after a crash may have an earlier spec
 	}
 	return decideSucceeding(p, obs, env)
 }
 
-// started records when the driver started: a deleted pod cannot report it.
+// started records the driver's start time, which is unknown after the pod's deletion.
 func started(r Record, d Driver) Record {
 	if a := r.Current(); a != nil && a.StartedAt.IsZero() {
 		a.StartedAt = d.StartedAt
@@ -160,7 +158,7 @@ func failing(p Plan, class FailureClass, c Cause, d Driver, env Env) Plan {
 	return p
 }
 
-// decideFailing stops the rest of a failed attempt, and then ends the application or runs it again.
+// decideFailing stops the driver of a failed attempt. Then it ends the application or begins the next attempt.
 func decideFailing(p Plan, obs Observation, env Env) Plan {
 	d := obs.Driver
 	switch {
@@ -171,7 +169,7 @@ func decideFailing(p Plan, obs Observation, env Env) Plan {
 		return stopFailed(p, d)
 	}
 	if a := p.Record.Current(); a != nil && d.ours() && d.Unplaced == "" {
-		a.Withdrawn = false // it did get a node
+		a.Withdrawn = false // the pod got a node in the meantime
 	}
 	p = release(p)
 	at, again := RetryAt(p.App, p.Record)
@@ -194,8 +192,8 @@ func decideFailing(p Plan, obs Observation, env Env) Plan {
 	return rerun(p, Cause{ReasonRerun, "the application runs again after: " + p.Record.Cause.Message})
 }
 
-// stopFailed deletes the driver of a failed attempt. If the scheduler withdrew it before it had a node, the delete has the
-// observed version as a precondition, which proves that it never started.
+// stopFailed deletes the driver of a failed attempt. If the scheduler withdrew a driver without a node, the delete requires the observed version, which proves
+// that the driver never started.
 func stopFailed(p Plan, d Driver) Plan {
 	action := Action{Kind: DeleteDriver, UID: d.UID}
 	if a := p.Record.Current(); a != nil {
@@ -210,7 +208,7 @@ func stopFailed(p Plan, d Driver) Plan {
 	return p
 }
 
-// decideSucceeding ends the application, or runs it again with the restart type Always.
+// decideSucceeding ends the application, or begins the next attempt if the policy repeats successes.
 func decideSucceeding(p Plan, obs Observation, env Env) Plan {
 	p = release(p)
 	at, _, again := repeatAt(p.App, p.Record)

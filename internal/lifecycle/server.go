@@ -10,13 +10,13 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// This file adds rules for drivers that serve clients (Application.Endures): an edit waits for open sessions, and an idle
-// driver is stopped until a client needs it.
+// This file has the rules for drivers that serve clients (Application.Endures): an edit waits for open sessions, and an idle driver is stopped until a client
+// needs it.
 
 const (
 	// drainCheck is the interval of session checks while a driver drains.
 	drainCheck = 10 * time.Second
-	// minIdleCheck and maxIdleCheck bound the interval of idle checks, of which there are ten within the timeout.
+	// minIdleCheck and maxIdleCheck bound the interval of idle checks, a tenth of the timeout.
 	minIdleCheck = 30 * time.Second
 	maxIdleCheck = 5 * time.Minute
 )
@@ -25,19 +25,18 @@ const (
 type Sessions struct {
 	// At is the time of the report; zero for none.
 	At time.Time
-	// Known is set if the server answered. Problem explains a missing or incomplete answer, in words that stay while the reason
-	// does.
+	// Known is set if the server answered. Problem explains a missing or incomplete answer, with a text that is stable for each reason.
 	Known   bool
 	Problem string
-	// Open counts sessions, Executing executions, Streams streaming queries whose execution ended at their start. Streams are
-	// counted only if nothing else runs.
+	// Open counts sessions, and Executing counts running executions. Streams counts streaming queries, which run longer than the executions that started them;
+	// only if nothing else runs.
 	Open, Executing, Streams int32
-	// LastExecution is the begin or end of the last execution; zero for none.
+	// LastExecution is the latest start or end of an execution; zero for none.
 	LastExecution time.Time
 }
 
-// WithWake returns the application with a request to accept clients again, "" for none. The request starts a driver that was
-// stopped as idle at that time or before, and counts as an execution of a running driver. It is not recorded.
+// WithWake returns the application with a wake request, "" for none. The request starts a driver that was stopped as idle at or before that time. For a running
+// driver it counts as an execution. It is not recorded.
 func (a Application) WithWake(request string, now time.Time) Application {
 	if request == "" {
 		return a
@@ -60,8 +59,8 @@ func (a Application) wakeProblem() string {
 		`: ignored: not a present time in RFC 3339; write the current time, such as "2026-11-22T10:00:00Z"`
 }
 
-// stoppedAt returns when the driver was to stop as idle; zero if a client needs it or the user suspended it. A request in the
-// same second counts as later: an earlier one would have kept the driver running.
+// stoppedAt returns when an idle driver was stopped; zero if a client needs it or the user suspended it. A request in the same second counts as later, because
+// an earlier one would have kept the driver running.
 func stoppedAt(app Application, r Record) time.Time {
 	at := r.Idle.StoppedAt
 	if at.IsZero() || app.Suspend || rerunOf(r.SpecHash) != rerunOf(app.SpecHash) && r.SpecHash != "" {
@@ -76,7 +75,7 @@ func stoppedAt(app Application, r Record) time.Time {
 // idle reports whether the driver is stopped, or is being stopped, as idle.
 func (r Record) idle() bool { return !r.Idle.StoppedAt.IsZero() || r.Cause.Reason == ReasonIdle }
 
-// rerunOf returns the rerun request's part of a hash.
+// rerunOf returns the part of a hash that identifies the rerun request.
 func rerunOf(hash string) string {
 	_, mark, _ := strings.Cut(hash, rerunMark)
 	return mark
@@ -87,8 +86,8 @@ func outdated(app Application, rec Record) bool {
 	return rec.SpecHash != "" && specOf(rec.SpecHash) != specOf(app.SpecHash) && rerunOf(rec.SpecHash) == rerunOf(app.SpecHash)
 }
 
-// mayDrain reports whether an edit must wait for open sessions. A driver that was never ready has none. A driver that cannot be
-// observed is left as it is.
+// mayDrain reports whether an edit may have to wait for open sessions. A driver that was never ready has no sessions. An edit waits for a driver that cannot be
+// observed.
 func mayDrain(app Application, rec Record, d Driver, env Env) bool {
 	if app.Drain <= 0 || app.Deleting || app.Suspend || !rec.State.HasDriver() || !outdated(app, rec) {
 		return false
@@ -99,8 +98,8 @@ func mayDrain(app Application, rec Record, d Driver, env Env) bool {
 	return d.Presence == Unknown || d.serves() && (d.Ready || !rec.Idle.Since.IsZero())
 }
 
-// upToDate returns the driver, or an unknown one if its observation is older than the record: the record says it was ready, and
-// a restarted container reports itself.
+// upToDate returns the driver as observed, or with an unknown presence if the observation is older than the record. That is so if the record says that the
+// driver was ready and the observation says that it is pending without a restart.
 func (d Driver) upToDate(rec Record) Driver {
 	if d.Is(Current) && d.Phase == DriverPending && !d.Deleting && !d.Restarted && !rec.Idle.Since.IsZero() {
 		d.Presence = Unknown
@@ -113,8 +112,7 @@ func (d Driver) serves() bool {
 	return d.ours() && d.Phase == DriverRunning && !d.Deleting && !d.Restarted
 }
 
-// drained holds an edit back until the driver's sessions have ended. Until then it returns the application as before, and
-// since, the time from which the edit waits.
+// drained delays an edit until the driver's sessions have ended. Until then it returns the application before the edit, and the time from which the edit waits.
 func drained(app Application, rec Record, obs Observation, env Env) (held Application, since time.Time) {
 	if !mayDrain(app, rec, obs.Driver, env) || obs.Sessions.Known && obs.Sessions.Open == 0 {
 		return app, time.Time{}
@@ -126,7 +124,7 @@ func drained(app Application, rec Record, obs Observation, env Env) (held Applic
 	return app, since
 }
 
-// NeedsSessions reports whether Decide reads the sessions; otherwise the driver is not asked.
+// NeedsSessions reports whether Decide reads the sessions. Otherwise the driver is not asked.
 func NeedsSessions(app Application, rec Record, d Driver, env Env) bool {
 	if !d.serves() {
 		return false
@@ -140,7 +138,7 @@ func mayIdle(app Application, rec Record, d Driver) bool {
 		d.serves() && d.Ready
 }
 
-// Fresh reports whether an earlier answer suffices: it is recent and would not stop the driver.
+// Fresh reports whether an earlier answer suffices, because it is recent and stops no driver.
 func (s Sessions) Fresh(app Application, rec Record, d Driver, env Env) bool {
 	age := env.Now.Sub(s.At)
 	if s.At.IsZero() || age < 0 {
@@ -152,7 +150,7 @@ func (s Sessions) Fresh(app Application, rec Record, d Driver, env Env) bool {
 	return age < idleCheck(app) && !s.idle(app, rec.Idle.Since, env)
 }
 
-// idle reports whether nothing is executed, and nothing was executed for the timeout.
+// idle reports whether nothing has been executed during the timeout.
 func (s Sessions) idle(app Application, since time.Time, env Env) bool {
 	return s.Known && s.Problem == "" && !s.Busy() && env.Now.Sub(active(app, since, s, env.Now)) >= app.IdleTimeout
 }
@@ -160,7 +158,7 @@ func (s Sessions) idle(app Application, since time.Time, env Env) bool {
 // Busy reports whether an execution or a streaming query runs.
 func (s Sessions) Busy() bool { return s.Executing > 0 || s.Streams > 0 }
 
-// active returns when the driver was last needed, in stored seconds. A time in the future counts as now.
+// active returns the last time at which a client needed the driver, in whole seconds as in the status. A time in the future counts as now.
 func active(app Application, since time.Time, s Sessions, now time.Time) time.Time {
 	for _, at := range []time.Time{s.LastExecution, app.WakeAt} {
 		if at.After(now) {
@@ -177,7 +175,7 @@ func idleCheck(app Application) time.Duration {
 	return min(max(app.IdleTimeout/10, minIdleCheck), maxIdleCheck)
 }
 
-// serving follows a running driver that serves clients. It sets the next session check and stops an idle driver.
+// serving sets the next session check of a running driver that serves clients, and stops an idle one.
 func serving(p Plan, obs Observation, env Env) Plan {
 	d, r := obs.Driver, &p.Record
 	if d.Ready && r.Idle.Since.IsZero() {
@@ -193,7 +191,7 @@ func serving(p Plan, obs Observation, env Env) Plan {
 	switch {
 	case !draining && p.App.IdleTimeout <= 0:
 		r.Idle.Problem = ""
-	case !obs.Sessions.At.Before(env.Now): // it was asked in this reconcile
+	case !obs.Sessions.At.Before(env.Now): // the driver was asked in this reconcile
 		r.Idle.Problem = obs.Sessions.Problem
 		if draining && obs.Sessions.Known {
 			r.Idle.Problem = "" // its sessions are known
@@ -210,7 +208,7 @@ func serving(p Plan, obs Observation, env Env) Plan {
 	r.Idle = streaming(r.Idle, obs.Sessions, env)
 	r.Idle.Since = active(p.App, r.Idle.Since, obs.Sessions, obs.seenAt(env))
 	if obs.Sessions.idle(p.App, r.Idle.Since, env) {
-		r.Idle.StoppedAt = env.Now.Truncate(time.Second) // stored before the first action
+		r.Idle.StoppedAt = env.Now.Truncate(time.Second) // the state is stored before the first action
 		r.State, r.Cause, p.Requeue = Suspending, stopping(p.App.Fields, *r), unknownRetry
 		return p
 	}
@@ -221,8 +219,8 @@ func serving(p Plan, obs Observation, env Env) Plan {
 	return p
 }
 
-// streaming records whether streaming queries run. A reused answer changes nothing: two operators that both believe to lead
-// would overwrite each other forever.
+// streaming records whether streaming queries run. A reused answer changes nothing, because two operators that both believe to be the leader would overwrite
+// each other forever.
 func streaming(idle Idle, s Sessions, env Env) Idle {
 	if !s.Known || s.Problem != "" || s.Executing > 0 || s.At.Before(env.Now) {
 		return idle
@@ -234,7 +232,7 @@ func streaming(idle Idle, s Sessions, env Env) Idle {
 	return idle
 }
 
-// Sentences about a driver that was stopped as idle. They have no timestamp, so the message is stable.
+// Messages about a driver that was stopped as idle. They are stable, because they have no timestamp.
 const (
 	idleStopping = "the driver executed nothing for longer than {idleTimeout}: it is being stopped"
 	idleStopped  = "the driver executed nothing for longer than {idleTimeout}: it was stopped, and runs again when {wakeAt} has a later time"
@@ -264,7 +262,7 @@ func clientsReady(c Condition, r Record, p Plan) Condition {
 	return c
 }
 
-// rollingOut returns the sentence about a waiting edit and its latest start, in stored seconds.
+// rollingOut returns the message about a waiting edit, with its latest start in whole seconds.
 func rollingOut(r Record, p Plan) string {
 	text := "the spec has changed: the driver keeps running until its sessions have ended or until " +
 		r.DrainSince.Truncate(time.Second).Add(p.App.Drain).UTC().Format(time.RFC3339) + " at the latest"

@@ -16,7 +16,7 @@ type Result struct {
 	Class Class
 	// Message holds the API server's message when the class is not Done.
 	Message string
-	// BySpec is set if the API server refuses the object for its content; the same object would be refused again.
+	// BySpec is set if the API server refuses the object for its content. The same object would be refused again.
 	BySpec bool
 	// DriverUID identifies the pod that Submit created; "" for none.
 	DriverUID string
@@ -24,16 +24,15 @@ type Result struct {
 	TokenSecret string
 }
 
-// Outcome is the result of a step: the record to store and the state to show.
+// Outcome is the result of a step: the record to store, and the conditions to show.
 type Outcome struct {
 	Record     Record
 	Conditions []Condition
-	// Requeue is when to reconcile again if nothing changes before; 0 for never.
+	// Requeue is the time until the next reconcile if nothing changes; 0 for never.
 	Requeue time.Duration
-	// Again is set if another step follows as soon as this one is stored.
+	// Again is set if another step follows as soon as this step is stored.
 	Again bool
-	// Refused is set if the API server just refused the driver for a temporary reason. Until Requeue, only a changed spec
-	// justifies another try.
+	// Refused is set if the API server just refused the driver for a temporary reason. Until Requeue, only an edit of the spec causes another try.
 	Refused bool
 	// Reservation is the change of the application's reservation in the scheduler ledger.
 	Reservation Reservation
@@ -41,29 +40,29 @@ type Outcome struct {
 	Auxiliary Auxiliary
 	// PodIP is the address of the driver's pod; "" before it has one.
 	PodIP string
-	// TokenSecret names the clients' token Secret that the driver reads or that was created for it; "" if unknown.
+	// TokenSecret names the Secret with the clients' token; "" if unknown. The driver reads the Secret, or it was created for the driver.
 	TokenSecret string
 	// Driver is the observed driver.
 	Driver Driver
-	// Following are the counters of the next attempt; nil if none follows or before the driver has stopped.
+	// Following are the counters of the next attempt; nil if no attempt follows or if the driver has not stopped.
 	Following *Counters
 	// Gone is set if the application itself was deleted.
 	Gone bool
-	// Err is an error of the step, not of the application; the reconcile is retried with back-off.
+	// Err is an error of the step, not of the application. The reconcile is retried with back-off.
 	Err error
 }
 
 const (
 	// operatorRetry is the retry interval after a 403 for the operator.
 	operatorRetry = 30 * time.Second
-	// policyRetry is the interval between tries to create a driver that a policy refuses, without a retry budget; policyGrace
-	// bounds the tries. Objects applied together, such as a service account, may arrive a little later.
+	// policyRetry is the interval between tries to create a driver that a policy refuses, if there is no retry budget. policyGrace bounds these tries. Objects
+	// applied together, such as a service account, may arrive a little later.
 	policyRetry = 5 * time.Second
 	policyGrace = 30 * time.Second
 )
 
-// Settle computes the state after the actions of a plan, also if one was refused. Results are in the order of the actions;
-// actions after one that ended the plan (Result.GoesOn) have none.
+// Settle computes the state after a plan's actions, even if one was refused. Results are in the order of the actions. Actions that were not tried
+// (Result.GoesOn) have none.
 func Settle(p Plan, results []Result, env Env) Outcome {
 	if p.App.LeftAlone() {
 		p.Record.DriverName = p.App.DriverName // every status has one
@@ -90,10 +89,10 @@ func Settle(p Plan, results []Result, env Env) Outcome {
 		}
 	}
 	o.Record.Submitter, o.Record.Attempts = p.App.Submitter, p.App.LogTails.of(o.Record.Attempts)
-	if o.Record.DriverName == "" || o.Record.NeverRan() { // an edit may rename a driver that never existed
+	if o.Record.DriverName == "" || o.Record.NeverRan() { // an edit can rename a driver that never existed
 		o.Record.DriverName = cmp.Or(p.App.DriverName, o.Record.DriverName)
 	}
-	o.Record.Cause.Message = Truncate(text.Lines(o.Record.Cause.Message), maxCause) // decisions must be based on the stored text
+	o.Record.Cause.Message = Truncate(text.Lines(o.Record.Cause.Message), maxCause) // decisions must be based on the stored message
 	o.Conditions = conditions(o.Record, p)
 	o.Auxiliary = auxiliary(p, o.Record)
 	o.Again = goesOn(p, o)
@@ -110,7 +109,7 @@ func Settle(p Plan, results []Result, env Env) Outcome {
 	return o
 }
 
-// goesOn reports whether another step follows at once.
+// goesOn reports whether another step follows immediately.
 func goesOn(p Plan, o Outcome) bool {
 	if len(p.Actions) > 0 || o.Err != nil || o.Record.State == p.Before.State || p.App.Deleting {
 		return false
@@ -131,16 +130,16 @@ func gone(results []Result) bool {
 	return n > 0 && results[n-1].Kind == DeleteApplication && results[n-1].Class == ClassDone
 }
 
-// Reservation is the change of an application's state in the schedulers' ledger: its queue position and its reserved capacity.
+// Reservation is the change of an application's entry in the schedulers' ledger: its queue position and its reserved capacity.
 type Reservation string
 
 const (
 	// ReservationKept : no change.
 	ReservationKept Reservation = ""
-	// ReservationReleased : the reserved capacity is returned. The application was admitted and does not start: the obstacle may
-	// last, and the spec may change before the next admission.
+	// ReservationReleased : the reserved capacity is returned, and the position stays. The application was admitted and does not start. The obstacle may last,
+	// and the spec may change before the next admission.
 	ReservationReleased Reservation = "Released"
-	// ReservationDropped : capacity and queue position are dropped. The application has ended or does not start.
+	// ReservationDropped : the capacity and the queue position are dropped. The application has ended or does not start.
 	ReservationDropped Reservation = "Dropped"
 )
 
@@ -166,19 +165,19 @@ func starts(p Plan, results []Result) bool {
 			return true
 		}
 	}
-	return p.Before.Scheduling.HeldAttempt == 0 && p.Record.Scheduling.HeldAttempt != 0 // stored before the first action
+	return p.Before.Scheduling.HeldAttempt == 0 && p.Record.Scheduling.HeldAttempt != 0 // the attempt is stored before its first action
 }
 
-// Auxiliary says what happens to the auxiliary objects of a driver: Services, Ingresses, a disruption budget.
+// Auxiliary is what happens to the auxiliary objects of a driver: Services, Ingresses, a disruption budget.
 type Auxiliary string
 
 const (
-	// AuxiliaryKept : existing objects stay. The garbage collector deletes them, they belong to an ended application of another
-	// operator, or an edit waits for the driver's sessions.
+	// AuxiliaryKept : existing objects stay, because the garbage collector deletes them, because another operator created them for an ended application, or
+	// because an edit waits for the driver's sessions.
 	AuxiliaryKept Auxiliary = ""
-	// AuxiliaryApplied : the driver lives or will serve clients again; its objects are applied.
+	// AuxiliaryApplied : the objects are applied, because the driver lives or will serve clients again.
 	AuxiliaryApplied Auxiliary = "Applied"
-	// AuxiliaryDeleted : the driver is gone, and its objects are deleted.
+	// AuxiliaryDeleted : the objects are deleted, because the driver is gone.
 	AuxiliaryDeleted Auxiliary = "Deleted"
 )
 
@@ -188,14 +187,14 @@ func auxiliary(p Plan, after Record) Auxiliary {
 	case p.App.Deleting, p.Before.State.Final() && len(before.Objects) == 0 && before.Service != "":
 		return AuxiliaryKept
 	case !after.DrainSince.IsZero():
-		return AuxiliaryKept // they lead to the driver of the old spec
+		return AuxiliaryKept // the objects lead to the driver of the old spec
 	case after.State.HasDriver(), p.App.Endures && !after.State.Final():
 		return AuxiliaryApplied
 	}
 	return AuxiliaryDeleted
 }
 
-// unchanged returns the record before the plan. Only New is not stored, because tools read an empty state as an existing
+// unchanged returns the record before the plan. It replaces New by Queued, because tools read an empty state as an existing
 // driver.
 func unchanged(p Plan, r Result) Record {
 	was := p.Before
@@ -219,12 +218,12 @@ func settleSubmit(o Outcome, p Plan, r Result, env Env) Outcome {
 		o = denied(o, c, p, env)
 	case ClassRefused:
 		o = refused(o, c, p, env)
-	case ClassTransient: // Settle returned an error: no change is certain
+	case ClassTransient: // Settle returns an error, because the result is unknown
 	}
 	return o
 }
 
-// delayed waits before the next try, at most until the application's deadline.
+// delayed waits for the next try, at most until the application's deadline.
 func delayed(o Outcome, p Plan, c Cause, retry time.Duration, env Env) Outcome {
 	if _, left := overdue([]stage{queueStage(p.App, o.Record)}, env.Now, retry); left > 0 {
 		retry = left
@@ -233,8 +232,7 @@ func delayed(o Outcome, p Plan, c Cause, retry time.Duration, env Env) Outcome {
 	return o
 }
 
-// settleSchedule waits if the scheduler's objects cannot be created. If the API server refuses their content, it counts as a
-// refused driver.
+// settleSchedule waits if the scheduler's objects cannot be created. An object with refused content counts as a refused driver.
 func settleSchedule(o Outcome, p Plan, r Result, env Env) Outcome {
 	if r.BySpec {
 		return refused(o, Cause{ReasonSubmissionRefused, r.Message}, p, env)
@@ -242,8 +240,8 @@ func settleSchedule(o Outcome, p Plan, r Result, env Env) Outcome {
 	return delayed(o, p, Cause{r.Class.Reason(ReasonSchedulerObjects), r.Message}, operatorRetry, env)
 }
 
-// denied handles the refusal by a policy. With a budget it is a failed submission at the user's interval, in the state that
-// tools expect between tries. Without a budget a grace period avoids that the first refusal ends the application.
+// denied handles the refusal by a policy. With a retry budget it is a failed submission: the next try follows at the user's interval, in the state that tools
+// expect. Without a budget, the refusal ends the application only after a grace period.
 func denied(o Outcome, c Cause, p Plan, env Env) Outcome {
 	final := refused(o, c, p, env)
 	if _, again := RetryAt(p.App, final.Record); again || final.Record.Retries.Used[Submission] > 0 {

@@ -9,19 +9,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Submitter is the user who created an application, as recorded by admission. The zero value means unknown.
+// Submitter is the user who created an application, as recorded by admission. The zero value is an unknown user.
 type Submitter struct {
 	User   string
 	Groups []string
 	Source SubmitterSource
 }
 
-// SubmitterSource is the recorder of submitters.
+// SubmitterSource is the source that records submitters.
 type SubmitterSource string
 
-// The recorders of submitters. Only a recorder that every request of a user passes can be trusted.
+// The sources of submitters. A source can be trusted only if every user's request passes it.
 const (
-	// SubmitterNotRecorded : no recorder; users can write any name.
+	// SubmitterNotRecorded : no source; users can write any name.
 	SubmitterNotRecorded SubmitterSource = ""
 	// SubmitterFromPolicy : the MutatingAdmissionPolicy of config/submitter.
 	SubmitterFromPolicy SubmitterSource = "AdmissionPolicy"
@@ -35,24 +35,22 @@ type SubmitterKeys struct {
 	User, Groups string
 }
 
-// Bounds of a stored submitter, in stored bytes. A longer name is dropped: cut, it would be another user's.
+// Bounds of a stored submitter, in stored bytes. A longer name is dropped, because a truncated one may name another user.
 const (
 	maxSubmitter = 256
 	maxGroups    = 1 << 10
 )
 
-// Submitters configures the recorder of submitters. The zero value trusts no annotation.
+// Submitters configures the source of submitters. The zero value trusts no annotation.
 type Submitters struct {
 	Source SubmitterSource
-	// Since is when Source took effect: annotations of older objects may be forged. Zero for always.
+	// Since is when Source took effect; zero for always. Annotations of older objects may be forged.
 	Since time.Time
-	// Joined returns when Source took effect in a namespace that existed before; zero for always. Nil means always for all
-	// namespaces.
+	// Joined returns when Source took effect in a namespace that existed before; zero for always. A nil function means always for all namespaces.
 	Joined func(namespace string) time.Time
 }
 
-// Of returns the recorded submitter of an object, if Source was in effect at its creation. An object without a creation time is
-// new.
+// Of returns the recorded submitter of an object, if Source was in effect when the object was created. An object without a creation time is new.
 func (r Submitters) Of(o metav1.Object, keys SubmitterKeys) Submitter {
 	annotations, created := o.GetAnnotations(), o.GetCreationTimestamp()
 	user := annotations[keys.User]
@@ -83,7 +81,7 @@ func (r Submitters) since(namespace string) time.Time {
 	return r.Since
 }
 
-// storedLength returns the StoredSize of a text.
+// storedLength returns the stored size of a text, in bytes.
 func storedLength(text string) (n int) {
 	for _, r := range text {
 		n += StoredSize(r)
@@ -91,7 +89,7 @@ func storedLength(text string) (n int) {
 	return n
 }
 
-// String is for messages and logs.
+// String returns the user's name, or "unknown".
 func (s Submitter) String() string {
 	if s.User == "" {
 		return "unknown"

@@ -8,7 +8,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// stoppable reports whether suspension changes the record's state. An ended application keeps its outcome.
+// stoppable reports whether a suspension changes the record's state. An ended application keeps its outcome.
 func stoppable(r Record) bool {
 	switch r.State {
 	case Submitted, Running, Rerunning, Resuming, Invalidating:
@@ -28,7 +28,7 @@ func stopping(f spark.Fields, r Record) Cause {
 	return Cause{ReasonSuspended, f.Text("{suspend} is true: the driver is being stopped")}
 }
 
-// suspending holds back the next attempt. The history keeps the end of the last one.
+// suspending delays the next attempt. The history keeps the end of the last one.
 func suspending(p Plan) Plan {
 	p.Record.State, p.Record.Cause, p.Requeue = Suspending, stopping(p.App.Fields, p.Record), unknownRetry
 	return p
@@ -38,7 +38,7 @@ func suspending(p Plan) Plan {
 func decideSuspending(p Plan, obs Observation, env Env) Plan {
 	d := obs.Driver
 	p.Requeue = unknownRetry
-	if d.Is(Current) && p.Record.Current() == nil { // created by a reconcile that crashed before its status write
+	if d.Is(Current) && p.Record.Current() == nil { // a reconcile that crashed before its status write created the driver
 		c := p.Record.Cause
 		p.Record = adopted(p.Record, p.App, d, obs.Chosen)
 		p.Record.State, p.Record.Cause = Suspending, c
@@ -46,7 +46,7 @@ func decideSuspending(p Plan, obs Observation, env Env) Plan {
 	switch {
 	case d.Presence == Unknown:
 	case d.Is(Current) && d.Phase == DriverSucceeded && p.Record.Current() != nil && p.Record.TerminatedAt.IsZero():
-		return decideRun(p, obs, env) // it ended before the deletion
+		return decideRun(p, obs, env) // the driver ended before its deletion
 	case d.ours() && d.overdue(env.Now):
 		p.Requeue = heartbeat
 		why := p.App.Fields.Text("{suspend} is true")
@@ -70,7 +70,7 @@ func decideSuspending(p Plan, obs Observation, env Env) Plan {
 	return p
 }
 
-// noDriver returns the cause while there is no driver.
+// noDriver returns the cause while an application is suspended and has no driver.
 func noDriver(f spark.Fields, idle bool) Cause {
 	if idle {
 		return idleCause(f, idleStopped)
@@ -78,7 +78,7 @@ func noDriver(f spark.Fields, idle bool) Cause {
 	return Cause{ReasonSuspended, f.Text("{suspend} is true: there is no driver until it is false")}
 }
 
-// decideSuspended waits, and then begins the next attempt; if the current one has had no driver, it continues that one.
+// decideSuspended waits for the end of the suspension. Then it begins the next attempt, or continues a current attempt that has had no driver.
 func decideSuspended(p Plan, obs Observation) Plan {
 	if d := obs.Driver; d.orphan() {
 		p.Actions, p.Requeue = []Action{{Kind: DeleteDriver, UID: d.UID}}, unknownRetry
@@ -94,8 +94,8 @@ func decideSuspended(p Plan, obs Observation) Plan {
 	}
 	if p.Record.Current() == nil && (len(p.Record.Attempts) > 0 || p.Record.NeverRan()) {
 		p.Record.State, p.Record.Cause = Resuming, c
-		p.Record.Scheduling = p.Record.Scheduling.held()                    // the spec may now name another scheduler or queue
-		p.Record.QueuedAt, p.Record.TerminatedAt = time.Time{}, time.Time{} // the attempt has not started: its wait begins now
+		p.Record.Scheduling = p.Record.Scheduling.held()                    // the spec may name another scheduler or queue now
+		p.Record.QueuedAt, p.Record.TerminatedAt = time.Time{}, time.Time{} // the attempt has not started, so its wait begins now
 	} else {
 		p.Record = nextAttempt(p.Record, Resuming, c)
 	}

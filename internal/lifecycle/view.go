@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// This file decides nothing; it shows the inputs of decisions.
+// This file shows the inputs of decisions, and decides nothing.
 
 // Budget is the retry budget of classes that share a rule.
 type Budget struct {
@@ -15,14 +15,14 @@ type Budget struct {
 	Retries int32
 	// Used counts the retries since the last refill.
 	Used int32
-	// Unlimited is set if the restart policy is Always and the classes have no rule of their own.
+	// Unlimited is set if the restart policy is Always and the classes have no rule.
 	Unlimited bool
 }
 
 // Left returns the number of failures that are still retried.
 func (b Budget) Left() int32 { return max(0, b.Retries-b.Used) }
 
-// Budgets lists the budgets of a restart policy, none if nothing is retried.
+// Budgets lists the budgets of a restart policy; empty if nothing is retried.
 func (r Restart) Budgets(used map[FailureClass]int32) []Budget {
 	var all []Budget
 	for _, class := range FailureClasses() {
@@ -43,7 +43,7 @@ func (r Restart) Budgets(used map[FailureClass]int32) []Budget {
 	return all
 }
 
-// Timer is a running deadline. A stage that lasts beyond Since plus Limit ends the attempt with Reason.
+// Timer is a running deadline. A stage that lasts longer than Limit ends the attempt with Reason.
 type Timer struct {
 	Reason Reason
 	Since  time.Time
@@ -73,8 +73,8 @@ func current(app Application, rec Record, d Driver) []stage {
 	return nil
 }
 
-// WaitsUnbounded returns the reason of the unset deadline that would end the present wait for a driver; "" if the application
-// does not wait for one, or its wait is bounded.
+// WaitsUnbounded returns the reason of the unset deadline that would end the present wait for a driver; "" if the application waits for no driver, or if the
+// wait has a deadline.
 func WaitsUnbounded(app Application, rec Record, d Driver) Reason {
 	if rec.State == Running {
 		return ""
