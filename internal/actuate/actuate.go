@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package actuate is the only writer of the cluster. Every write can be repeated after a crash at any point: names are
-// functions of the application and its attempt, creates recognize existing objects of the application, deletes have the UID of
-// the object, and status patches the resourceVersion of the decision.
+// Package actuate is the only writer of the cluster. Every write can be repeated after a crash at any point. Names are functions of the application and its
+// attempt. Creates recognize existing objects of the application. Deletes have the UID of the object, and status patches have the resourceVersion of the
+// decision.
 package actuate
 
 import (
@@ -25,16 +25,16 @@ type Writer struct {
 	Client client.Client
 	// Existing returns the live object of the same kind, namespace and name, or nil; package observe implements it.
 	Existing func(context.Context, client.Object) (client.Object, error)
-	// Drivers returns the live driver pods of an attempt under any name; package observe implements it.
+	// Drivers returns the live driver pods of an attempt, whatever their names; package observe implements it.
 	Drivers func(ctx context.Context, namespace, submissionID string) ([]client.Object, error)
 	// Resources returns the other live objects of an attempt; package observe implements it.
 	Resources func(ctx context.Context, namespace, submissionID string) ([]client.Object, error)
-	// Deleted remembers deleted objects of schedulers; nil for no memory.
+	// Deleted remembers the deleted objects of schedulers; nil to remember none.
 	Deleted *Deletions
 }
 
-// Submit creates the resources of a submission and then its driver pod. Unless the API server fails, a submission without a
-// driver leaves only its clients' token behind.
+// Submit creates the resources of a submission and then its driver pod. If the submission is refused, only the clients' token stays. After an API server
+// failure other resources may stay, too.
 func (w Writer) Submit(ctx context.Context, owner lifecycle.Owner, s spark.Submission) lifecycle.Result {
 	if owner.DriverOwns {
 		return w.submitDriver(ctx, owner, s)
@@ -76,14 +76,14 @@ func (w Writer) submit(ctx context.Context, owner lifecycle.Owner, s spark.Submi
 	return w.abort(ctx, owner, s, resultOf(lifecycle.Submit, err))
 }
 
-// driverExists is the message of a resource that an existing driver makes unnecessary.
+// driverExists is the message of a resource that is not needed, because the driver exists.
 const driverExists = "the driver exists"
 
 func done() lifecycle.Result {
 	return lifecycle.Result{Kind: lifecycle.Submit, Class: lifecycle.ClassDone}
 }
 
-// asResource converts the result of an existing driver to that of one of its resources.
+// asResource converts the result of an existing driver to the result of one of its resources.
 func asResource(r lifecycle.Result) lifecycle.Result {
 	if r.Class == lifecycle.ClassDone {
 		r.Message = driverExists
@@ -91,8 +91,7 @@ func asResource(r lifecycle.Result) lifecycle.Result {
 	return r
 }
 
-// createResource creates one resource. It replaces one left by an earlier try, because the spec may have changed, but only if
-// certainly no driver uses it.
+// createResource creates one resource. It replaces a resource of an earlier try, because the spec may have changed, but only if certainly no driver uses it.
 func (w Writer) createResource(ctx context.Context, owner lifecycle.Owner, resource client.Object, driver *corev1.Pod) lifecycle.Result {
 	err := w.Client.Create(ctx, marked(resource, owner))
 	if !apierrors.IsAlreadyExists(err) {
@@ -121,8 +120,8 @@ func (w Writer) createResource(ctx context.Context, owner lifecycle.Owner, resou
 	return done()
 }
 
-// recognize looks for the driver of this attempt: by its label under any name, and by its name under any owner. found is false
-// only if certainly neither exists; a failed read is a transient error.
+// recognize looks for the driver of this attempt: by its label under any name, and by its name under any owner. found is false only if certainly neither
+// exists. A failed read is a transient error, with found set.
 func (w Writer) recognize(ctx context.Context, owner lifecycle.Owner, driver *corev1.Pod) (r lifecycle.Result, found bool) {
 	pods, err := w.Drivers(ctx, driver.Namespace, owner.SubmissionID)
 	if err != nil {
@@ -153,8 +152,7 @@ func (w Writer) recognize(ctx context.Context, owner lifecycle.Owner, driver *co
 	return lifecycle.Result{}, false
 }
 
-// abort ends a submission. If it was refused and certainly no driver of the application uses the resources, it deletes them,
-// including those of an earlier try.
+// abort ends a refused submission. If certainly no driver of the application uses the resources, it deletes them, including the resources of an earlier try.
 func (w Writer) abort(ctx context.Context, owner lifecycle.Owner, s spark.Submission, r lifecycle.Result) lifecycle.Result {
 	if r.Class == lifecycle.ClassDone || r.Class == lifecycle.ClassTransient {
 		return r
@@ -182,7 +180,7 @@ func (w Writer) abort(ctx context.Context, owner lifecycle.Owner, s spark.Submis
 	return r
 }
 
-// recreate creates the resources again after another operator, which still believes to lead, created the driver.
+// recreate creates the resources again if another operator, which still believed to be the leader, created the driver.
 func (w Writer) recreate(ctx context.Context, owner lifecycle.Owner, s spark.Submission, r lifecycle.Result) lifecycle.Result {
 	seen, found := w.recognize(ctx, owner, s.Driver)
 	if !found || seen.Class != lifecycle.ClassDone {
@@ -217,8 +215,8 @@ func (w Writer) Restore(ctx context.Context, owner lifecycle.Owner, s spark.Subm
 	return done()
 }
 
-// DeleteDriver deletes the pod if it still has the action's UID. With a version, a changed or missing pod is an error: its
-// observation is outdated.
+// DeleteDriver deletes the pod if it still has the action's UID. If the action has a version, a changed or missing pod is an error, because the observation is
+// outdated.
 func (w Writer) DeleteDriver(ctx context.Context, namespace, name string, action lifecycle.Action) lifecycle.Result {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(action.UID)}}
 	if action.Version != "" {
@@ -236,8 +234,8 @@ func (w Writer) DeleteDriver(ctx context.Context, namespace, name string, action
 	return resultOf(lifecycle.DeleteDriver, w.delete(ctx, pod, opts...))
 }
 
-// DeleteResources deletes the objects of an attempt except its driver pod. It keeps other owners' objects with the attempt's
-// label. A failed delete does not stop the others; the first error is reported.
+// DeleteResources deletes an attempt's objects other than its driver pod. It keeps objects of other owners with the attempt's label. After a failed delete it
+// continues with the others, and returns the first error.
 func (w Writer) DeleteResources(ctx context.Context, namespace string, owner lifecycle.Owner) lifecycle.Result {
 	if owner.DriverOwns {
 		return resultOf(lifecycle.DeleteResources, nil) // the garbage collector deletes them with the driver
@@ -266,8 +264,8 @@ func (w Writer) DeleteApplication(ctx context.Context, app client.Object) lifecy
 	return resultOf(lifecycle.DeleteApplication, w.Client.Delete(ctx, app, precondition, client.PropagationPolicy(metav1.DeletePropagationBackground)))
 }
 
-// RemoveFinalizer removes one finalizer of the application unless it has changed since it was read. A live read has the other
-// finalizers: the cache keeps only the first ones.
+// RemoveFinalizer removes one finalizer of the application unless the application has changed since it was read. It reads the other finalizers live, because
+// the cache keeps only the first ones.
 func (w Writer) RemoveFinalizer(ctx context.Context, app client.Object, finalizer string) lifecycle.Result {
 	found, err := w.Existing(ctx, app)
 	if err != nil || found == nil || found.GetUID() != app.GetUID() {
@@ -313,7 +311,7 @@ func transient(message string) lifecycle.Result {
 	return lifecycle.Result{Kind: lifecycle.Submit, Class: lifecycle.ClassTransient, Message: message}
 }
 
-// nameTaken is the result if an object's name belongs to another owner's object.
+// nameTaken is the result for an object whose name belongs to another owner's object.
 func nameTaken(owner lifecycle.Owner, wanted, there client.Object) lifecycle.Result {
 	r := lifecycle.Result{Kind: lifecycle.Submit, Class: lifecycle.ClassLeaving}
 	what := kindOf(wanted) + " " + wanted.GetName()

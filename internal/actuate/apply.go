@@ -25,8 +25,7 @@ import (
 // FieldOwner is the operator's name in managedFields.
 const FieldOwner = "spark-operator"
 
-// Schedule creates the objects that a scheduler plugin wants, and deletes those that it no longer wants. seen is the plugin's
-// snapshot.
+// Schedule creates the objects that a scheduler plugin wants, and deletes its objects that it no longer wants. seen is the plugin's snapshot.
 func (w Writer) Schedule(ctx context.Context, owner lifecycle.Owner, app string, a scheduler.Admission, seen scheduler.Snapshot) lifecycle.Result {
 	for _, ref := range a.Delete {
 		if r := w.Delete(ctx, owner, Reference(ref.GroupVersionKind, ref.Namespace, ref.Name), nil); r.Class != lifecycle.ClassDone {
@@ -49,7 +48,7 @@ func (w Writer) Schedule(ctx context.Context, owner lifecycle.Owner, app string,
 	return applied(nil)
 }
 
-// Scheduled reports whether Schedule would change nothing, by the plugin's snapshot: it sends no request then.
+// Scheduled reports whether Schedule would send no request, by the plugin's snapshot.
 func Scheduled(owner lifecycle.Owner, app string, a scheduler.Admission, seen scheduler.Snapshot) bool {
 	return len(a.Delete) == 0 && !slices.ContainsFunc(a.Apply, func(object *unstructured.Unstructured) bool {
 		wanted, err := scheduled(object, owner, app)
@@ -62,7 +61,7 @@ func Scheduled(owner lifecycle.Owner, app string, a scheduler.Admission, seen sc
 	})
 }
 
-// shown returns the snapshot of an object; nil for none.
+// shown returns an object from the snapshot; nil if the snapshot lacks it.
 func shown(seen scheduler.Snapshot, o *unstructured.Unstructured) *unstructured.Unstructured {
 	ref := scheduler.Ref{GroupVersionKind: o.GroupVersionKind(), Namespace: o.GetNamespace(), Name: o.GetName()}
 	return seen[ref.Read()]
@@ -73,7 +72,7 @@ func current(owner lifecycle.Owner, existing, wanted *unstructured.Unstructured)
 	return owner.Labels.SameApplied(existing, wanted) && lifecycle.Contains(existing, wanted)
 }
 
-// scheduled adds the labels and the content's hash to a plugin's object.
+// scheduled adds the application's labels and the content's hash to a plugin's object.
 func scheduled(object *unstructured.Unstructured, owner lifecycle.Owner, app string) (*unstructured.Unstructured, error) {
 	wanted := object.DeepCopy()
 	if err := owner.Labels.MarkApplied(wanted); err != nil {
@@ -86,8 +85,8 @@ func scheduled(object *unstructured.Unstructured, owner lifecycle.Owner, app str
 	return wanted, nil
 }
 
-// Release deletes a scheduler plugin's objects of an attempt. The garbage collector deletes those that the operator may no
-// longer delete.
+// Release deletes a scheduler plugin's objects of an attempt. It skips objects that the operator may no longer delete, because the garbage collector deletes
+// them.
 func (w Writer) Release(ctx context.Context, owner lifecycle.Owner, refs []scheduler.Ref) lifecycle.Result {
 	for _, ref := range refs {
 		r := w.Delete(ctx, owner, Reference(ref.GroupVersionKind, ref.Namespace, ref.Name), nil)
@@ -98,9 +97,8 @@ func (w Writer) Release(ctx context.Context, owner lifecycle.Owner, refs []sched
 	return lifecycle.Result{Kind: lifecycle.Release, Class: lifecycle.ClassDone}
 }
 
-// Apply creates or updates an object and returns it. It updates an object of the application even if another operator created
-// it, and never an object of another owner. seen is the object as found, nil for none; if that is metadata only, the object is
-// read.
+// Apply creates or updates an object and returns it. It updates an object of the application even if another operator created it. It never changes an object of
+// another owner. seen is the existing object, nil for none; Apply reads the object if seen is metadata only.
 func (w Writer) Apply(ctx context.Context, owner lifecycle.Owner, wanted *unstructured.Unstructured,
 	seen metav1.Object) (*unstructured.Unstructured, lifecycle.Result) {
 	wanted = wanted.DeepCopy()
@@ -138,8 +136,8 @@ func (w Writer) Apply(ctx context.Context, owner lifecycle.Owner, wanted *unstru
 	return w.change(ctx, existing, wanted)
 }
 
-// change applies the wanted object. An object created by an update is first recorded as applied: only then does Kubernetes
-// remove fields that are no longer wanted (server-side apply, "Upgrading from client-side apply").
+// change applies the wanted object. If an update created the existing object, its fields are first recorded as applied, because only then does Kubernetes
+// remove unwanted fields (server-side apply, "Upgrading from client-side apply").
 func (w Writer) change(ctx context.Context, existing, wanted *unstructured.Unstructured) (*unstructured.Unstructured, lifecycle.Result) {
 	patch, err := csaupgrade.UpgradeManagedFieldsPatch(existing, sets.New(FieldOwner), FieldOwner)
 	if err != nil {
@@ -150,13 +148,13 @@ func (w Writer) change(ctx context.Context, existing, wanted *unstructured.Unstr
 			return nil, applied(err)
 		}
 	}
-	wanted.SetUID(existing.GetUID()) // no other object of this name
+	wanted.SetUID(existing.GetUID()) // the UID prevents changing another object of this name
 	err = w.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(wanted), client.ForceOwnership, client.FieldOwner(FieldOwner))
 	return wanted, applied(err)
 }
 
-// Delete deletes an object if it belongs to the application and is the one that was seen; with nil it is read first. An API
-// that is not installed has nothing to delete.
+// Delete deletes an object if it belongs to the application and is the object that was seen; nil reads it first. It succeeds if the object's API is not
+// installed.
 func (w Writer) Delete(ctx context.Context, owner lifecycle.Owner, object *unstructured.Unstructured, seen metav1.Object) lifecycle.Result {
 	var missing *meta.NoKindMatchError
 	if seen == nil {
@@ -183,12 +181,12 @@ func (w Writer) Delete(ctx context.Context, owner lifecycle.Owner, object *unstr
 	return applied(err)
 }
 
-// DeleteObject deletes the object with the UID; a missing object counts as deleted.
+// DeleteObject deletes the object with the given UID. A missing object counts as deleted.
 func (w Writer) DeleteObject(ctx context.Context, object client.Object) lifecycle.Result {
 	return applied(w.delete(ctx, object))
 }
 
-// Reference returns an object with kind and name only.
+// Reference returns an object that has only kind, namespace and name.
 func Reference(kind schema.GroupVersionKind, namespace, name string) *unstructured.Unstructured {
 	var u unstructured.Unstructured
 	u.SetGroupVersionKind(kind)
@@ -197,7 +195,7 @@ func Reference(kind schema.GroupVersionKind, namespace, name string) *unstructur
 	return &u
 }
 
-// applied classifies the error of a write. A kind that is not installed is refused until it is installed.
+// applied classifies the error of a write. A kind is refused while it is not installed.
 func applied(err error) lifecycle.Result {
 	r := resultOf(lifecycle.Schedule, err)
 	if meta.IsNoMatchError(err) {

@@ -8,20 +8,20 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// remembered is the number of UIDs in Deletions. Caches are seconds behind at most.
+// remembered is the number of UIDs in Deletions. It covers some seconds, the largest delay of a cache.
 const remembered = 4096
 
-// Deletions remembers the schedulers' objects that were deleted last. A cache shows them for a moment longer, and a scheduler plugin would
-// take a deleted group for one that its scheduler has let in. It may be lost at any time.
+// Deletions remembers the last deleted objects of schedulers. A cache still has them for a moment, and a scheduler plugin would take a deleted group for one
+// that its scheduler has admitted. The memory may be lost at any time.
 type Deletions struct {
 	mu    sync.Mutex
 	known map[types.UID]bool
-	// ring has the known UIDs; next is the place of the oldest.
+	// ring has the known UIDs; next is the index of the oldest.
 	ring []types.UID
 	next int
 }
 
-// Has reports whether the object with a UID was deleted lately.
+// Has reports whether the object with the UID was recently deleted.
 func (d *Deletions) Has(uid types.UID) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

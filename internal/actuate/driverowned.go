@@ -19,9 +19,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// submitDriver creates the driver pod of a submission and then its resources, which the pod owns. The last one is the ConfigMap
-// that the driver waits for: so the driver starts with all resources or, after a crash, with those that Restore creates. A
-// refused submission leaves nothing behind.
+// submitDriver creates the driver pod of a submission and then its resources, which the pod owns. The last resource is the ConfigMap that the driver waits for,
+// so the driver starts with all resources, even if Restore creates them after a crash. A refused submission leaves nothing behind.
 func (w Writer) submitDriver(ctx context.Context, owner lifecycle.Owner, s spark.Submission) lifecycle.Result {
 	if r := w.namesFree(ctx, owner, s); r.Class != lifecycle.ClassDone {
 		return r
@@ -39,7 +38,7 @@ func (w Writer) submitDriver(ctx context.Context, owner lifecycle.Owner, s spark
 		if r.Class == lifecycle.ClassTransient {
 			return r
 		}
-		// An earlier try may have created it before a policy began to refuse it.
+		// An earlier try may have created the driver before a policy began to refuse it.
 		if seen, found := w.recognize(ctx, owner, s.Driver); found && ours(seen) {
 			return seen
 		}
@@ -54,7 +53,7 @@ func (w Writer) submitDriver(ctx context.Context, owner lifecycle.Owner, s spark
 	return lifecycle.Result{Kind: lifecycle.Submit, Class: lifecycle.ClassDone, DriverUID: string(driver.GetUID())}
 }
 
-// TryExecutor asks the API server in a dry run for an executor pod of a running driver. Nothing is created.
+// TryExecutor asks the API server, in a dry run, to create an executor pod of a running driver.
 func (w Writer) TryExecutor(ctx context.Context, owner lifecycle.Owner, driver lifecycle.Driver, pod *corev1.Pod) lifecycle.Result {
 	its := owner.Driver(&metav1.ObjectMeta{Name: driver.Name, UID: types.UID(driver.UID)})
 	its.Reference.Controller = new(true) // as Spark sets it
@@ -84,9 +83,8 @@ func (w Writer) attach(ctx context.Context, driver lifecycle.Owner, resources []
 	return done()
 }
 
-// namesFree reports whether the names chosen by the user and the ConfigMap's name are free. Otherwise the driver would start
-// with the ConfigMap of an earlier application of the same name. All other names begin with the attempt's id; their conflicts
-// show at the create.
+// namesFree returns an error if an object has the ConfigMap's name or a name chosen by the user. Otherwise the driver would start with the ConfigMap of an
+// earlier application of the same name. All other names begin with the attempt's ID, and their conflicts appear at the create.
 func (w Writer) namesFree(ctx context.Context, owner lifecycle.Owner, s spark.Submission) lifecycle.Result {
 	for i, resource := range s.Resources {
 		if i < len(s.Resources)-1 && strings.HasPrefix(resource.GetName(), owner.SubmissionID) {
@@ -114,8 +112,8 @@ func (w Writer) namesFree(ctx context.Context, owner lifecycle.Owner, s spark.Su
 	return done()
 }
 
-// goes reports whether the garbage collector deletes an object: all drivers that own it are deleted or being deleted. It keeps
-// objects without owners and those of other applications.
+// goes reports whether the garbage collector will delete an object: each driver that owns it is deleted, is being deleted, or belongs to an application of this
+// name. Objects without owners and those of other applications stay.
 func (w Writer) goes(ctx context.Context, owner lifecycle.Owner, o client.Object) (bool, error) {
 	for _, r := range o.GetOwnerReferences() {
 		if r.APIVersion != "v1" || r.Kind != "Pod" {
@@ -132,8 +130,7 @@ func (w Writer) goes(ctx context.Context, owner lifecycle.Owner, o client.Object
 	return len(o.GetOwnerReferences()) > 0, nil
 }
 
-// refusal classifies an error about one of a driver's resources. A missing API is permanent, because the driver does not run
-// without the resource.
+// refusal classifies an error about one of a driver's resources. A missing API is a permanent refusal, because the driver needs the resource.
 func refusal(o client.Object, err error) lifecycle.Result {
 	r := resultOf(lifecycle.Submit, err)
 	if meta.IsNoMatchError(err) {
@@ -144,7 +141,7 @@ func refusal(o client.Object, err error) lifecycle.Result {
 	return r
 }
 
-// refersTo reports whether a driver owns an object.
+// refersTo reports whether an owner reference of an object names a driver.
 func refersTo(o client.Object, driver lifecycle.Owner) bool {
 	return slices.ContainsFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == driver.Reference.UID })
 }

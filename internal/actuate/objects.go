@@ -22,8 +22,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// CreateRun creates a run of a schedule under the name derived from its time. It returns an existing object of that name: it
-// may be the run, created by an operator that crashed before its status write.
+// CreateRun creates a run of a schedule, with a name derived from its time. It returns an existing object of that name, which may be the run itself if an
+// operator crashed before its status write.
 func (w Writer) CreateRun(ctx context.Context, run client.Object) (existing client.Object, err error) {
 	err = w.Client.Create(ctx, run)
 	if !apierrors.IsAlreadyExists(err) {
@@ -39,8 +39,7 @@ func (w Writer) CreateRun(ctx context.Context, run client.Object) (existing clie
 	return found, nil
 }
 
-// DeleteRun deletes a run of a schedule with its dependents, if its UID and, unless empty, its version are unchanged; otherwise
-// it returns a conflict.
+// DeleteRun deletes a run of a schedule with its dependents. It returns a conflict if the run's UID or, unless empty, its version has changed.
 func (w Writer) DeleteRun(ctx context.Context, run client.Object, uid, version string) error {
 	condition := client.Preconditions{UID: (*types.UID)(&uid)}
 	if version != "" {
@@ -53,8 +52,8 @@ func (w Writer) DeleteRun(ctx context.Context, run client.Object, uid, version s
 	return err
 }
 
-// SetConf sets one Spark property in the spec of an object, and updates the object to the stored one. Another object of the
-// name is a conflict. The version is not compared, because the edit must succeed while the cache is behind.
+// SetConf sets one Spark property in the spec of an object, and updates o to the stored object. Another object of the name causes a conflict. The version is
+// not compared, because the edit must succeed while the cache is stale.
 func (w Writer) SetConf(ctx context.Context, o client.Object, property, value string) error {
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": o.GetUID()},
@@ -72,8 +71,8 @@ const (
 	fixedTemplate = "the driver's executor template cannot be changed: another release of the operator created it"
 )
 
-// UpdateTemplate updates the ConfigMap with a driver's executor template. It creates none: a driver without one does not read
-// it. It also ignores a ConfigMap left by an earlier try. A nil template belongs to a driver without Spark's step for it.
+// UpdateTemplate updates the ConfigMap with a driver's executor template. It creates no ConfigMap, because a driver without one would not read it. It ignores a
+// ConfigMap of an earlier try. A nil template belongs to a driver without Spark's template step.
 func (w Writer) UpdateTemplate(ctx context.Context, owner lifecycle.Owner, s spark.Submission) lifecycle.Result {
 	template := s.ExecutorTemplate
 	driver, err := w.Existing(ctx, s.Driver)
@@ -101,7 +100,7 @@ func (w Writer) UpdateTemplate(ctx context.Context, owner lifecycle.Owner, s spa
 	return resultOf(lifecycle.UpdateTemplate, w.Client.Patch(ctx, next, client.MergeFromWithOptions(existing, client.MergeFromWithOptimisticLock{})))
 }
 
-// readsFrom reports whether a pod has a volume from a ConfigMap.
+// readsFrom reports whether a pod mounts a ConfigMap.
 func readsFrom(o client.Object, configMap string) bool {
 	pod, ok := o.(*corev1.Pod)
 	return ok && slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.ConfigMap != nil && v.ConfigMap.Name == configMap })
@@ -110,9 +109,9 @@ func readsFrom(o client.Object, configMap string) bool {
 // tokenBytes is the length of a token, in random bytes.
 const tokenBytes = 32
 
-// createToken creates the Secret with the token of a server's clients, under an unused random name: a guessable name could
-// belong to an attacker's Secret. A recorded Secret that is missing is created again under its name. Only the permission to
-// create is needed: a Secret is never read, changed or deleted, and the application owns it.
+// createToken creates the Secret with the token of a server's clients. Its name is unused and random, because a guessable name could belong to an attacker's
+// Secret. If a recorded Secret is missing, it is created again under its name. The only permission needed is create: the application owns the Secret, and the
+// operator never reads, changes or deletes it.
 func (w Writer) createToken(ctx context.Context, owner lifecycle.Owner, s spark.Submission) (spark.Submission, lifecycle.Result) {
 	if s.TokenSecret == nil {
 		return s, done()
@@ -124,7 +123,7 @@ func (w Writer) createToken(ctx context.Context, owner lifecycle.Owner, s spark.
 	}
 	var token [tokenBytes]byte
 	_, _ = rand.Read(token[:]) // never fails
-	owner.SubmissionID = ""    // it belongs to no attempt
+	owner.SubmissionID = ""    // the Secret belongs to no attempt
 	mine, _ := marked(s.TokenSecret, owner).(*corev1.Secret)
 	if !s.TokenMade {
 		mine.Name, mine.GenerateName = "", mine.Name+"-"

@@ -13,13 +13,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// PatchStatus stores the status of next if the object has not changed since before was read.
+// PatchStatus stores the status of next, unless the object has changed since before was read.
 func (w Writer) PatchStatus(ctx context.Context, before, next client.Object) error {
 	return w.Client.Status().Patch(ctx, next, StatusPatch{Before: before})
 }
 
-// StatusPatch is a merge patch of the status alone, with the version of Before as a precondition. controller-runtime's patch
-// compares whole objects, which is most of the cost of a write.
+// StatusPatch is a merge patch of only the status, with the version of Before as a precondition. controller-runtime's patch compares whole objects, which is
+// most of the cost of a write.
 type StatusPatch struct{ Before client.Object }
 
 var _ client.Patch = StatusPatch{}

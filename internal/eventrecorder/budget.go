@@ -13,20 +13,20 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/metrics"
 )
 
-// Budgets of events about one object, and about all objects of a namespace: a burst, and a rate a second. An attempt has up to
-// eight events, and an application restarts up to 60 times an hour. A thousand applications created at once have 3,000 events.
+// Budgets of events about one object, and about all objects of a namespace: a burst, and a rate per second. An attempt has up to eight events, and an
+// application restarts up to 60 times an hour. A thousand applications created at once have 3,000 events.
 const (
 	objectBurst, objectRate       = 60, rate.Limit(0.1)
 	namespaceBurst, namespaceRate = 5000, rate.Limit(100)
 )
 
-// The number of objects and namespaces with a stored budget; others have a full one. They take 5 MB.
+// The number of objects and namespaces with a stored budget; all others have a full budget. They take 5 MB.
 const objectsRemembered, namespacesRemembered = 10_000, 1_000
 
 // reasonEventsDropped is the reason of the event that reports an object's exhausted budget.
 const reasonEventsDropped = "EventsDropped"
 
-// eventBudget limits the events of objects and namespaces, so that a storm about one does not drop those of others.
+// eventBudget limits the events of objects and namespaces, so that many events about one do not displace the events about others.
 type eventBudget struct {
 	mu                  sync.Mutex
 	objects, namespaces *lru.Cache
@@ -34,7 +34,7 @@ type eventBudget struct {
 
 type bucket struct {
 	*rate.Limiter
-	// reported is set after the empty bucket was reported, until it is full again.
+	// reported is set while an exhausted budget is already reported. It is cleared when the budget is full again.
 	reported bool
 }
 
@@ -42,12 +42,11 @@ func newEventBudget() *eventBudget {
 	return &eventBudget{objects: lru.New(objectsRemembered), namespaces: lru.New(namespacesRemembered)}
 }
 
-// take takes one event about an object from the budgets. exceeded is the exhausted budget, "" for none; first is set if that
-// was not reported yet.
+// take takes one event about an object from the budgets. exceeded names the exhausted budget, "" for none; first is set if this is not reported yet.
 func (b *eventBudget) take(about *corev1.ObjectReference, now time.Time) (exceeded metrics.EventLimit, first bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	object := corev1.ObjectReference{Kind: about.Kind, Namespace: about.Namespace, Name: about.Name} // a recreated object has another UID, but the same budget
+	object := corev1.ObjectReference{Kind: about.Kind, Namespace: about.Namespace, Name: about.Name} // a recreated object has another UID and shares the budget
 	if ok, first := allow(b.objects, object, objectRate, objectBurst, now); !ok {
 		return metrics.EventsOfObject, first
 	}
@@ -57,7 +56,7 @@ func (b *eventBudget) take(about *corev1.ObjectReference, now time.Time) (exceed
 	return "", false
 }
 
-// allow takes one event from the bucket of a key. The caller holds the lock.
+// allow takes one event from the budget of a key. The caller holds the lock.
 func allow(buckets *lru.Cache, key lru.Key, limit rate.Limit, burst int, now time.Time) (ok, first bool) {
 	found, _ := buckets.Get(key)
 	b, known := found.(*bucket)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package eventrecorder sends each event separately, within a budget for each object and namespace, also during shutdown.
+// Package eventrecorder sends each event separately, within a budget for each object and namespace. During shutdown it sends the waiting events.
 package eventrecorder
 
 import (
@@ -29,23 +29,22 @@ import (
 )
 
 const (
-	// eventsWaiting bounds the events that wait to be sent; more are dropped, and logged. Ten workers can record events faster
-	// than they are sent: of a burst of 2,000 more than 1,000 wait. They take 9 MB.
+	// eventsWaiting bounds the events that wait to be sent. Further events are dropped and logged. Ten workers can record events faster than they are sent:
+	// more than 1,000 wait after a burst of 2,000. They take 9 MB.
 	eventsWaiting = 10_000
 	// eventSenders is the number of concurrent requests.
 	eventSenders = 8
-	// resendFirst is the delay before a refused event is sent again; it doubles up to resendLast. After resends, about three
-	// minutes, the event is dropped.
+	// resendFirst is the delay before a failed event is sent again. The delay doubles up to resendLast. After resends, about three minutes, the event is
+	// dropped.
 	resendFirst, resendLast = time.Second, time.Minute
 	resends                 = 8
-	// lastMoment is the time for sending events during shutdown.
+	// lastMoment is how long events are sent during shutdown.
 	lastMoment = time.Second
 )
 
-// Recorder sends every event, including those that wait during shutdown. client-go's recorder drops events in flight when the
-// manager stops: the last events before each handover to another replica. Its concurrency is unbounded. It also treats an event
-// with the reason of an earlier one about the same object version as its repetition, for six minutes and more, and shows the
-// first message. This operator records an event once for each transition, so there is nothing to aggregate.
+// Recorder sends every event, including those that wait during shutdown. client-go's recorder drops events in flight when the manager stops, so the last events
+// before each handover to another replica are lost. Its concurrency is unbounded. For six minutes or more it also counts an event with an earlier reason about
+// the same object version as a repetition, and shows the first message. This operator records one event for each transition, so there is nothing to aggregate.
 type Recorder struct {
 	client   client.Writer
 	scheme   *runtime.Scheme
@@ -53,7 +52,7 @@ type Recorder struct {
 	log      logr.Logger
 	instance string
 	queue    eventQueue
-	// waiting counts the events in the queue, including those to be sent again.
+	// waiting counts the events in the queue, including those that are sent again.
 	waiting atomic.Int64
 	budget  *eventBudget
 	// metrics may be nil.
@@ -68,7 +67,7 @@ func newEventQueue(first, last time.Duration) eventQueue {
 	return workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[*eventsv1.Event](first, last))
 }
 
-// New returns a recorder that the manager must start. m may be nil.
+// New returns a recorder; the manager must start it. m may be nil.
 func New(c client.Writer, scheme *runtime.Scheme, now clock.PassiveClock, log logr.Logger, m *metrics.Metrics) (*Recorder, error) {
 	host, err := os.Hostname()
 	if err != nil {
@@ -103,7 +102,7 @@ func (r *Recorder) Eventf(regarding, _ runtime.Object, kind, reason, action, not
 	}
 }
 
-// enqueue sends an event after those before it.
+// enqueue adds an event to the end of the queue.
 func (r *Recorder) enqueue(about *corev1.ObjectReference, kind, reason, action, note string) {
 	now := r.clock.Now()
 	e := &eventsv1.Event{
@@ -121,7 +120,7 @@ func (r *Recorder) enqueue(about *corev1.ObjectReference, kind, reason, action, 
 	r.queue.Add(e)
 }
 
-// Start sends events until the context ends, and then the waiting ones for a moment. It implements manager.Runnable.
+// Start sends events until the context ends, and after that the waiting events for lastMoment. It implements manager.Runnable.
 func (r *Recorder) Start(ctx context.Context) error {
 	sending, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -139,10 +138,10 @@ func (r *Recorder) Start(ctx context.Context) error {
 	return nil
 }
 
-// NeedLeaderElection is false: a standby records changes of its configuration, too.
+// NeedLeaderElection is false, because a standby replica also records changes of its configuration.
 func (r *Recorder) NeedLeaderElection() bool { return false }
 
-// send sends events until the queue shuts down, and then the rest.
+// send sends events until the queue shuts down and is empty.
 func (r *Recorder) send(ctx context.Context) {
 	for {
 		e, end := r.queue.Get()
@@ -154,7 +153,7 @@ func (r *Recorder) send(ctx context.Context) {
 	}
 }
 
-// create sends an event. One with a temporary error is queued again, so that others do not wait for it.
+// create sends an event. After a temporary error it queues the event again, so that other events do not wait.
 func (r *Recorder) create(ctx context.Context, e *eventsv1.Event) {
 	err := r.client.Create(ctx, e.DeepCopy())
 	if err != nil && !refusedForGood(err) && r.queue.NumRequeues(e) < resends && !r.queue.ShuttingDown() {
@@ -163,18 +162,18 @@ func (r *Recorder) create(ctx context.Context, e *eventsv1.Event) {
 	}
 	r.queue.Forget(e)
 	r.waiting.Add(-1)
-	if err != nil && !apierrors.IsAlreadyExists(err) { // the response to an earlier try was lost
+	if err != nil && !apierrors.IsAlreadyExists(err) { // if it already exists, the response to an earlier try was lost
 		r.metrics.EventsDropped(metrics.EventsRefused, 1)
 		r.log.Info("an event is lost", "object", e.Regarding.Namespace+"/"+e.Regarding.Name, "reason", e.Reason, "answer", err.Error())
 	}
 }
 
-// refusedForGood reports whether another try would get the same response.
+// refusedForGood reports whether each further try would fail in the same way.
 func refusedForGood(err error) bool {
 	return apierrors.IsAlreadyExists(err) || apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsNotFound(err) || apierrors.IsBadRequest(err)
 }
 
-// EventType is the type of an event.
+// EventType returns the API's type of an event.
 func EventType(warning bool) string {
 	if warning {
 		return corev1.EventTypeWarning

@@ -16,16 +16,16 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
-// Auxiliary is a cache of the metadata of auxiliary objects, with IndexApp. It has only objects with the label Exposes of
-// lifecycle.Labels, and may be stale.
+// Auxiliary is a cache of the metadata of auxiliary objects, with the index IndexApp. It has only objects with the label Exposes of lifecycle.Labels. It may be
+// stale.
 type Auxiliary interface {
 	client.Reader
 	// Watched lists the cached kinds of a namespace.
 	Watched(namespace string) []schema.GroupVersionKind
 }
 
-// Exposed returns the auxiliary objects of an application's driver: all cached ones, and those of about that the cache lacks.
-// Only objects that are recorded to exist, or of a kind that is not watched, are read live.
+// Exposed returns the auxiliary objects of an application's driver: all cached ones, and the objects of about that the cache lacks. It reads an object live
+// only if the object is recorded to exist or if its kind has no watch.
 func (r Reader) Exposed(ctx context.Context, namespace, app string, about []exposure.Ref, recorded func(exposure.Ref) bool) (exposure.Seen, error) {
 	seen := exposure.Seen{}
 	watched := map[schema.GroupVersionKind]bool{}
@@ -71,7 +71,7 @@ func (r Reader) HasAuxiliary(ctx context.Context, app client.Object) (bool, erro
 	return false, nil
 }
 
-// listAuxiliary adds the cached objects of one kind.
+// listAuxiliary adds the cached objects of one kind to seen.
 func (r Reader) listAuxiliary(ctx context.Context, kind schema.GroupVersionKind, namespace, app string, seen exposure.Seen) error {
 	var list metav1.PartialObjectMetadataList
 	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
@@ -87,8 +87,8 @@ func (r Reader) listAuxiliary(ctx context.Context, kind schema.GroupVersionKind,
 	return nil
 }
 
-// getAuxiliary reads the metadata of one object; nil if there is none. A forbidden object, or one of a missing API, counts as
-// absent: the write reports the error.
+// getAuxiliary reads the metadata of one object; nil if there is none. A forbidden object, or one of a missing API, counts as absent, because the write reports
+// the error.
 func (r Reader) getAuxiliary(ctx context.Context, namespace string, ref exposure.Ref) (*metav1.PartialObjectMetadata, error) {
 	var found metav1.PartialObjectMetadata
 	found.SetGroupVersionKind(ref.Kind)

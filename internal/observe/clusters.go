@@ -25,20 +25,19 @@ import (
 // ClusterTarget selects the objects of a standalone cluster.
 type ClusterTarget struct {
 	Owner lifecycle.Owner
-	// Parts are the wanted objects of the cluster, marked with the hash of their content (lifecycle.Labels.MarkApplied).
+	// Parts are the wanted objects of the cluster. They have the hash of their content (lifecycle.Labels.MarkApplied).
 	Parts  []standalone.Part
 	Wanted []*unstructured.Unstructured
-	// Optional are further objects that it may have.
+	// Optional are further objects that the cluster may have.
 	Optional []standalone.Ref
-	// Empty returns an empty object of the cache's type for a kind.
+	// Empty returns an empty object of a kind, with the type that the cache holds.
 	Empty func(kind string) client.Object
 	// Namespace and Name identify the cluster; Master and Workers are the names of its StatefulSets.
 	Namespace, Name string
 	Master, Workers string
 }
 
-// Cluster returns the cached objects of a standalone cluster. Fields of existing objects that must stay are copied to the
-// wanted ones.
+// Cluster returns the cached objects of a standalone cluster. It copies fields that must stay from the existing objects to the wanted ones.
 func (r Reader) Cluster(ctx context.Context, t ClusterTarget) (standalone.Observation, error) {
 	o := standalone.Observation{Found: map[standalone.Ref]standalone.Found{}}
 	for i, part := range t.Parts {
@@ -66,7 +65,7 @@ func (r Reader) Cluster(ctx context.Context, t ClusterTarget) (standalone.Observ
 	return o, r.roles(ctx, t, &o)
 }
 
-// clusterObject reads one object in the compared form; nil if there is none.
+// clusterObject reads one object for the comparison; nil if there is none.
 func (r Reader) clusterObject(ctx context.Context, t ClusterTarget, into client.Object, ref standalone.Ref) (*unstructured.Unstructured, error) {
 	err := r.Cache.Get(ctx, client.ObjectKey{Namespace: t.Namespace, Name: ref.Name}, into)
 	if apierrors.IsNotFound(err) {
@@ -116,7 +115,7 @@ func (r Reader) roles(ctx context.Context, t ClusterTarget, o *standalone.Observ
 	return err
 }
 
-// clusterPods visits the pods of a cluster, each with the name of its StatefulSet.
+// clusterPods visits the pods of a cluster, with the names of their StatefulSets.
 func (r Reader) clusterPods(ctx context.Context, t ClusterTarget, visit func(set string, pod *Pod)) error {
 	pods, err := r.cached().OfApp(ctx, t.Namespace, t.Owner.Labels.App, t.Name)
 	if err != nil {
@@ -125,14 +124,14 @@ func (r Reader) clusterPods(ctx context.Context, t ClusterTarget, visit func(set
 	for _, pod := range pods {
 		owner := metav1.GetControllerOf(pod)
 		if owner == nil || owner.Kind != "StatefulSet" || owner.Name != t.Master && owner.Name != t.Workers || pod.driver == nil {
-			continue // it has the label, but belongs to another owner
+			continue // the pod has the label, and another owner
 		}
 		visit(owner.Name, pod)
 	}
 	return nil
 }
 
-// ClusterPods returns the pods of a cluster by name, in the form of drivers: their wait or their end.
+// ClusterPods returns the pods of a cluster, sorted by name. A Driver shows the wait or the end of its pod.
 func (r Reader) ClusterPods(ctx context.Context, t ClusterTarget) ([]lifecycle.Driver, error) {
 	var all []lifecycle.Driver
 	err := r.clusterPods(ctx, t, func(_ string, pod *Pod) { all = append(all, *pod.driver) })

@@ -16,10 +16,10 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
-// Log identifies a part of a log: the last LogLines lines of a container, at most Limit bytes.
+// Log identifies the last LogLines lines of a container's log, at most Limit bytes of them.
 type Log struct {
 	Namespace, Pod, Container string
-	// Previous selects the container that ran before a restart.
+	// Previous selects the container before the last restart.
 	Previous bool
 	Limit    int64
 }
@@ -29,16 +29,15 @@ func (l Log) Options() *corev1.PodLogOptions {
 	return &corev1.PodLogOptions{Container: l.Container, Previous: l.Previous, TailLines: new(int64(LogLines)), LimitBytes: &l.Limit}
 }
 
-// LogLines is the number of last lines to read. An exception of a failed query in Spark 4 and the driver's end after it have up
-// to 300 lines; the cause is among the first of them. The record keeps fewer.
+// LogLines is the number of last lines to read. In Spark 4, the exception of a failed query and the lines up to the driver's end are up to 300 lines, and the
+// cause is among the first. The record keeps fewer lines.
 const LogLines = 500
 
-// logLimit bounds the read part of a log, in bytes. The kubelet counts from the first of the lines, so a lower limit would cut
-// off the end.
+// logLimit bounds the read bytes of a log. The kubelet counts them from the first line, so a lower limit would lose the end.
 const logLimit = 256 << 10
 
-// complete reads details that the pod lacks: the error of a volume mount, and the end of a failed driver's log. Users see both
-// and no decision depends on them, so a failed read is no error.
+// complete reads details that the pod lacks: the error of a volume mount, and the end of a failed driver's log. A failed read is no error, because the details
+// are only shown and no decision depends on them.
 func (r Reader) complete(ctx context.Context, d *lifecycle.Driver, pod *Pod, t Target, rec lifecycle.Record) {
 	d.Exit.Message = said(d.Exit, t.LogTails)
 	if d.Ownership == lifecycle.NotOwned || !rec.State.HasDriver() {
@@ -67,8 +66,8 @@ func plain(log string) string {
 	}, ansiCodes.ReplaceAllString(log, ""))
 }
 
-// said returns the message of an end if it may be shown. For a container that ran, the kubelet takes it from the container,
-// possibly from its log; for one that failed to start, it is the runtime's own.
+// said returns the message of an exit, as far as it may be shown. If the container ran, the message comes from the container, possibly from its log. If it
+// failed to start, the message is the container runtime's.
 func said(e lifecycle.Exit, tails lifecycle.LogTails) string {
 	switch {
 	case e.Code < 0, e.Reason == "StartError", e.Reason == "ContainerCannotRun":
@@ -77,7 +76,7 @@ func said(e lifecycle.Exit, tails lifecycle.LogTails) string {
 	return tails.Redact(plain(e.Message))
 }
 
-// mountFailure returns the newest event about a failed volume mount, if there is one.
+// mountFailure returns the newest event about a failed volume mount; empty for none.
 func (r Reader) mountFailure(ctx context.Context, pod *Pod) lifecycle.Wait {
 	var events corev1.EventList
 	about := client.MatchingFields{"involvedObject.name": pod.Name, "involvedObject.uid": string(pod.UID), "type": corev1.EventTypeWarning}
@@ -101,7 +100,7 @@ func (r Reader) mountFailure(ctx context.Context, pod *Pod) lifecycle.Wait {
 	return lifecycle.Wait{Cause: lifecycle.Cause{Reason: lifecycle.ReasonVolume, Message: volume}, Details: details}
 }
 
-// seenAt returns the last time of an event. Recorders of events.k8s.io leave the old field empty.
+// seenAt returns the last time of an event. Recorders of events.k8s.io leave the field LastTimestamp empty.
 func seenAt(e *corev1.Event) time.Time {
 	switch {
 	case !e.LastTimestamp.IsZero():

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package observe is the only reader of the cluster. It converts objects into the values that the pure packages decide on. What
-// is uncertain is unknown, never absent.
+// Package observe is the only reader of the cluster. It converts objects into the values that the pure packages decide on. Uncertain values are unknown, never
+// absent.
 package observe
 
 import (
@@ -29,27 +29,27 @@ const IndexApp = "app"
 
 // Reader reads the cluster.
 type Reader struct {
-	// Labels are those of the family.
+	// Labels are the labels of the family.
 	Labels lifecycle.Labels
-	// Cache has the operator's objects only and may be stale.
+	// Cache has only the operator's objects, and may be stale.
 	Cache client.Reader
-	// Pods are the cached pods; nil for those of Cache.
+	// Pods are the cached pods; nil for the pods of Cache.
 	Pods Pods
 	// Live reads from the API server.
 	Live client.Reader
 	// Kinds reads the objects of scheduler plugins; Live if nil.
 	Kinds client.Reader
-	// Deleted reports whether an object of Kinds was deleted lately, so that only a stale cache has it; nil for never.
+	// Deleted reports whether an object of Kinds was just deleted, so that only a stale cache still has it; nil for never.
 	Deleted func(types.UID) bool
-	// Whole reports whether Kinds lists all objects of a kind, not only those of some namespaces; nil for always.
+	// Whole reports whether Kinds lists a kind in all namespaces, and not only in some; nil for always.
 	Whole func(schema.GroupVersionKind) bool
-	// Owned lists the watched objects of a scheduler's kind that IndexByApp finds under a value; nil for none.
+	// Owned lists the watched objects of a scheduler's kind with a value in the index IndexByApp; nil for none.
 	Owned func(ctx context.Context, kind schema.GroupVersionKind, namespace, value string) ([]unstructured.Unstructured, error)
 	// Auxiliary reads the auxiliary objects of drivers; Live if nil.
 	Auxiliary Auxiliary
 	// Logs returns the last lines of a log; nil if logs must not be read.
 	Logs func(context.Context, Log) (string, error)
-	// Dial connects to the pods of servers to read their sessions; nil for the operating system's dialer.
+	// Dial connects to server pods, for their sessions; nil for the default dialer.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
@@ -61,32 +61,31 @@ type Target struct {
 	// Owner is the reference to the application.
 	Owner      metav1.OwnerReference
 	DriverName string
-	// DriverUID is that of the last driver known to have been created, if any. Another driver in the cache is an older, deleted
-	// one, or a younger one whose response was lost. The API server decides.
+	// DriverUID is the UID of the last driver known to have been created, if any. Another driver in the cache is either older and deleted, or newer with a lost
+	// response. The API server decides.
 	DriverUID string
-	// NextName is the name of the next driver, if the spec has changed it.
+	// NextName is the name of the next driver, if an edit has changed the name.
 	NextName     string
 	SubmissionID string
-	// Cached lets the cache alone prove absence, for an observation that neither starts nor ends anything.
+	// Cached lets the cache alone prove absence. It is for observations that neither start nor end anything.
 	Cached bool
-	// LogTails restricts the shown output of the driver.
+	// LogTails restricts the driver's output that is shown.
 	LogTails lifecycle.LogTails
 	// Now is the time of the observation.
 	Now time.Time
 }
 
-// another reports whether a cached driver of the attempt differs from the known one.
+// another reports whether a cached driver is not the one known to have been created.
 func (t Target) another(pod *Pod) bool {
 	return t.DriverUID != "" && string(pod.UID) != t.DriverUID
 }
 
-// mountTime is the time in which a scheduled pod mounts its volumes before its events are read. Listing events reads all of the
-// namespace from etcd, and almost every driver starts sooner.
+// mountTime is how long a scheduled pod may take to mount its volumes before its events are read. Listing events reads the whole namespace from etcd, and
+// almost every driver starts within this time.
 const mountTime = 5 * time.Second
 
-// Observe returns the state of the application's pods. A driver missing in the cache is read live, by its name and then by its
-// label. Before the first submission it is not read, because the create reports an existing one, nor if the target allows the
-// cache alone.
+// Observe returns the state of the application's pods. If the cache lacks the driver, Observe reads it live, by its name and then by its label. There is no
+// live read before the first submission, because the create reports an existing driver, or if the target allows the cache alone.
 func (r Reader) Observe(ctx context.Context, t Target, rec lifecycle.Record) (lifecycle.Observation, error) {
 	all, err := r.pods(ctx, t)
 	if err != nil {
@@ -97,8 +96,7 @@ func (r Reader) Observe(ctx context.Context, t Target, rec lifecycle.Record) (li
 	return o, err
 }
 
-// strays returns the drivers of other attempts, if the followed one is known. A pod without the label belongs to another
-// operator.
+// strays returns the drivers of other attempts; none if the presence of the followed driver is unknown. A pod without the label belongs to another operator.
 func (r Reader) strays(pods []*Pod, t Target, followed lifecycle.Driver) []lifecycle.Driver {
 	if followed.Presence == lifecycle.Unknown {
 		return nil
@@ -120,7 +118,7 @@ func (r Reader) attempt(ctx context.Context, all []*Pod, t Target, rec lifecycle
 	pods := r.marked(all, t.SubmissionID)
 	o := lifecycle.Observation{Executors: executorsOf(pods)}
 	for _, pod := range pods {
-		// By its label first: an edit may have renamed the driver.
+		// The label comes first, because an edit may have renamed the driver.
 		if !pod.runsDriver || r.ownership(pod, t) != lifecycle.Current {
 			continue
 		}
@@ -136,7 +134,7 @@ func (r Reader) attempt(ctx context.Context, all []*Pod, t Target, rec lifecycle
 	var err error
 	o.Driver, err = r.named(ctx, t, rec)
 	if err == nil && o.Driver.Ownership == lifecycle.Previous && o.Driver.SubmissionID == "" && rec.SubmissionID == "" {
-		// Another operator did not label attempts.
+		// The driver is another operator's, which did not label attempts.
 		o.Executors = executorsOf(r.marked(all, ""))
 		return o, nil
 	}
@@ -147,8 +145,7 @@ func (r Reader) attempt(ctx context.Context, all []*Pod, t Target, rec lifecycle
 	return o, err
 }
 
-// renamed looks for a driver under another name than the recorded one. A reconcile created it after an edit and crashed before
-// its status write.
+// renamed looks for a driver under a name that is not recorded. A reconcile may have created it after an edit, and crashed before its status write.
 func (r Reader) renamed(ctx context.Context, t Target, rec lifecycle.Record, d *lifecycle.Driver) error {
 	pods, err := r.Drivers(ctx, t.Namespace, t.SubmissionID)
 	if err != nil {
@@ -168,7 +165,7 @@ func (r Reader) renamed(ctx context.Context, t Target, rec lifecycle.Record, d *
 	return err
 }
 
-// Orphans reports whether the cache has a live driver of the application that is not being deleted.
+// Orphans reports whether the cache has a driver of the application that is alive and not being deleted.
 func (r Reader) Orphans(ctx context.Context, app client.Object) (bool, error) {
 	pods, err := r.pods(ctx, Target{Namespace: app.GetNamespace(), App: app.GetName()})
 	if err != nil {
@@ -186,11 +183,11 @@ func (r Reader) ownership(pod metav1.Object, t Target) lifecycle.Ownership {
 	return lifecycle.Owner{Reference: metav1.OwnerReference{UID: t.UID}, SubmissionID: t.SubmissionID, Labels: r.Labels}.Of(pod)
 }
 
-// named returns the pod with the driver's name, of any owner.
+// named returns the pod with the driver's name, whoever owns it.
 func (r Reader) named(ctx context.Context, t Target, rec lifecycle.Record) (lifecycle.Driver, error) {
 	key := client.ObjectKey{Namespace: t.Namespace, Name: t.DriverName}
 	pod, err := r.cached().Get(ctx, key)
-	// A stale cache may have the driver of the previous attempt under the name of the present one.
+	// A stale cache may have the previous attempt's driver under the same name.
 	outdated := err == nil && (t.another(pod) || !rec.State.Starting() && r.ownership(pod, t) != lifecycle.Current)
 	if outdated || apierrors.IsNotFound(err) && rec.State != lifecycle.New && !t.Cached {
 		pod, err = r.podsOf(r.Live).Get(ctx, key)
@@ -206,7 +203,7 @@ func (r Reader) named(ctx context.Context, t Target, rec lifecycle.Record) (life
 	return r.driver(ctx, pod, t, rec), nil
 }
 
-// driver converts a pod to a driver. An executor with the driver's name counts as another owner's pod.
+// driver converts a pod to a driver. If an executor has the driver's name, it counts as another owner's pod.
 func (r Reader) driver(ctx context.Context, pod *Pod, t Target, rec lifecycle.Record) lifecycle.Driver {
 	if pod.driver == nil {
 		return lifecycle.Driver{Presence: lifecycle.Present, Ownership: lifecycle.NotOwned, Name: pod.Name}
@@ -226,7 +223,7 @@ func (r Reader) cached() Pods {
 	return r.podsOf(r.Cache)
 }
 
-// podsOf returns the pods that a client reads.
+// podsOf returns the pods as a client reads them.
 func (r Reader) podsOf(from client.Reader) Pods { return readPods{from, labelsRead(r.Labels)} }
 
 // pods lists the cached pods of the application.
@@ -238,7 +235,7 @@ func (r Reader) pods(ctx context.Context, t Target) ([]*Pod, error) {
 	return all, nil
 }
 
-// marked returns the pods of an attempt.
+// marked returns the pods with an attempt's label.
 func (r Reader) marked(all []*Pod, submissionID string) []*Pod {
 	return slices.DeleteFunc(slices.Clone(all), func(pod *Pod) bool { return pod.label(r.Labels.Submission) != submissionID })
 }
@@ -254,7 +251,7 @@ func executorsOf(pods []*Pod) []lifecycle.Executor {
 	return all
 }
 
-// Drivers returns the live driver pods of an attempt, under any name.
+// Drivers returns the live driver pods of an attempt, whatever their names.
 func (r Reader) Drivers(ctx context.Context, namespace, submissionID string) ([]client.Object, error) {
 	var list corev1.PodList
 	if err := r.listDrivers(ctx, &list, namespace, r.Labels.Submission, submissionID); err != nil {
@@ -267,7 +264,7 @@ func (r Reader) Drivers(ctx context.Context, namespace, submissionID string) ([]
 	return pods, nil
 }
 
-// resourceKinds are the kinds of a submission's objects besides the driver pod.
+// resourceKinds are the kinds of a submission's objects other than the driver pod.
 func resourceKinds() []schema.GroupVersionKind {
 	return []schema.GroupVersionKind{
 		corev1.SchemeGroupVersion.WithKind("ConfigMap"), corev1.SchemeGroupVersion.WithKind("Service"),
@@ -275,7 +272,7 @@ func resourceKinds() []schema.GroupVersionKind {
 	}
 }
 
-// Resources returns the metadata of an attempt's live objects besides its driver pod.
+// Resources returns the metadata of an attempt's live objects, without its driver pod.
 func (r Reader) Resources(ctx context.Context, namespace, submissionID string) ([]client.Object, error) {
 	var all []client.Object
 	for _, kind := range resourceKinds() {
@@ -292,7 +289,7 @@ func (r Reader) Resources(ctx context.Context, namespace, submissionID string) (
 	return all, nil
 }
 
-// Existing returns the live object with obj's kind, namespace and name, or nil if there is none.
+// Existing returns the live object with the kind, namespace and name of obj; nil if there is none.
 func (r Reader) Existing(ctx context.Context, obj client.Object) (client.Object, error) {
 	found, ok := obj.DeepCopyObject().(client.Object)
 	if !ok {

@@ -23,18 +23,17 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// Pod is the cached part of an application's pod. The cache has nothing else, because with thousands of executors pods take
-// most of the operator's memory. It is read-only.
+// Pod is the cached part of an application's pod. It has only what the operator reads, because thousands of executor pods take most of the operator's memory.
+// It is read-only.
 type Pod struct {
-	// ObjectMeta has names and the version; for other pods than executors also UID, creation time and controller.
+	// ObjectMeta has names and the resourceVersion. Pods that are no executors also have UID, creation time and controller.
 	metav1.ObjectMeta
-	// labels are the read labels. All executors of an attempt share one text.
+	// labels are the labels that the operator reads. All executors of an attempt share one string.
 	labels unique.Handle[string]
-	// runsDriver is set if the pod's role is that of a driver. driver is its state, without the parts that differ between
-	// families; nil for an executor.
+	// runsDriver is set if the pod has a driver's role. driver is its state, without the parts that differ between families; nil for an executor.
 	runsDriver bool
 	driver     *lifecycle.Driver
-	// executor is zero for other pods.
+	// executor is zero for a pod that is no executor.
 	executor lifecycle.Executor
 	status   scheduler.PodStatus
 	// container is the name of Spark's container.
@@ -43,16 +42,16 @@ type Pod struct {
 
 var _ client.Object = (*Pod)(nil)
 
-// GetObjectKind implements runtime.Object. Readers do not need the kind of a cached pod.
+// GetObjectKind implements runtime.Object. It returns no kind, because no reader of cached pods needs it.
 func (*Pod) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
 
-// DeepCopyObject implements runtime.Object. Referenced values never change and are shared.
+// DeepCopyObject implements runtime.Object. The copies share the referenced values, which never change.
 func (p *Pod) DeepCopyObject() runtime.Object {
 	out := *p
 	return &out
 }
 
-// GetLabels returns the read labels as a new map.
+// GetLabels returns the cached labels as a new map.
 func (p *Pod) GetLabels() map[string]string {
 	all := map[string]string{}
 	for pair := range strings.SplitSeq(p.labels.Value(), ",") {
@@ -73,7 +72,7 @@ func (p *Pod) label(key string) string {
 	return ""
 }
 
-// Ended reports whether the pod occupies no room on a node any more.
+// Ended reports whether the pod no longer takes resources of a node.
 func (p *Pod) Ended() bool { return ended(p.status.Phase) }
 
 func ended(phase corev1.PodPhase) bool {
@@ -88,7 +87,7 @@ func (p *Pod) DriverPhase() lifecycle.DriverPhase {
 	return p.driver.Phase
 }
 
-// labelsRead returns the pod labels that families read, sorted.
+// labelsRead returns the keys of the pod labels that families read, sorted.
 func labelsRead(families ...lifecycle.Labels) []string {
 	keys := []string{spark.LabelRole, spark.LabelAppSelector}
 	for _, f := range families {
@@ -98,7 +97,7 @@ func labelsRead(families ...lifecycle.Labels) []string {
 	return slices.Compact(keys)
 }
 
-// podOf returns the cached part of a pod, with the labels in keys.
+// podOf returns the cached part of a pod, with the labels of keys.
 func podOf(pod *corev1.Pod, keys []string) *Pod {
 	p := &Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: shared(pod.Namespace), ResourceVersion: pod.ResourceVersion},
@@ -123,7 +122,7 @@ func podOf(pod *corev1.Pod, keys []string) *Pod {
 	return p
 }
 
-// keptOwners returns the controller of an object, or its first owner without one.
+// keptOwners returns the controller of an object; its first owner if it has no controller.
 func keptOwners(o metav1.Object) []metav1.OwnerReference {
 	if owner := metav1.GetControllerOf(o); owner != nil {
 		return []metav1.OwnerReference{*owner}
@@ -132,7 +131,7 @@ func keptOwners(o metav1.Object) []metav1.OwnerReference {
 	return slices.Clone(all[:min(len(all), 1)])
 }
 
-// labelsOf encodes the labels in keys as one text. Keys and values contain neither commas nor equals signs.
+// labelsOf encodes the labels of keys as one string. Keys and values contain neither commas nor equals signs.
 func labelsOf(pod *corev1.Pod, keys []string) string {
 	var text strings.Builder
 	for _, key := range keys {
@@ -143,7 +142,7 @@ func labelsOf(pod *corev1.Pod, keys []string) string {
 	return text.String()
 }
 
-// lean returns the cached status of an executor: only conditions about errors, and texts shared between executors.
+// lean returns the cached status of an executor. It has only conditions about errors, and shares its strings with other executors.
 func lean(s scheduler.PodStatus) scheduler.PodStatus {
 	var kept []corev1.PodCondition
 	for _, c := range s.Conditions {
@@ -157,10 +156,10 @@ func lean(s scheduler.PodStatus) scheduler.PodStatus {
 	return s
 }
 
-// shared returns the one copy of a text that many objects have.
+// shared returns the single copy of a string that many objects have.
 func shared[S ~string](s S) S { return unique.Make(s).Value() }
 
-// CachePod returns the transform of the cache of pods. It never fails.
+// CachePod returns the transform of the pod cache. It never fails.
 func CachePod(families ...lifecycle.Labels) toolscache.TransformFunc {
 	keys := labelsRead(families...)
 	return func(o any) (any, error) {
@@ -173,13 +172,13 @@ func CachePod(families ...lifecycle.Labels) toolscache.TransformFunc {
 
 // Pods finds pods of applications. The returned pods are read-only.
 type Pods interface {
-	// OfApp returns the pods of a namespace whose label has the name of an application.
+	// OfApp returns the pods in a namespace whose label is an application's name.
 	OfApp(ctx context.Context, namespace, label, app string) ([]*Pod, error)
 	// Get returns a pod by name, or a NotFound error.
 	Get(ctx context.Context, key client.ObjectKey) (*Pod, error)
 }
 
-// IndexPods returns the index of CachedPods, over the labels in which families name the application of a pod.
+// IndexPods returns the index of CachedPods. labels are the families' labels with an application's name.
 func IndexPods(labels ...string) toolscache.Indexers {
 	byApp := IndexByApp(labels...)
 	return toolscache.Indexers{IndexApp: func(o any) ([]string, error) {
@@ -195,7 +194,7 @@ func IndexPods(labels ...string) toolscache.Indexers {
 	}}
 }
 
-// CachedPods returns the pods in the stores of an informer with IndexPods and CachePod; store returns that of a namespace.
+// CachedPods returns the pods in the stores of an informer with IndexPods and CachePod. store returns the store of a namespace.
 func CachedPods(store func(ctx context.Context, namespace string) (toolscache.Indexer, error)) Pods {
 	return cachedPods(store)
 }
@@ -237,13 +236,13 @@ func (c cachedPods) Get(ctx context.Context, key client.ObjectKey) (*Pod, error)
 	return nil, apierrors.NewNotFound(corev1.Resource("pods"), key.Name)
 }
 
-// readPods are the pods that a client reads.
+// readPods are pods as a client reads them.
 type readPods struct {
 	from client.Reader
 	keys []string
 }
 
-// OfApp implements Pods. The API server refuses a name that is no valid label value: such an application has no pods.
+// OfApp implements Pods. A name that is no valid label value has no pods, and the API server would refuse it.
 func (c readPods) OfApp(ctx context.Context, namespace, label, app string) ([]*Pod, error) {
 	if len(validation.IsValidLabelValue(app)) > 0 {
 		return nil, nil

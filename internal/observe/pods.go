@@ -15,7 +15,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// driverOf derives a driver's state from its Spark container: a sidecar that still runs does not hide the driver's end.
+// driverOf derives a driver's state from its Spark container, so that a running sidecar does not hide the driver's end.
 func driverOf(pod *corev1.Pod) lifecycle.Driver {
 	d := lifecycle.Driver{
 		Presence:    lifecycle.Present,
@@ -56,7 +56,7 @@ func driverOf(pod *corev1.Pod) lifecycle.Driver {
 	case status == nil && pod.Status.Phase == corev1.PodRunning:
 		d.Phase, d.StartedAt = lifecycle.DriverRunning, d.ScheduledAt
 	case initFailure(pod) != nil:
-		// The kubelet has not written the pod's end yet, although no container follows a failed init container.
+		// An init container failed, so no container follows. The kubelet has not written the pod's end yet.
 		t := initFailure(pod)
 		d.Phase, d.Exit = lifecycle.DriverFailed, lifecycle.Exit{Code: t.State.Terminated.ExitCode,
 			Reason: t.State.Terminated.Reason, Message: "init container " + t.Name + " failed"}
@@ -69,8 +69,8 @@ func driverOf(pod *corev1.Pod) lifecycle.Driver {
 	return d
 }
 
-// startedAgain detects a live driver whose container ended before. A kubelet that lost its state starts it again, and so do
-// restart rules of a container. Kubernetes: KEP-5307. Servers of Kubeflow's operator may restart, too.
+// startedAgain detects a live driver whose container has already ended once. A kubelet that lost its state restarts it, and so does a container's restart rule
+// (KEP-5307). Servers of the Kubeflow operator may restart, too.
 func startedAgain(d lifecycle.Driver, pod *corev1.Pod, status *corev1.ContainerStatus) lifecycle.Driver {
 	meant := pod.Spec.RestartPolicy == corev1.RestartPolicyAlways || pod.Spec.RestartPolicy == corev1.RestartPolicyOnFailure
 	if meant || status == nil || status.RestartCount == 0 && status.LastTerminationState.Terminated == nil {
@@ -83,7 +83,7 @@ func startedAgain(d lifecycle.Driver, pod *corev1.Pod, status *corev1.ContainerS
 	return d
 }
 
-// initFailure returns the init container that failed a pod without restarts; nil if there is none.
+// initFailure returns the init container whose failure ends a pod without restarts; nil if there is none.
 func initFailure(pod *corev1.Pod) *corev1.ContainerStatus {
 	if pod.Spec.RestartPolicy != corev1.RestartPolicyNever {
 		return nil
@@ -107,7 +107,7 @@ func podReady(pod *corev1.Pod) bool {
 	})
 }
 
-// scheduledAt returns when the pod got its node; zero if it has none.
+// scheduledAt returns when the pod got a node; zero if it has none.
 func scheduledAt(pod *corev1.Pod) time.Time {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionTrue {
@@ -117,13 +117,13 @@ func scheduledAt(pod *corev1.Pod) time.Time {
 	return time.Time{}
 }
 
-// disruptive are reasons of a pod failed by the cluster without a condition.
+// disruptive are status reasons of pods that the cluster ended without setting a condition.
 var disruptive = map[string]bool{
 	"Evicted": true, "Preempting": true, "NodeShutdown": true, "Terminated": true, "NodeLost": true, "NodeAffinity": true,
 	"UnexpectedAdmissionError": true, "OutOfcpu": true, "OutOfmemory": true, "OutOfpods": true, "Shutdown": true,
 }
 
-// disruption describes the cluster's action on a pod. Kubernetes: pod disruption conditions.
+// disruption explains how the cluster ended a pod, by the pod's disruption condition or its status reason; empty for none.
 func disruption(pod *corev1.Pod) lifecycle.Cause {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue {
@@ -136,7 +136,7 @@ func disruption(pod *corev1.Pod) lifecycle.Cause {
 	return lifecycle.Cause{}
 }
 
-// sparkStatus returns the status of Spark's container, or of the only container.
+// sparkStatus returns the status of Spark's container, or of the pod's only container.
 func sparkStatus(pod *corev1.Pod, usual string) *corev1.ContainerStatus {
 	name := usual
 	if c := sparkContainer(pod); c != nil {
@@ -156,7 +156,7 @@ func sparkStatus(pod *corev1.Pod, usual string) *corev1.ContainerStatus {
 // appIDEnv is a variable that Spark sets only in its own containers.
 const appIDEnv = "SPARK_APPLICATION_ID"
 
-// sparkContainer finds Spark's container, whose name the user's pod template may change.
+// sparkContainer finds Spark's container by its environment, because the user's pod template may change its name.
 func sparkContainer(pod *corev1.Pod) *corev1.Container {
 	for i := range pod.Spec.Containers {
 		c := &pod.Spec.Containers[i]
@@ -167,7 +167,7 @@ func sparkContainer(pod *corev1.Pod) *corev1.Container {
 	return nil
 }
 
-// memoryLimit returns that of Spark's container, in bytes; 0 for none.
+// memoryLimit returns the memory limit of Spark's container, in bytes; 0 for none.
 func memoryLimit(pod *corev1.Pod) int64 {
 	if c := sparkContainer(pod); c != nil {
 		return c.Resources.Limits.Memory().Value()
@@ -175,17 +175,17 @@ func memoryLimit(pod *corev1.Pod) int64 {
 	return 0
 }
 
-// stages are the kubelet's reasons of a normal start.
+// stages are the kubelet's waiting reasons during a normal start.
 var stages = map[string]bool{"": true, "ContainerCreating": true, "PodInitializing": true}
 
-// waitingReasons maps the kubelet's reasons; reasons that alternate map to one.
+// waitingReasons maps the kubelet's reasons. Reasons that alternate have one result.
 var waitingReasons = map[string]lifecycle.Reason{
 	"ErrImagePull": lifecycle.ReasonImagePull, "ImagePullBackOff": lifecycle.ReasonImagePull, "InvalidImageName": lifecycle.ReasonImagePull,
 	"ErrImageNeverPull": lifecycle.ReasonImagePull, "RegistryUnavailable": lifecycle.ReasonImagePull, "ImageInspectError": lifecycle.ReasonImagePull,
 	"SignatureValidationFailed": lifecycle.ReasonImagePull, "CreateContainerConfigError": lifecycle.ReasonConfigMissing,
 }
 
-// waiting explains why a pending pod does not run, with the message of the scheduler or the kubelet.
+// waiting explains why a pending pod is not running, with the message of the scheduler or the kubelet.
 func waiting(pod *corev1.Pod) lifecycle.Wait {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason != "" {
@@ -212,7 +212,7 @@ func waiting(pod *corev1.Pod) lifecycle.Wait {
 	return lifecycle.Wait{}
 }
 
-// kubeletMessage returns the stable part of the kubelet's message, without the prefix of a back-off.
+// kubeletMessage returns the kubelet's message without the changing prefix of a back-off.
 func kubeletMessage(w *corev1.ContainerStateWaiting) string {
 	_, text, backsOff := strings.Cut(w.Message, ": ErrImagePull: ")
 	switch {
@@ -249,22 +249,22 @@ func executorOf(pod *corev1.Pod) lifecycle.Executor {
 	return e
 }
 
-// clockSkew bounds the difference between the clocks of the kubelet (end of a container) and the API server (deletion of its
-// pod). Both are in whole seconds.
+// clockSkew bounds the difference between two clocks, in whole seconds. The kubelet's clock gives the end of a container, and the API server's the deletion of
+// its pod.
 const clockSkew = 2 * time.Second
 
-// stopped reports whether a container ended because its pod was deleted. A driver deletes executors that it no longer needs,
-// and all at its end: their exit codes then are no failures.
+// stopped reports whether a container ended because its pod was deleted. A driver deletes unneeded executors, and all of them at its end. Their exit codes are
+// then no failures.
 func stopped(pod *corev1.Pod, t *corev1.ContainerStateTerminated) bool {
 	if pod.DeletionTimestamp == nil || t.FinishedAt.IsZero() || t.Reason == "OOMKilled" {
 		return false
 	}
-	// the timestamp is the end of the grace period
+	// the deletion timestamp is the end of the grace period
 	grace := time.Duration(ptr.Deref(pod.DeletionGracePeriodSeconds, 0)) * time.Second
 	return !t.FinishedAt.Time.Before(pod.DeletionTimestamp.Add(-grace - clockSkew))
 }
 
-// SparkContainer returns the name of Spark's container in a driver or an executor pod.
+// SparkContainer returns the name of the Spark container of a driver or executor pod.
 func SparkContainer(pod *corev1.Pod) string {
 	switch c := sparkContainer(pod); {
 	case c != nil:
@@ -275,7 +275,7 @@ func SparkContainer(pod *corev1.Pod) string {
 	return spark.DriverContainerName
 }
 
-// keptConditions returns the conditions of a driver that are read.
+// keptConditions returns the conditions of a driver that the operator reads.
 func keptConditions(all []corev1.PodCondition) []corev1.PodCondition {
 	var kept []corev1.PodCondition
 	for _, c := range all {
@@ -286,7 +286,7 @@ func keptConditions(all []corev1.PodCondition) []corev1.PodCondition {
 	return kept
 }
 
-// IndexByApp returns the index function of IndexApp, over the labels in which families name the application of an object.
+// IndexByApp returns the index function of IndexApp. labels are the families' labels with an application's name.
 func IndexByApp(labels ...string) client.IndexerFunc {
 	return func(o client.Object) []string {
 		var found []string
@@ -299,10 +299,10 @@ func IndexByApp(labels ...string) client.IndexerFunc {
 	}
 }
 
-// indexValue distinguishes applications of two families with the same name.
+// indexValue distinguishes applications of the same name in two families.
 func indexValue(label, app string) string { return label + "=" + app }
 
-// uiPort returns the port of Spark's container with the UI's name; 0 for none.
+// uiPort returns the UI's port of Spark's container; 0 for none.
 func uiPort(pod *corev1.Pod) int32 {
 	if c := sparkContainer(pod); c != nil {
 		for _, p := range c.Ports {
@@ -314,7 +314,7 @@ func uiPort(pod *corev1.Pod) int32 {
 	return 0
 }
 
-// tokenSecret returns the Secret from which Spark's container reads a server's token; "" for none.
+// tokenSecret returns the Secret that gives Spark's container a server's token; "" for none.
 func tokenSecret(pod *corev1.Pod) string {
 	if c := sparkContainer(pod); c != nil {
 		if ref := spark.TokenSecretOf(c); ref != nil {

@@ -26,14 +26,14 @@ type Runs struct {
 	Namespace, UID string
 	// Label is on every run.
 	Label client.MatchingLabels
-	// Named are names to read even if the list lacks them.
+	// Named are the names of runs to read live if the list lacks them.
 	Named []string
-	// Live lists from the API server, because the cache may lack new runs.
+	// Live lists runs from the API server, because the cache may lack new ones.
 	Live bool
 }
 
-// ListRuns returns the runs of a schedule; owned selects them. list is an empty list of their kind, empty returns an empty
-// object. Cached objects are read-only.
+// ListRuns returns the runs of a schedule that owned selects. list is an empty list of their kind, and empty returns an empty object. Cached objects are
+// read-only.
 func ListRuns[T client.Object](ctx context.Context, r Reader, which Runs, list client.ObjectList, empty func() T, owned func(T) bool) ([]T, error) {
 	cached, err := List[T](ctx, r.Cache, list, client.InNamespace(which.Namespace), client.MatchingFields{IndexSchedule: which.UID}, client.UnsafeDisableDeepCopy)
 	if err != nil {
@@ -77,7 +77,7 @@ func ListRuns[T client.Object](ctx context.Context, r Reader, which Runs, list c
 	return runs, nil
 }
 
-// List lists objects of the kind of an empty list.
+// List returns the objects of a list; empty has the list's type.
 func List[T client.Object](ctx context.Context, from client.Reader, empty client.ObjectList, options ...client.ListOption) ([]T, error) {
 	list, _ := empty.DeepCopyObject().(client.ObjectList)
 	if err := from.List(ctx, list, options...); err != nil {
@@ -91,7 +91,7 @@ func List[T client.Object](ctx context.Context, from client.Reader, empty client
 	return all, err
 }
 
-// Names returns a function that lists the cached objects of a kind in a namespace, or all with "".
+// Names returns a function that lists the names of a kind's cached objects in a namespace, or in all namespaces with "".
 func (r Reader) Names(empty client.ObjectList) func(ctx context.Context, namespace string) ([]types.NamespacedName, error) {
 	return func(ctx context.Context, namespace string) ([]types.NamespacedName, error) {
 		all, err := List[client.Object](ctx, r.Cache, empty, client.InNamespace(namespace), client.UnsafeDisableDeepCopy)
@@ -103,7 +103,7 @@ func (r Reader) Names(empty client.ObjectList) func(ctx context.Context, namespa
 	}
 }
 
-// listDrivers lists the live driver pods with a label, under any name.
+// listDrivers lists the live driver pods with a label, whatever their names.
 func (r Reader) listDrivers(ctx context.Context, list *corev1.PodList, namespace, label, value string) error {
 	roles, err := labels.NewRequirement(spark.LabelRole, selection.In, []string{spark.RoleDriver, spark.RoleServer})
 	if err != nil {
@@ -113,7 +113,7 @@ func (r Reader) listDrivers(ctx context.Context, list *corev1.PodList, namespace
 	return r.Live.List(ctx, list, client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: which})
 }
 
-// HasDriver reports whether a live driver pod of an application exists, even if the application does not.
+// HasDriver reports whether an application's name has a live driver pod, even without the application.
 func (r Reader) HasDriver(ctx context.Context, namespace, app string) (bool, error) {
 	var list corev1.PodList
 	if err := r.listDrivers(ctx, &list, namespace, r.Labels.App, app); err != nil {

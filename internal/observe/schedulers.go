@@ -20,12 +20,12 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// Snapshot reads the objects that a scheduler plugin needs. Its content is read-only.
+// Snapshot reads the objects that a scheduler plugin needs. The result is read-only.
 func (r Reader) Snapshot(ctx context.Context, reads []scheduler.Read) (scheduler.Snapshot, error) {
 	s := make(scheduler.Snapshot, len(reads))
 	for _, read := range reads {
 		if _, done := s[read]; done {
-			continue // both plugins of a chain may need it
+			continue // two plugins of a chain may read the same object
 		}
 		found, err := r.read(ctx, read)
 		switch {
@@ -85,7 +85,7 @@ func (r Reader) read(ctx context.Context, read scheduler.Read) (*unstructured.Un
 	return scheduler.NewList(items...), nil
 }
 
-// Scheduled returns an application's cached objects of some kinds of schedulers.
+// Scheduled returns an application's cached objects of the schedulers' kinds.
 func (r Reader) Scheduled(ctx context.Context, app client.Object, kinds []schema.GroupVersionKind) ([]scheduler.Ref, error) {
 	if r.Owned == nil {
 		return nil, nil

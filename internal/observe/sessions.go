@@ -21,21 +21,19 @@ import (
 )
 
 const (
-	// sessionsTimeout bounds a read of a server's sessions, and sessionsLimit the read part of the response, in bytes. The
-	// counts precede the tables.
+	// sessionsTimeout bounds the time for reading a server's sessions, and sessionsLimit the read bytes of the response. The counts precede the tables.
 	sessionsTimeout = 2 * time.Second
 	sessionsLimit   = 1 << 20
 	// streamsPath is the page of streaming queries. Until the first query starts, Spark redirects it to the page of jobs.
 	streamsPath = "/StreamingQuery/"
-	// sessionsQuery sorts Spark Connect's page of the UI by the newest ends of requests, because each table shows its first page
-	// only.
+	// sessionsQuery sorts the tables on Spark Connect's UI page by the end of requests, newest first, because only the first page of a table is read.
 	sessionsQuery = "?sqlstat.sort=Finish+Time&sqlstat.desc=true&sqlstat.pageSize=20&sessionstat.pageSize=20"
 )
 
-// Sessions reads the sessions of a pod's Spark Connect server from the port of Spark's UI; 0 for no UI. The driver's container
-// started at started. The pod belongs to a tenant, so the response is not trusted.
+// Sessions reads the sessions of a pod's Spark Connect server from the port of Spark's UI; 0 for no UI. started is the start time of the driver's container.
+// The pod belongs to a tenant, so the response is not trusted.
 //
-// No other source exists: Spark's metrics and REST API have no sessions.
+// The UI is the only source: Spark's metrics and REST API have no sessions.
 func (r Reader) Sessions(ctx context.Context, podIP string, port int32, started time.Time) lifecycle.Sessions {
 	address, err := netip.ParseAddr(podIP)
 	switch {
@@ -65,7 +63,7 @@ func (r Reader) Sessions(ctx context.Context, podIP string, port int32, started 
 	return s
 }
 
-// page reads a page of the UI. The problem contains neither addresses nor other programs' texts, so that the message is stable.
+// page reads a page of the UI. The problem is a stable message, without addresses or texts of other programs.
 func (r Reader) page(ctx context.Context, host, path, query string) (text, problem string) {
 	ctx, cancel := context.WithTimeout(ctx, sessionsTimeout)
 	defer cancel()
@@ -116,10 +114,10 @@ var (
 	timeCell  = regexp.MustCompile(`<td>\s*(\d{4}/\d\d/\d\d \d\d:\d\d:\d\d)\s*</td>`)
 )
 
-// pageTime is the page's format of times, which are in the server's time zone, without naming it.
+// pageTime is the page's time format. Times are in the server's time zone, which the page does not name.
 const pageTime = "2006/01/02 15:04:05"
 
-// latest returns the latest of the first n times in a part of the page; of all with -1.
+// latest returns the latest of the first n times in a part of the page; n is -1 for all times.
 func latest(part string, n int) time.Time {
 	last := time.Time{}
 	for _, cell := range timeCell.FindAllStringSubmatch(part, n) {
@@ -130,9 +128,9 @@ func latest(part string, n int) time.Time {
 	return last
 }
 
-// parseSessions parses Spark Connect's page of Spark 3.5 to 4.1. Users' texts are escaped in it. A request has three times:
-// begin, end of computation, end of fetching. An opened session counts, too, because its client is about to use the server. A
-// closed session does not count: the server may have closed it after a timeout.
+// parseSessions parses the Spark Connect page of Spark 3.5 to 4.1. Users' texts in it are escaped. A request has three times: start, end of computation, end of
+// fetching. An opened session counts, too, because its client is about to use the server. A closed session does not, because the server may have closed it
+// after a timeout.
 func parseSessions(text string, started time.Time) (lifecycle.Sessions, error) {
 	found := counted.FindStringSubmatch(text)
 	if found == nil {
@@ -163,8 +161,7 @@ func parseSessions(text string, started time.Time) (lifecycle.Sessions, error) {
 	return s, nil
 }
 
-// parseStreams counts the active queries on the page of Spark 3.5 to 4.1; without any, the page lacks the heading. Users' texts
-// are escaped in it.
+// parseStreams counts the active queries on the page of Spark 3.5 to 4.1. Without active queries the page has no such heading. Users' texts in it are escaped.
 func parseStreams(text string) int32 {
 	if found := streams.FindStringSubmatch(text); found != nil {
 		return number(found[1])
@@ -172,12 +169,11 @@ func parseStreams(text string) int32 {
 	return 0
 }
 
-// zone is the step between time zones.
+// zone is the granularity of time zone offsets.
 const zone = 15 * time.Minute
 
-// zoneOf returns the offset of a server's wall clock from UTC: Spark starts less than a quarter of an hour after its container.
-// Outside UTC the clocks may have been put back since, so a time within the last hour would look older: it is taken as one hour
-// later.
+// zoneOf returns the offset of a server's wall clock from UTC. It rounds down, because Spark starts less than a quarter of an hour after its container. Outside
+// UTC the offset is an hour less: the clocks may have been put back since, and a time within the last hour would look older.
 func zoneOf(wall, started time.Time) time.Duration {
 	if started.IsZero() {
 		return 0

@@ -18,8 +18,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
-// Bounds of a cached object, in bytes of memory: of its spec, and of its labels and annotations each. A typical spec has 5 KB;
-// the largest that is decoded has a megabyte, and a few hundred of those would fill the operator's memory.
+// Bounds of a cached object, in bytes of memory: of its spec, and of its labels and annotations each. A typical spec has 5 KB. The largest that is decoded has
+// a megabyte, and a few hundred of these would fill the operator's memory.
 const (
 	maxSpec     = 32 << 10
 	maxMetadata = 16 << 10
@@ -27,15 +27,14 @@ const (
 	maxReferences = 16
 )
 
-// annotationStub marks an object whose spec is not cached. Its key contains a character that the API server forbids, so that no
-// other client can write it.
+// annotationStub marks an object whose spec is not cached. No other client can write it, because its key contains a character that the API server forbids.
 const annotationStub = "stub!"
 
-// annotationApplied is kubectl's last-applied annotation: the whole object as text.
+// annotationApplied is kubectl's last-applied annotation, which holds the whole object as text.
 const annotationApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// Strip returns a cache transform that drops unread parts of an object and bounds the rest. An object with a large spec is
-// cached without it, and WithStubs reads it live. It never fails. Labels and annotations that families read are kept first.
+// Strip returns a cache transform that drops unread parts of an object and bounds the rest. It caches an object with a large spec without the spec, and
+// WithStubs reads that object live. It keeps the labels and annotations that families read first. It never fails.
 func Strip(families ...lifecycle.Family) toolscache.TransformFunc {
 	ranks := map[string]int{}
 	for i, key := range lifecycle.KeysRead(families) {
@@ -68,7 +67,7 @@ func strip(o any, ranks map[string]int) (any, error) {
 	return o, nil
 }
 
-// stripMetadata bounds the metadata that users write.
+// stripMetadata bounds the metadata, which users can write.
 func stripMetadata(o metav1.Object, ranks map[string]int) {
 	o.SetManagedFields(nil)
 	annotations := o.GetAnnotations()
@@ -87,7 +86,7 @@ func stripMetadata(o metav1.Object, ranks map[string]int) {
 	}
 }
 
-// bounded returns as many labels or annotations as may be cached, those with a low rank first.
+// bounded returns as many labels or annotations as the cache may hold, keys with a low rank first.
 func bounded(all map[string]string, ranks map[string]int) map[string]string {
 	size := 0
 	for k, v := range all {
@@ -108,7 +107,7 @@ func bounded(all map[string]string, ranks map[string]int) map[string]string {
 	return kept
 }
 
-// within returns the room left after a value of that size in memory; less than 0 if it does not fit.
+// within returns the remaining room after a value, in bytes of memory; negative if the value does not fit.
 func within(v reflect.Value, room int) int {
 	if room -= int(v.Type().Size()); room < 0 {
 		return room
@@ -116,7 +115,7 @@ func within(v reflect.Value, room int) int {
 	return below(v, room)
 }
 
-// below is within for values that a value refers to.
+// below is like within, for the values that a value refers to.
 func below(v reflect.Value, room int) int {
 	switch v.Kind() {
 	case reflect.String:
@@ -145,19 +144,19 @@ func below(v reflect.Value, room int) int {
 		for entries := v.MapRange(); room >= 0 && entries.Next(); {
 			room = within(entries.Value(), within(entries.Key(), room))
 		}
-	default: // numbers, which refer to none
+	default: // numbers refer to no other value
 	}
 	return room
 }
 
-// IsStub reports whether a cached object lacks its spec because it is too large.
+// IsStub reports whether a cached object has no spec because its spec is too large.
 func IsStub(o client.Object) bool {
 	_, stub := o.GetAnnotations()[annotationStub]
 	return stub
 }
 
-// Whole returns a listed object with its spec: a stub is read from a reader of WithStubs, into an empty object. The result is
-// read-only, as it may be the cache's own. there is false if the object of a stub was deleted meanwhile.
+// Whole returns a listed object with its spec. It reads a stub with a reader of WithStubs into an empty object. The result is read-only, because the cache may
+// own it. there is false if the object of a stub no longer exists.
 func Whole[T client.Object](ctx context.Context, from client.Reader, listed T, empty func() T) (o T, there bool, err error) {
 	if !IsStub(listed) {
 		return listed, true, nil
@@ -172,7 +171,7 @@ func Whole[T client.Object](ctx context.Context, from client.Reader, listed T, e
 	return o, true, nil
 }
 
-// WithStubs returns a reader of a cache that reads stubs live. Lists keep the stubs. read is called for each live read.
+// WithStubs returns a reader that reads stubs of a cache live. Lists contain the stubs. WithStubs calls read for each live read.
 func WithStubs(cache, live client.Reader, read func()) client.Reader { return stubs{cache, live, read} }
 
 type stubs struct {
@@ -187,6 +186,6 @@ func (s stubs) Get(ctx context.Context, key client.ObjectKey, o client.Object, o
 		return err
 	}
 	s.read()
-	reflect.ValueOf(o).Elem().SetZero() // a decoder keeps fields that the input lacks
+	reflect.ValueOf(o).Elem().SetZero() // a decoder keeps fields that are missing in the input
 	return s.live.Get(ctx, key, o, options...)
 }

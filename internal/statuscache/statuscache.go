@@ -17,35 +17,34 @@ import (
 )
 
 const (
-	// ChurnWindow is the shortest time between two status writes about executors only: it combines the changes of hundreds of
-	// executors into one write, and a short job needs none.
+	// ChurnWindow is the minimum time between two status writes about executors only. It combines the changes of hundreds of executors into one write, and a
+	// short job needs none.
 	ChurnWindow = 10 * time.Second
 )
 
-// Cache remembers the last write of each status. It only saves calls and may be lost at any time; correctness depends on the
-// API server's checks.
+// Cache remembers the last write of each status. It only saves calls and may be lost at any time, because correctness depends on the API server's checks.
 type Cache struct {
 	mu   sync.Mutex
 	last map[types.NamespacedName]write
 }
 
 type write struct {
-	// uid identifies the object: a new one may have its name.
+	// uid identifies the object, because a new object may have its name.
 	uid             types.UID
 	at              time.Time
 	resourceVersion string
-	// held is the deferred status, nil for none; heldVersion is the object's version for it.
+	// held is the deferred status, nil for none. heldVersion is the version of the object that it belongs to.
 	held        *lifecycle.Record
 	heldVersion string
-	// pausedUntil is the time of the next try of a refused driver of this generation.
+	// pausedUntil is when a refused driver is tried again, for this generation.
 	pausedUntil time.Time
 	generation  int64
-	// driver is the UID of the driver that was created for submission.
+	// driver is the UID of the driver that was created for the submission.
 	driver, submission string
 }
 
-// Newer reports whether this operator wrote a later version of the object than the cache holds: a decision about the cached one
-// would only cause a conflict.
+// Newer reports whether this operator wrote a later version of the object than the cache holds. A decision about the cached version would only cause a
+// conflict.
 func (w *Cache) Newer(o client.Object) bool {
 	last := w.of(o)
 	if last.resourceVersion == "" {
@@ -61,7 +60,7 @@ func (w *Cache) of(o client.Object) write {
 	return w.entry(o)
 }
 
-// entry returns the entry of an object, and drops that of an earlier object of the name. The caller holds the lock.
+// entry returns the entry of an object, and drops the entry of an earlier object of the same name. The caller holds the lock.
 func (w *Cache) entry(o client.Object) write {
 	key := client.ObjectKeyFromObject(o)
 	last, ok := w.last[key]
@@ -72,7 +71,7 @@ func (w *Cache) entry(o client.Object) write {
 	return last
 }
 
-// Hold returns the delay of the write from one record to another; 0 for an immediate write.
+// Hold returns how long to delay the write of a record; 0 for an immediate write.
 func (w *Cache) Hold(o client.Object, from, to lifecycle.Record, now time.Time) time.Duration {
 	if maps.Equal(from.Executors, to.Executors) && from.Counts == to.Counts {
 		return 0
@@ -91,12 +90,12 @@ func (w *Cache) Add(o client.Object, now time.Time) {
 	w.change(o, func(last *write) { last.at, last.resourceVersion, last.held = now, o.GetResourceVersion(), nil })
 }
 
-// Keep stores a record whose write is deferred: executors may come and go before it is written.
+// Keep stores a record whose write is deferred. Executors may come and go before the write.
 func (w *Cache) Keep(o client.Object, r lifecycle.Record) {
 	w.change(o, func(last *write) { last.held, last.heldVersion = &r, o.GetResourceVersion() })
 }
 
-// Recall adds known executors to a stored record, if the record's version is the one they were observed for.
+// Recall adds the executors of a deferred record to the stored record, if both belong to the same version of the object.
 func (w *Cache) Recall(o client.Object, stored lifecycle.Record) lifecycle.Record {
 	last := w.of(o)
 	held := last.held
@@ -111,8 +110,8 @@ func (w *Cache) Created(o client.Object, submission, driver string) {
 	w.change(o, func(last *write) { last.submission, last.driver = submission, driver })
 }
 
-// Driver returns the UID of the driver that was created for a submission; "" if unknown. A cache may have an earlier driver of
-// the same submission that was deleted before it was recorded.
+// Driver returns the UID of the driver that was created for a submission; "" if unknown. A stale cache may have an earlier driver of the same submission, which
+// was deleted before it was recorded.
 func (w *Cache) Driver(o client.Object, submission string) string {
 	if last := w.of(o); last.submission == submission {
 		return last.driver
@@ -120,12 +119,12 @@ func (w *Cache) Driver(o client.Object, submission string) string {
 	return ""
 }
 
-// Pause prevents that the event of this operator's own status write immediately causes the next try of a refused driver.
+// Pause delays the next try of a refused driver. Otherwise the event of this operator's own status write would cause the try immediately.
 func (w *Cache) Pause(o client.Object, until time.Time) {
 	w.change(o, func(last *write) { last.pausedUntil, last.generation = until, o.GetGeneration() })
 }
 
-// Paused returns the remaining wait of a refused driver; 0 for none, or after an edit.
+// Paused returns the remaining delay of a refused driver; 0 if there is none or after an edit.
 func (w *Cache) Paused(o client.Object, now time.Time) time.Duration {
 	last := w.of(o)
 	if last.generation != o.GetGeneration() {
