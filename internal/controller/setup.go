@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package controller wires the controllers: it lists the kinds and the objects that they share.
+// Package controller wires the controllers: it lists the kinds and the objects that the kinds share.
 package controller
 
 import (
@@ -55,8 +55,8 @@ import (
 // +kubebuilder:rbac:groups=scheduling.k8s.io,resources=priorityclasses,verbs=get
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// Scheme returns the types that the operator reads and writes: those of Kubernetes and of all kinds, enabled or not. more adds
-// kinds here, in NewManager and in Setup.
+// Scheme returns the types that the operator reads and writes: Kubernetes' types, and the types of all kinds, enabled or not. more adds kinds here, in
+// NewManager and in Setup.
 func Scheme(more ...application.Kind) *runtime.Scheme {
 	s := runtime.NewScheme()
 	utilruntime.Must(clientgoscheme.AddToScheme(s))
@@ -66,13 +66,13 @@ func Scheme(more ...application.Kind) *runtime.Scheme {
 	return s
 }
 
-// NewManager returns a manager for the kinds, for Setup.
+// NewManager returns a manager with caches for the kinds. It is an argument of Setup.
 func NewManager(cfg *rest.Config, c config.OperatorConfiguration, more ...application.Kind) (ctrl.Manager, error) {
 	all := kinds(c, operator.Periods{}, more)
 	return operator.NewManager(cfg, c, Scheme(more...), familiesOf(all), operator.Cached{Owned: ownedBy(all), Selected: selected(c, all)})
 }
 
-// kinds returns the operator's kinds of applications, and more.
+// kinds returns the enabled kinds of applications, with more appended.
 func kinds(c config.OperatorConfiguration, p operator.Periods, more []application.Kind) []application.Kind {
 	all := []application.Kind{
 		application.NewKind("sparkapplication", kubeflow.SparkApplications{}, &v1beta2.SparkApplicationList{}, v1beta2.AddToScheme),
@@ -100,7 +100,7 @@ func ownedBy(kinds []application.Kind) map[client.Object]string {
 	return all
 }
 
-// selected returns the kinds of which this operator works on some objects only.
+// selected returns a label selector for each kind of which the operator runs only some objects.
 func selected(c config.OperatorConfiguration, kinds []application.Kind) map[schema.GroupVersionKind]labels.Selector {
 	all := map[schema.GroupVersionKind]labels.Selector{}
 	for _, k := range kinds {
@@ -119,12 +119,12 @@ func familiesOf(kinds []application.Kind) []lifecycle.Family {
 	return all
 }
 
-// Setup adds the controllers of all kinds to a manager of NewManager.
+// Setup adds the controllers of all kinds to a manager from NewManager.
 func Setup(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfiguration, registry *scheduler.Registry, more ...application.Kind) error {
 	return SetupWith(ctx, mgr, c, registry, operator.Periods{}, more...)
 }
 
-// SetupWith is Setup with other periods.
+// SetupWith is Setup with the given periods.
 func SetupWith(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfiguration, registry *scheduler.Registry,
 	p operator.Periods, more ...application.Kind) error {
 	all := kinds(c, p, more)
@@ -180,9 +180,8 @@ func setUpWith(s *operator.Shared, k application.Kind, probe *sentinel.Probe) er
 	return nil
 }
 
-// Fragments returns the permissions of each API family that is off by default. Objects that an application attaches to its
-// driver are deleted with the driver, so they are neither watched nor deleted. The objects of a cluster are watched, repaired,
-// and deleted when it is suspended.
+// Fragments returns the permissions of each API family that is off by default. The objects that an application attaches to its driver are neither watched nor
+// deleted, because they are deleted with the driver. The objects of a cluster are watched and repaired. They are deleted when the cluster is suspended.
 func Fragments() []exposure.Fragment {
 	rule := func(group, resource string, verbs ...string) rbacv1.PolicyRule {
 		return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, Verbs: verbs}

@@ -15,16 +15,15 @@ import (
 )
 
 const (
-	// conflictRetry is the interval at which a taken name or a full quota is checked again; objects of other owners are not
-	// watched.
+	// conflictRetry is the interval for checking a taken name or a full quota again. Objects of other owners have no watch.
 	conflictRetry = 10 * time.Second
-	// unknownRetry is the wait after an incomplete observation, and during a deletion.
+	// unknownRetry is the delay after an incomplete observation, and during a deletion.
 	unknownRetry = 2 * time.Second
-	// heartbeat is the longest time between two reconciles, in case a watch event is lost.
+	// heartbeat is the longest time between two reconciles. It bounds the effect of a lost watch event.
 	heartbeat = 5 * time.Minute
 )
 
-// Decide plans the next step of a cluster. It is total: it has an answer for every record and observation.
+// Decide plans the next step of a cluster. It has an answer for every record and observation.
 func Decide(c Cluster, r Record, o Observation) Plan {
 	p := Plan{Cluster: c, Before: r, Record: r, Observation: o, Requeue: heartbeat}
 	switch {
@@ -52,7 +51,7 @@ func Decide(c Cluster, r Record, o Observation) Plan {
 	return p
 }
 
-// swept deletes scheduler objects of a cluster at rest: a second operator that believed to lead created them late.
+// swept deletes scheduler objects of a cluster that does not change. A second operator that believed to be the leader created them late.
 func swept(p Plan) Plan {
 	if p.Record.State == p.Before.State && len(p.Observation.Scheduled) > 0 {
 		p.Actions = append(p.Actions, Action{Kind: Release})
@@ -60,7 +59,7 @@ func swept(p Plan) Plan {
 	return p
 }
 
-// decideDeletion leaves everything to the garbage collector.
+// decideDeletion removes the finalizer. The garbage collector deletes the objects.
 func decideDeletion(p Plan) Plan {
 	p.Requeue = 0
 	if p.Cluster.Finalizer {
@@ -76,7 +75,7 @@ func decideStart(p Plan) Plan {
 	case c.Suspend && p.Record.State == Submitted:
 		return stop(p)
 	case c.Suspend:
-		p.Actions = deletions(p, false) // an unrecorded step may have created some
+		p.Actions = deletions(p, false) // an unrecorded step may have created some objects
 		p.Record.Cause = suspended(c, "its pods are not created until it is false")
 		return p
 	case c.Problem.Reason != "":
@@ -102,8 +101,8 @@ func decideStart(p Plan) Plan {
 	return p
 }
 
-// admit acts on the scheduler's answer, and reports whether the objects may be created. The record names the scheduler before
-// it gets objects, and those of another scheduler are deleted first.
+// admit applies the scheduler's answer, and reports whether the cluster's objects may be created. The record names the scheduler before scheduler objects are
+// created. Objects of another scheduler are deleted first.
 func admit(p Plan) (next Plan, admitted bool) {
 	a, s := p.Observation.Admission, &p.Record.Scheduling
 	held := s.HeldBy
@@ -145,7 +144,7 @@ func release(p Plan) Plan {
 	return p
 }
 
-// decideRunning keeps the objects at the spec.
+// decideRunning keeps the objects equal to the spec.
 func decideRunning(p Plan) Plan {
 	c := p.Cluster
 	switch {
@@ -167,8 +166,7 @@ func decideRunning(p Plan) Plan {
 	return p
 }
 
-// converge applies wanted objects and deletes unwanted ones. Another operator's objects stay unchanged until an edit, because
-// their pods would be replaced.
+// converge applies wanted objects and deletes unwanted ones. It keeps another operator's objects until an edit, because a change would replace their pods.
 func converge(p Plan) Plan {
 	c, o := p.Cluster, p.Observation
 	adopts := p.Record.State == Running && (p.Record.Generation == 0 || p.Record.Generation == c.Generation)
@@ -188,8 +186,7 @@ func converge(p Plan) Plan {
 	return p
 }
 
-// Keep copies the immutable fields of an existing StatefulSet: its selector, its replicas if an autoscaler sets them, and the
-// fixed part of its pods.
+// Keep copies fields of an existing StatefulSet that must stay: its selector, its replicas if an autoscaler sets them, and the fixed part of its pods.
 func Keep(p Part, wanted, there *unstructured.Unstructured) {
 	if p.Kind != "StatefulSet" || there == nil {
 		return
@@ -229,7 +226,7 @@ func wants(c Cluster, ref Ref) bool {
 	return false
 }
 
-// stop suspends the cluster. The record is stored before any delete.
+// stop suspends the cluster. The record is stored before the first delete.
 func stop(p Plan) Plan {
 	p.Record.State, p.Record.Cause, p.Requeue = Suspended, suspended(p.Cluster, "its pods are being stopped"), unknownRetry
 	return p
@@ -239,7 +236,7 @@ func suspended(c Cluster, then string) lifecycle.Cause {
 	return lifecycle.Cause{Reason: lifecycle.ReasonSuspended, Message: c.SuspendField + " is true: " + then}
 }
 
-// decideSuspended deletes objects with pods, waits until they are gone, and starts again when it may.
+// decideSuspended deletes the objects that run pods, waits until they are gone, and starts the cluster again when it may.
 func decideSuspended(p Plan) Plan {
 	if p.Actions = deletions(p, false); len(p.Actions) > 0 {
 		p.Requeue = unknownRetry
@@ -259,14 +256,14 @@ func decideSuspended(p Plan) Plan {
 	return p
 }
 
-// begin starts the cluster again. The record is stored before any create.
+// begin starts the cluster again. The record is stored before the first create.
 func begin(p Plan, c lifecycle.Cause) Plan {
 	p.Record = Record{State: Submitted, Cause: c, Scheduling: Scheduling{Start: max(1, p.Record.Scheduling.Start) + 1}}
 	p.Requeue = unknownRetry
 	return p
 }
 
-// refuse ends a cluster whose objects cannot be created. The record is stored before any delete.
+// refuse ends a cluster whose objects cannot be created. The record is stored before the first delete.
 func refuse(p Plan, c lifecycle.Cause) Plan {
 	p.Record.State, p.Record.Cause, p.Record.Generation, p.Requeue = Refused, c, p.Cluster.Generation, unknownRetry
 	return p
@@ -285,19 +282,19 @@ func decideRefused(p Plan) Plan {
 	return p
 }
 
-// decideOver starts again after an edit: the refusal was of the old spec.
+// decideOver starts the cluster again after an edit, because the refusal concerned the old spec.
 func decideOver(p Plan) Plan {
 	if g := p.Record.Generation; g != 0 && g != p.Cluster.Generation && !p.Cluster.Suspend {
 		return begin(p, lifecycle.Cause{Reason: ReasonEdited, Message: "the spec was edited: the cluster is restarted"})
 	}
 	p.Record.Generation = p.Cluster.Generation
-	if p.Record.State == Released { // objects created a moment ago may only now be visible
+	if p.Record.State == Released { // objects that were just created may become visible only now
 		p.Actions = deletions(p, true)
 	}
 	return p
 }
 
-// deletions deletes the objects of the cluster with pods, or all objects.
+// deletions deletes the cluster's objects that run pods, or all its objects, and in both cases the unneeded optional ones.
 func deletions(p Plan, all bool) []Action {
 	var actions []Action
 	add := func(ref Ref) {
@@ -318,7 +315,7 @@ func deletions(p Plan, all bool) []Action {
 	return actions
 }
 
-// leaving names the objects that are being deleted.
+// leaving names the objects that are being deleted, and the remaining pods.
 func leaving(p Plan) []string {
 	var left []string
 	for _, part := range p.Cluster.Parts {

@@ -12,9 +12,9 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/text"
 )
 
-// Reasons of clusters' conditions that applications lack.
+// Reasons in conditions of clusters that applications do not have.
 const (
-	// ReasonReplacing : objects of the same names are still being deleted.
+	// ReasonReplacing : earlier objects with the same names are still being deleted.
 	ReasonReplacing lifecycle.Reason = "Replacing"
 	// ReasonEdited : the spec was edited.
 	ReasonEdited lifecycle.Reason = "SpecEdited"
@@ -36,18 +36,18 @@ const (
 	ConditionReady = "Ready"
 )
 
-// GoesOn reports whether the actions after one are tried. An object that is always refused must prevent neither the repair of a
-// running cluster's other objects nor any deletion.
+// GoesOn reports whether the next actions are tried. A permanently refused object must not prevent the repair of a running cluster's other objects, nor any
+// deletion.
 func (p Plan) GoesOn(a Action, result lifecycle.Class) bool {
 	return result == lifecycle.ClassDone || result != lifecycle.ClassTransient && (p.Before.State == Running || a.Kind == Delete)
 }
 
-// Settle computes the state after the actions of a plan. Results are in the order of the actions; those that were not tried
-// have none. The first refusal is reported.
+// Settle computes the state after the actions of a plan. Results are in the order of the actions; actions that were not tried have none. The first refusal is
+// reported.
 func Settle(p Plan, results []Result) Outcome {
 	o := Outcome{Record: p.Record, Requeue: p.Requeue}
 	if p.Cluster.Probe && !p.Cluster.Deleting {
-		return o // another controller owns its status, too
+		return o // another controller owns the probe's status
 	}
 	first := true
 	for i, result := range results {
@@ -71,7 +71,7 @@ func Settle(p Plan, results []Result) Outcome {
 // maxMessage bounds a message, in bytes.
 const maxMessage = 1024
 
-// refused classifies the first failed action.
+// refused returns the outcome of the first failed action.
 func refused(o Outcome, p Plan, a Action, r Result) Outcome {
 	o.Record = p.Before
 	cause := lifecycle.Cause{Reason: r.Class.Reason(lifecycle.ReasonSubmissionRefused), Message: r.Message}
@@ -141,7 +141,7 @@ func ready(p Plan, r Record) aspect {
 	return aspect{false, lifecycle.Cause{Reason: reason, Message: message}}
 }
 
-// waiting returns the wait of a cluster's pods: their scheduler's report, or else that of the first waiting pod.
+// waiting returns the wait of a cluster's pods: the scheduler's report, or else the wait of a master or worker pod.
 func waiting(o Observation) lifecycle.Cause {
 	for _, c := range []lifecycle.Cause{o.Placing, o.Master.Waiting.Detailed(), o.Workers.Waiting.Detailed()} {
 		if c.Reason != "" {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package standalone is the state machine of Spark standalone clusters, a master and its workers. Its pure functions map
-// recorded and observed state to actions (Decide), and their results to the new state (Settle).
+// Package standalone is the state machine of Spark standalone clusters, a master and its workers. Its pure functions map recorded and observed state to actions
+// (Decide), and the results of actions to the new state (Settle).
 //
-// One step is one Decide, its actions in order, and one Settle. An action that must not happen twice or too early is recorded
-// first; all others are repeated until they are done.
+// One step is one Decide, its actions in order, and one Settle. An action that must not happen twice or too early is recorded before it. Any other action is
+// repeated until it succeeds.
 package standalone
 
 import (
@@ -24,21 +24,21 @@ type State string
 const (
 	// New clusters have no status.
 	New State = ""
-	// Submitted : its objects are to be created. It is stored only for a restarted cluster.
+	// Submitted : the objects are not created yet. This state is stored only for a restarted cluster.
 	Submitted State = "Submitted"
-	// Running : its objects exist and are kept at the spec.
+	// Running : the objects exist and are kept equal to the spec.
 	Running State = "Running"
-	// Suspended : its pods are deleted, and none are created until it is resumed.
+	// Suspended : the pods are deleted, and no pod is created before the cluster is resumed.
 	Suspended State = "Suspended"
-	// Refused : its objects cannot be created; existing ones are deleted.
+	// Refused : the objects cannot be created; existing ones are deleted.
 	Refused State = "Refused"
-	// Failed : a final state of another operator; the objects stay.
+	// Failed : the final state of another operator; the objects stay.
 	Failed State = "Failed"
 	// Released : all objects of a refused cluster are deleted.
 	Released State = "Released"
 )
 
-// Starts reports whether a cluster in the state has yet to start.
+// Starts reports whether a cluster in this state has not started.
 func (s State) Starts() bool { return s == New || s == Submitted }
 
 // Ref identifies an object of a cluster.
@@ -50,16 +50,16 @@ func (r Ref) String() string { return r.Kind + " " + r.Name }
 // Part is an object of a cluster.
 type Part struct {
 	Ref
-	// Runs is set if the object has pods or acts on them: a suspended cluster has none.
+	// Runs is set if the object runs pods or acts on pods. A suspended cluster has no such object.
 	Runs bool
 	// Scaled is set if an autoscaler sets the number of replicas, from Min to Max.
 	Scaled   bool
 	Min, Max int32
-	// Fixed is the scheduler's decoration of the pods at the start. It never changes, because a change would restart the pods.
+	// Fixed is the scheduler's decoration of the pods from the start. It never changes, because a change would restart the pods.
 	Fixed Fixed
 }
 
-// Fixed lists keys of labels and annotations; SchedulerName is set if the scheduler's name is fixed, too.
+// Fixed lists keys of labels and annotations. Scheduler is set if the scheduler's name is fixed, too.
 type Fixed struct {
 	Labels, Annotations []string
 	Scheduler           bool
@@ -71,13 +71,13 @@ type Cluster struct {
 	Suspend    bool
 	// Deleting is set when the object has a deletion timestamp, and Finalizer when it has another operator's finalizer.
 	Deleting, Finalizer bool
-	// Probe is set if the object is another operator's health probe and no cluster.
+	// Probe is set if the object is another operator's health probe, not a cluster.
 	Probe bool
 	// Parts are the wanted objects, in the order of their creation.
 	Parts []Part
-	// Optional are objects that clusters may have and this one does not need.
+	// Optional are objects that other clusters may have and this one does not need.
 	Optional []Ref
-	// Defaults are the policies' Spark properties with which it would start now.
+	// Defaults are the policies' Spark properties for a start now.
 	Defaults map[string]string
 	// Problem explains why the objects cannot be built; empty if they can.
 	Problem lifecycle.Cause
@@ -90,14 +90,14 @@ type Loaded struct {
 	Record Record
 	// Defaults are the policies' Spark properties for unset fields.
 	Defaults map[string]string
-	// Objections prevent the creation of the cluster: errors in its spec, or else policy violations.
+	// Objections prevent the creation of the cluster. They are the errors in its spec, or the policy violations if there are no errors.
 	Objections []*spark.ConfError
 	// Suspend and Probe are as in Cluster.
 	Suspend, Probe bool
-	// Built is the built cluster for the limits; QueuedAt is when it began to wait for its start.
+	// Built is the built cluster, for the check of limits. QueuedAt is when it began to wait for its start.
 	Built    spark.Standalone
 	QueuedAt time.Time
-	// Master and Workers are the names of its StatefulSets.
+	// Master and Workers name the cluster's StatefulSets.
 	Master, Workers string
 }
 
@@ -105,18 +105,16 @@ type Loaded struct {
 type Record struct {
 	State State
 	Cause lifecycle.Cause
-	// Generation is that of the spec that the objects were last built from, or that waits for its scheduler; 0 if this operator
-	// has built none.
+	// Generation is the spec's generation of the last build, or of the spec that waits for its scheduler; 0 if this operator has built nothing.
 	Generation int64
 	Scheduling Scheduling
-	// Defaults are those of the cluster's start. They stay until the next start.
+	// Defaults are the policies' Spark properties at the cluster's start. They stay until the next start.
 	Defaults map[string]string
 }
 
 // Scheduling is the scheduling state of a cluster.
 type Scheduling struct {
-	// Choice is the scheduler of the current start. It stays until the next one; empty for a cluster that another operator
-	// started.
+	// Choice is the scheduler of the current start. It stays until the next start; empty for a cluster that another operator started.
 	scheduler.Choice
 	// Start counts the starts of the cluster, from 1; 0 before the first.
 	Start int32
@@ -126,25 +124,25 @@ type Scheduling struct {
 
 // Found is the observed state of an object.
 type Found struct {
-	// Presence of an unlisted object is Absent.
+	// Presence is Absent for an object that is not in the map.
 	Presence lifecycle.Presence
 	UID      string
 	// Ours is set if the object belongs to the cluster.
 	Ours bool
-	// Marked is set if this operator created or updated it.
+	// Marked is set if this operator created or updated the object.
 	Marked bool
-	// Same is set if the object is as wanted.
+	// Same is set if the object equals the wanted one.
 	Same     bool
 	Deleting bool
 }
 
 // Role is the observed state of a role's pods.
 type Role struct {
-	// Wanted, Ready and Updated count pods. Updated ones match the spec.
+	// Wanted, Ready and Updated count pods. An updated pod matches the spec.
 	Wanted, Ready, Updated int32
 	// Pods names the existing pods, running or not.
 	Pods []string
-	// Waiting explains why a pod does not run; empty if all do.
+	// Waiting explains why a pod is not running; empty if all pods are.
 	Waiting lifecycle.Wait
 }
 
@@ -154,19 +152,19 @@ type Observation struct {
 	// Unknown is set if an object could not be read.
 	Unknown         bool
 	Master, Workers Role
-	// Admission is the scheduler's answer about a cluster that starts, and its requirements on objects while the cluster runs.
+	// Admission is the scheduler's answer for a cluster that starts. For a running cluster it has the scheduler objects to apply.
 	Admission scheduler.Admission
-	// Scheduled are the scheduler objects of a cluster whose record has none.
+	// Scheduled are the scheduler objects of a cluster whose record lists none.
 	Scheduled []scheduler.Ref
-	// Placing is the scheduler's observation of pods without a node; empty if there are none.
+	// Placing is the scheduler's observation of pods without a node; empty for none.
 	Placing lifecycle.Cause
 }
 
-// Action is one write. The set is closed.
+// Action is one write of a plan.
 type Action struct {
 	Kind ActionKind
 	Ref  Ref
-	// UID of the object to delete.
+	// UID is that of the object to delete.
 	UID string
 }
 
@@ -190,7 +188,7 @@ const (
 type Plan struct {
 	Cluster Cluster
 	Before  Record
-	// Record holds if all actions succeed.
+	// Record is valid if all actions succeed.
 	Record      Record
 	Observation Observation
 	Actions     []Action
@@ -206,18 +204,18 @@ type Result struct {
 // Pods counts a cluster's pods.
 type Pods struct{ Master, Workers Count }
 
-// Count is the number of ready and of wanted pods of a role.
+// Count is the number of a role's ready and wanted pods.
 type Count struct{ Ready, Wanted int32 }
 
-// Outcome is the record to store and the state to show.
+// Outcome is the result of a step: the record to store, and the conditions to show.
 type Outcome struct {
 	Record     Record
 	Conditions []metav1.Condition
-	// Pods counts its pods; nil unless it runs.
+	// Pods counts the cluster's pods; nil unless the cluster runs.
 	Pods    *Pods
 	Requeue time.Duration
-	// Again is set if another step follows as soon as this one is stored.
+	// Again is set if another step follows as soon as this step is stored.
 	Again bool
-	// Err is an error of the step, not of the cluster; the step is repeated with back-off.
+	// Err is an error of the step, not of the cluster. The step is repeated with back-off.
 	Err error
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// admit asks whether the attempt may start. The error is the cluster's, not the application's.
+// admit asks the scheduler whether the attempt may start. The error is the cluster's, not the application's.
 func (e *Engine[T]) admit(ctx context.Context, s *scope[T]) error {
 	candidate, answer, err := e.candidate(ctx, s)
 	s.admission = answer
@@ -34,8 +34,7 @@ func (e *Engine[T]) asking() attempt.Asking {
 	return attempt.Asking{Registry: e.Registry, Reader: e.Reader, Reservations: e.Schedulers, Kinds: e.Kinds}
 }
 
-// candidate validates the attempt and chooses its scheduler, once in a step. It is nil if the answer is known without a
-// scheduler.
+// candidate validates the attempt and chooses its scheduler, once per step. The candidate is nil if the answer does not depend on a scheduler.
 func (e *Engine[T]) candidate(ctx context.Context, s *scope[T]) (*admission.Candidate, admission.Result, error) {
 	if s.validated {
 		return s.candidate, s.answer, nil
@@ -48,8 +47,8 @@ func (e *Engine[T]) candidate(ctx context.Context, s *scope[T]) (*admission.Cand
 	return s.candidate, s.answer, err
 }
 
-// observeScheduler asks the batch scheduler about an attempt with a driver, and records the progress of its pods in the ledger.
-// It asks only plugins that observe. A plugin's error does not fail the application.
+// observeScheduler asks the batch scheduler about an attempt with a driver, and records the progress of the attempt's pods in the ledger. It asks only plugins
+// that can observe. A plugin's error does not fail the application.
 func (e *Engine[T]) observeScheduler(ctx context.Context, s *scope[T]) (scheduler.Observation, error) {
 	var none scheduler.Observation
 	d := s.observed.Driver
@@ -85,8 +84,8 @@ func (e *Engine[T]) observeScheduler(ctx context.Context, s *scope[T]) (schedule
 	return o.Observation, nil
 }
 
-// settle records the progress of an attempt's pods in the ledger. If the ledger lacks the attempt, an operator started it that
-// crashed before recording it or did not watch the namespace.
+// settle records the progress of an attempt's pods in the ledger. If the ledger lacks the attempt, an operator started it and crashed before recording it, or
+// did not watch the namespace.
 func (e *Engine[T]) settle(ctx context.Context, s *scope[T], facts scheduler.PodStatuses) error {
 	id, progress := s.attemptID(), scheduler.ProgressOf(facts)
 	if !e.Registry.Quotas() {
@@ -105,7 +104,7 @@ func (e *Engine[T]) settle(ctx context.Context, s *scope[T], facts scheduler.Pod
 	return nil
 }
 
-// facts returns the statuses of the attempt's pods for schedulers. The record adds executors that are already deleted.
+// facts returns the statuses of the attempt's pods for schedulers. Deleted executors come from the record.
 func (e *Engine[T]) facts(ctx context.Context, s *scope[T]) (scheduler.PodStatuses, error) {
 	facts, err := e.Reader.PodStatuses(ctx, e.target(s), s.env.Now)
 	facts.ExecutorsEver, facts.RoomMadeAt = s.Record.Counts.Total, e.Schedulers.RoomMadeAt()
@@ -113,7 +112,7 @@ func (e *Engine[T]) facts(ctx context.Context, s *scope[T]) (scheduler.PodStatus
 	return facts, err
 }
 
-// release returns the scheduler objects of an attempt, and drops its reservation; for 0, the objects left of any attempt.
+// release returns the scheduler objects of an attempt, and drops its reservation. For the number 0 it returns the leftover objects of any attempt.
 func (e *Engine[T]) release(ctx context.Context, s *scope[T], number int32) []scheduler.Ref {
 	if number == 0 {
 		return s.observed.Scheduled
@@ -121,9 +120,9 @@ func (e *Engine[T]) release(ctx context.Context, s *scope[T], number int32) []sc
 	identity := e.Kind.Identity(s.obj, number, s.env.Now)
 	id := admission.AttemptID(identity, number)
 	e.Schedulers.Release(id)
-	plugin, known := e.Registry.Compiled(s.Record.Scheduling.HeldBy) // an administrator may have disabled it
+	plugin, known := e.Registry.Compiled(s.Record.Scheduling.HeldBy) // an administrator may have disabled the plugin
 	if !known {
-		return nil // its objects are deleted with the application
+		return nil // the objects are deleted with the application
 	}
 	refs, err := scheduler.Release(plugin, admission.AttemptOf(s.Application, id, number))
 	if err != nil {
@@ -132,8 +131,8 @@ func (e *Engine[T]) release(ctx context.Context, s *scope[T], number int32) []sc
 	return refs
 }
 
-// EnterRunning enters running attempts in the ledger, so that a restarted operator reserves nothing twice, and announces
-// waiting ones, so that none is passed. The listed objects are the cache's own: thousands may have ended.
+// EnterRunning enters running attempts in the ledger, so that a restarted operator gives no reserved room to others. It also announces waiting attempts, so
+// that none loses its place. The listed objects are the cache's own, because thousands may have ended.
 func (e *Engine[T]) EnterRunning(ctx context.Context) error {
 	all, err := observe.List[T](ctx, e.Cache, e.List, client.UnsafeDisableDeepCopy)
 	if err != nil {
@@ -150,7 +149,7 @@ func (e *Engine[T]) EnterRunning(ctx context.Context) error {
 	return nil
 }
 
-// enter enters or announces one application, unless its attempt is known.
+// enter enters or announces one application, unless the ledger knows its attempt.
 func (e *Engine[T]) enter(ctx context.Context, obj T) error {
 	record := e.Kind.FromStatus(obj)
 	if !record.State.HasDriver() && !record.State.Starting() {
@@ -182,8 +181,8 @@ func (e *Engine[T]) enter(ctx context.Context, obj T) error {
 	return e.releaseEnded(ctx, s)
 }
 
-// driven returns a listed application if its attempt has a driver, else nil. An earlier operator may have created the driver
-// and crashed before its status write: then only the pods show it.
+// driven returns a listed application if its attempt has a driver, otherwise nil. If an earlier operator created the driver and crashed before its status
+// write, only the pods show the driver.
 func (e *Engine[T]) driven(ctx context.Context, listed T, record lifecycle.Record) (*scope[T], error) {
 	recorded := record.State.HasDriver()
 	if !recorded {
@@ -208,8 +207,7 @@ func (e *Engine[T]) driven(ctx context.Context, listed T, record lifecycle.Recor
 	return s, nil
 }
 
-// releaseEnded drops the reservation of an attempt that ended after it was listed: the reconcile of its end found no
-// reservation.
+// releaseEnded drops the reservation of an attempt that ended after it was listed, because the reconcile of its end found no reservation.
 func (e *Engine[T]) releaseEnded(ctx context.Context, s *scope[T]) error {
 	now := e.Kind.New()
 	err := e.Cache.Get(ctx, client.ObjectKeyFromObject(s.obj), now, client.UnsafeDisableDeepCopy)
@@ -226,7 +224,7 @@ func (e *Engine[T]) releaseEnded(ctx context.Context, s *scope[T]) error {
 	return nil
 }
 
-// complete reports whether all reserved pods had appeared: then nothing is reserved again.
+// complete reports whether all reserved pods have existed. Such an attempt needs no reservation.
 func (s *scope[T]) complete() bool {
 	counts := s.Record.Counts
 	return s.Record.State == lifecycle.Running && counts.Total >= s.Desired.Executors && counts.Pending == 0

@@ -11,9 +11,9 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
-// audit logs policy violations, once for each edit of the application and each change of the violations, after the status has
-// them: the submitter, the field, and the limit and its policy. The refusal events have the same content. The submitter created
-// the application; the API server's audit log has the editor, at this generation.
+// audit logs policy violations with the submitter, the field, the limit and its policy. It logs them after the status write, once for each edit of the
+// application and each change of the violations. The refusal events have the same content. The submitter is the application's creator; the API server's audit
+// log has the editor of this generation.
 func (s *scope[T]) audit(ctx context.Context, to lifecycle.Record) {
 	log := ctrllog.FromContext(ctx).WithValues("application", s.App.Namespace+"/"+s.App.Name, "generation", to.Generation, "submitter", to.Submitter.String())
 	edited := s.stored.Generation != to.Generation

@@ -2,8 +2,8 @@
 
 // Package application runs applications: one generic reconciler for all kinds, with a resolve.Kind for each.
 //
-// A step is one read, one decision, its actions, and one status write. Events are the difference between the old and the new
-// status, sent after the write succeeded. A reconcile is one step, or several that wait for nothing.
+// A step is one read, one decision, its actions, and one status write. Events are the difference between the old and the new status, sent after the write. A
+// reconcile has one step, and further steps as long as nothing has to be awaited.
 package application
 
 import (
@@ -35,7 +35,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/statuscache"
 )
 
-// staleRetry reconciles an object whose event was lost.
+// staleRetry is the delay of the next reconcile while the cache is stale. It covers a lost event.
 const staleRetry = 5 * time.Second
 
 // Engine reconciles the applications of one kind.
@@ -49,9 +49,9 @@ type Engine[T client.Object] struct {
 	Policies func() policy.Set
 	// Exposure configures the auxiliary objects of drivers.
 	Exposure exposure.Config
-	// Submitters configures the recorder of submitters.
+	// Submitters configures the source of submitters.
 	Submitters lifecycle.Submitters
-	// Schedulers keeps the state shared by several applications.
+	// Schedulers keeps the state that applications share.
 	Schedulers *reservations.Manager
 	// Kinds knows which schedulers are available; nil for all.
 	Kinds attempt.Kinds
@@ -61,11 +61,11 @@ type Engine[T client.Object] struct {
 	Clock    clock.PassiveClock
 	// Metrics may be nil.
 	Metrics *metrics.Metrics
-	// Sessions asks a driver that accepts clients for its sessions.
+	// Sessions reads the sessions of a driver that serves clients.
 	Sessions func(ctx context.Context, podIP string, port int32, started time.Time) lifecycle.Sessions
 	// Watches reports whether the operator works in a namespace; nil for all of them.
 	Watches func(namespace string) bool
-	// Periods replace those of the decisions and ExposureRetry replaces exposure.Retry, unless 0.
+	// Periods replace the periods of decisions, and ExposureRetry replaces exposure.Retry, unless 0.
 	Periods       lifecycle.Periods
 	ExposureRetry time.Duration
 
@@ -74,12 +74,12 @@ type Engine[T client.Object] struct {
 	refused refusals
 }
 
-// maxSteps bounds the steps of one reconcile. A driver that ended before its first reconcile needs the most: RUNNING,
-// SUCCEEDING or FAILING, and the next state.
+// maxSteps bounds the steps of one reconcile. A driver that ended before its first reconcile needs the most steps: RUNNING, SUCCEEDING or FAILING, and the next
+// state.
 const maxSteps = 4
 
-// Reconcile advances one application: load, observe, decide, act, write the status. Steps that wait for nothing follow each
-// other immediately, each stored before the next: behind a thousand others in the queue they would be late.
+// Reconcile advances one application: load, observe, decide, act, write the status. A step that waits for nothing follows immediately after the previous one is
+// stored. In the queue it would be behind thousands of others.
 func (e *Engine[T]) Reconcile(ctx context.Context, req reconcile.Request) (ctrl.Result, error) {
 	s, after, err := e.load(ctx, req)
 	if s == nil || err != nil {
@@ -110,7 +110,7 @@ func (e *Engine[T]) step(ctx context.Context, s *scope[T]) (again bool, result c
 	plan := lifecycle.Decide(s.Desired, s.Record, s.observed, s.admission.Admission, s.env)
 	e.Metrics.Decided(e.Clock.Since(began))
 	if plan.NeedsFresh(func(kind lifecycle.ActionKind) bool { return e.reschedules(s, plan, kind) }) {
-		// A stale cache may have missed the end of the attempt's driver, or show the next attempt's.
+		// A stale cache may lack the end of the attempt's driver, or have the driver of the next attempt.
 		if fresh, err := e.Reader.Fresh(ctx, s.obj, e.Kind.Family().GroupVersionKind()); err != nil || !fresh {
 			return false, ctrl.Result{RequeueAfter: time.Second}, err
 		}
@@ -126,7 +126,7 @@ func (e *Engine[T]) step(ctx context.Context, s *scope[T]) (again bool, result c
 	return stored && outcome.Again, result, err
 }
 
-// key identifies an application of the kind among those of all kinds.
+// key identifies an application among the applications of all kinds.
 func (e *Engine[T]) key(name types.NamespacedName) scheduler.Key {
 	return scheduler.Key{Kind: e.Kind.Family().GroupKind(), Namespace: name.Namespace, Name: name.Name}
 }
@@ -138,22 +138,22 @@ type scope[T client.Object] struct {
 	resolve.Application
 	obj T
 	env lifecycle.Env
-	// stored is the record without fields kept in memory only.
+	// stored is the record as in the status, without fields that are only in memory.
 	stored   lifecycle.Record
 	observed lifecycle.Observation
-	// candidate and answer are the result of Engine.candidate once validated: an attempt is built once.
+	// candidate and answer are the result of Engine.candidate, if validated is set. An attempt is built only once.
 	validated bool
 	candidate *admission.Candidate
 	answer    admission.Result
-	// admission is the answer whether the attempt may start, if that was asked. seen is the plugin's snapshot for it, or for the
-	// observation of a running attempt.
+	// admission is the scheduler's answer to the attempt, if it was asked. seen is the plugin's snapshot for that answer, or for the observation of a running
+	// attempt.
 	admission admission.Result
 	seen      scheduler.Snapshot
 	// objections are the policy violations of the requested auxiliary objects.
 	objections []exposure.Objection
 }
 
-// load reads and resolves the application of a request. It returns nil if no decision is due before after has passed.
+// load reads and resolves the application of a request. It returns nil if nothing is to be decided before after has passed.
 func (e *Engine[T]) load(ctx context.Context, req reconcile.Request) (s *scope[T], after time.Duration, err error) {
 	obj := e.Kind.New()
 	if e.watches(req.Namespace) {
@@ -179,7 +179,7 @@ func (e *Engine[T]) load(ctx context.Context, req reconcile.Request) (s *scope[T
 		if left, err := e.leftovers(ctx, obj, record); err != nil || !left {
 			e.written.Forget(req.NamespacedName)
 			e.refused.forget(req.NamespacedName)
-			e.Schedulers.Forget(e.key(req.NamespacedName)) // a stale cache may have entered it after its end
+			e.Schedulers.Forget(e.key(req.NamespacedName)) // a stale cache may have entered the application after its end
 			return nil, after, err
 		}
 	}
@@ -206,7 +206,7 @@ func (e *Engine[T]) scope(obj T, record lifecycle.Record, now time.Time) *scope[
 	return &scope[T]{Application: resolve.Load(e.Kind, obj, record, e.operator(), now), obj: obj, env: lifecycle.Env{Now: now, Periods: e.Periods}, stored: record}
 }
 
-// observe reads the application's pods, and asks its scheduler whether the attempt may start, or for its state.
+// observe reads the application's pods. It also asks the scheduler: whether the attempt may start, or for the state of a started attempt.
 func (e *Engine[T]) observe(ctx context.Context, s *scope[T]) (err error) {
 	waits, err := e.waits(ctx, s)
 	if waits || err != nil {
@@ -217,7 +217,7 @@ func (e *Engine[T]) observe(ctx context.Context, s *scope[T]) (err error) {
 		return err
 	}
 	if d := s.observed.Driver; t.DriverUID != "" && d.Is(lifecycle.Current) && d.UID != t.DriverUID {
-		e.written.Created(s.obj, t.SubmissionID, d.UID) // the response to its creation was lost
+		e.written.Created(s.obj, t.SubmissionID, d.UID) // the response to the driver's creation was lost
 	}
 	if lifecycle.NeedsAdmission(s.Desired, s.Record, s.observed.Driver, s.env) {
 		if s.admission.Verdict == "" {
@@ -243,8 +243,8 @@ func (e *Engine[T]) observe(ctx context.Context, s *scope[T]) (err error) {
 	return err
 }
 
-// waits reports whether an attempt continues to wait or to be held back, by the cached pods. Thousands may wait and are
-// reconciled repeatedly, so the API server is asked for a driver only before an attempt starts or ends.
+// waits reports whether an attempt continues to wait or stays suspended, by the cached pods. Thousands may wait and are reconciled repeatedly, so the API
+// server is asked for a driver only before an attempt starts or ends.
 func (e *Engine[T]) waits(ctx context.Context, s *scope[T]) (bool, error) {
 	if s.Record.State == lifecycle.New || !s.Record.State.Starting() {
 		return false, nil
@@ -268,10 +268,10 @@ func (e *Engine[T]) target(s *scope[T]) observe.Target {
 	return t
 }
 
-// attemptID returns the attempt's id in schedulers.
+// attemptID returns the attempt's ID for schedulers.
 func (s *scope[T]) attemptID() string { return admission.AttemptID(s.Identity, s.Record.Attempt) }
 
-// submissionOf returns the submission id of an attempt.
+// submissionOf returns the submission ID of an attempt.
 func (e *Engine[T]) submissionOf(s *scope[T], number int32) string {
 	for _, a := range s.Record.Attempts {
 		if a.Number == number && a.SubmissionID != "" {
@@ -281,7 +281,7 @@ func (e *Engine[T]) submissionOf(s *scope[T], number int32) string {
 	return e.Kind.Identity(s.obj, number, s.env.Now).SubmissionID
 }
 
-// act runs the actions of a plan until one ends it.
+// act runs the actions of a plan, up to one that ends the plan.
 func (e *Engine[T]) act(ctx context.Context, s *scope[T], plan lifecycle.Plan) []lifecycle.Result {
 	results := make([]lifecycle.Result, 0, len(plan.Actions))
 	owner := s.Owner
@@ -322,7 +322,7 @@ func (e *Engine[T]) act(ctx context.Context, s *scope[T], plan lifecycle.Plan) [
 	return results
 }
 
-// writeStatus writes the status if it changed, then records events.
+// writeStatus writes a changed status, and then records its events.
 func (e *Engine[T]) writeStatus(ctx context.Context, s *scope[T], o lifecycle.Outcome) (stored bool, result ctrl.Result, err error) {
 	result = ctrl.Result{RequeueAfter: o.Requeue}
 	if o.Refused {
@@ -339,7 +339,7 @@ func (e *Engine[T]) writeStatus(ctx context.Context, s *scope[T], o lifecycle.Ou
 	}
 	err = e.Writer.PatchStatus(ctx, s.obj, next)
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-		// The object changed since it was read. Its own event enqueues it; the timer covers a lost event.
+		// The object changed after it was read. Its own event enqueues it; the timer covers a lost event.
 		return false, ctrl.Result{RequeueAfter: time.Second}, nil
 	}
 	if err != nil {

@@ -21,9 +21,8 @@ import (
 
 // +kubebuilder:rbac:groups="",resources=services,verbs=watch;patch
 
-// expose keeps the auxiliary objects of a live driver, and deletes them afterwards. It runs between the actions and the status
-// write of a reconcile, so that the status has the result without another write. An object stays recorded until its deletion is
-// confirmed. Errors are reported and never fail the application.
+// expose applies the auxiliary objects of a live driver, and deletes them afterwards. It runs between the actions and the status write of a step, so that the
+// status has the result without another write. The status lists an object until its deletion is confirmed. Errors are reported and never fail the application.
 func (e *Engine[T]) expose(ctx context.Context, s *scope[T], o *lifecycle.Outcome) {
 	if o.Auxiliary == lifecycle.AuxiliaryKept {
 		o.Record.Exposure = s.Record.Exposure
@@ -33,7 +32,7 @@ func (e *Engine[T]) expose(ctx context.Context, s *scope[T], o *lifecycle.Outcom
 	owner := s.Owner
 	owner.SubmissionID = o.Record.SubmissionID
 	if s.Desired.Endures {
-		owner.SubmissionID = "" // objects of an attempt are deleted with it
+		owner.SubmissionID = "" // an attempt's objects would be deleted with the attempt
 	}
 	wanted, seen, err := e.exposed(ctx, s, o, owner)
 	if err != nil {
@@ -56,7 +55,7 @@ func (e *Engine[T]) expose(ctx context.Context, s *scope[T], o *lifecycle.Outcom
 
 // exposed returns the wanted and the existing auxiliary objects.
 func (e *Engine[T]) exposed(ctx context.Context, s *scope[T], o *lifecycle.Outcome, owner lifecycle.Owner) (exposure.Wanted, exposure.Seen, error) {
-	// Objects of an enduring driver exist before the attempt has a driver.
+	// The objects of an enduring driver exist before the attempt has a driver.
 	attempt := exposure.Attempt{
 		App: s.App, Owner: owner, SparkAppID: cmp.Or(o.Record.SparkAppID, s.Identity.AppID), DriverName: o.Record.DriverName,
 	}
@@ -67,7 +66,7 @@ func (e *Engine[T]) exposed(ctx context.Context, s *scope[T], o *lifecycle.Outco
 	}
 	about := exposure.About(wanted, before)
 	if !applied && s.Record.State.HasDriver() && len(before.Objects) == 0 {
-		// Another operator may have created it, or this one before it crashed without a status write.
+		// Another operator may have created them, or this one before a crash without a status write.
 		about = exposure.About(exposure.Of(attempt, e.Exposure), before)
 	}
 	seen, err := e.Reader.Exposed(ctx, s.App.Namespace, s.App.Name, about, func(r exposure.Ref) bool {
@@ -76,7 +75,7 @@ func (e *Engine[T]) exposed(ctx context.Context, s *scope[T], o *lifecycle.Outco
 	return wanted, seen, err
 }
 
-// converge applies and deletes planned objects. An error does not stop the others.
+// converge applies and deletes the planned objects. After an error it continues with the others.
 func (e *Engine[T]) converge(ctx context.Context, owner lifecycle.Owner, namespace string, plan exposure.Plan,
 	seen exposure.Seen) map[exposure.Ref]exposure.Result {
 	results := map[exposure.Ref]exposure.Result{}
@@ -95,7 +94,7 @@ func (e *Engine[T]) converge(ctx context.Context, owner lifecycle.Owner, namespa
 	return results
 }
 
-// lookup reads the cluster IP of a Service; "" for none or on an error.
+// lookup reads the cluster IP of a Service; "" if it has none or after an error.
 func (e *Engine[T]) lookup(ctx context.Context, namespace string, service exposure.Ref) string {
 	found, err := e.Reader.Existing(ctx, actuate.Reference(service.Kind, namespace, service.Name))
 	if err != nil {
@@ -125,8 +124,7 @@ func minNonZero(a, b time.Duration) time.Duration {
 	return min(a, b)
 }
 
-// leftovers reports whether an ended application has objects to delete: a driver, its auxiliary objects, or those of its
-// scheduler.
+// leftovers reports whether an ended application still has objects to delete: a driver, auxiliary objects, or scheduler objects.
 func (e *Engine[T]) leftovers(ctx context.Context, o client.Object, r lifecycle.Record) (bool, error) {
 	if len(r.Exposure.Objects) > 0 {
 		return true, nil
@@ -141,13 +139,13 @@ func (e *Engine[T]) leftovers(ctx context.Context, o client.Object, r lifecycle.
 	return e.Reader.HasAuxiliary(ctx, o)
 }
 
-// refusals remembers the auxiliary objects whose content the API server refused, by application.
+// refusals remembers the auxiliary objects with content that the API server refused, by application.
 type refusals struct {
 	mu  sync.Mutex
 	all map[types.NamespacedName]exposure.Refusals
 }
 
-// of returns the refusals of an application; they are not changed any more.
+// of returns the refusals of an application. The result never changes.
 func (r *refusals) of(app types.NamespacedName) exposure.Refusals {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -31,14 +31,14 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// Kind is a kind of applications that the operator runs.
+// Kind is a kind of application that the operator runs.
 type Kind interface {
 	// Family describes the kind to the core.
 	Family() lifecycle.Family
 	// AddToScheme adds its types.
 	AddToScheme(*runtime.Scheme) error
 
-	// Setup adds its controller to the manager.
+	// Setup adds the kind's controller to the manager.
 	Setup(*operator.Shared) error
 }
 
@@ -50,8 +50,8 @@ type kind[T client.Object] struct {
 	addToScheme func(*runtime.Scheme) error
 }
 
-// NewKind returns a kind of applications: the name of its controller in logs and metrics, an empty list of its objects, and the
-// function that adds its types to a scheme.
+// NewKind returns a kind of application. name is that of its controller in logs and metrics, list is an empty list of its objects, and addToScheme adds its
+// types to a scheme.
 func NewKind[T client.Object](name string, k resolve.Kind[T], list client.ObjectList, addToScheme func(*runtime.Scheme) error) Kind {
 	return kind[T]{k, name, list, addToScheme}
 }
@@ -59,7 +59,7 @@ func NewKind[T client.Object](name string, k resolve.Kind[T], list client.Object
 // AddToScheme implements Kind.
 func (k kind[T]) AddToScheme(s *runtime.Scheme) error { return k.addToScheme(s) }
 
-// NewEngine returns the reconciler of a kind. It assumes that every scheduler's API is installed.
+// NewEngine returns the reconciler of a kind. It assumes that the APIs of all schedulers are installed.
 func NewEngine[T client.Object](k resolve.Kind[T], list client.ObjectList, reader observe.Reader, writer client.Client, registry *scheduler.Registry,
 	recorder events.EventRecorder, now clock.PassiveClock, schedulers *reservations.Manager) *Engine[T] {
 	deleted := &actuate.Deletions{}
@@ -76,7 +76,7 @@ func NewEngine[T client.Object](k resolve.Kind[T], list client.ObjectList, reade
 	return e
 }
 
-// Setup implements Kind: it adds the controller to the manager.
+// Setup implements Kind.
 func (k kind[T]) Setup(s *operator.Shared) error {
 	now := clock.RealClock{}
 	writer := operator.CountWrites(client.WithFieldOwner(s.Manager.GetClient(), actuate.FieldOwner), s.Metrics, now, s.Manager.GetScheme())
@@ -100,16 +100,16 @@ func (k kind[T]) Setup(s *operator.Shared) error {
 	return nil
 }
 
-// priorities ranks the changes of a driver's phase.
+// priorities are the queue priorities of changes to a driver's phase.
 var priorities = map[lifecycle.DriverPhase]int{
 	lifecycle.DriverRunning: fairqueue.PriorityStarted, lifecycle.DriverSucceeded: fairqueue.PriorityEnded, lifecycle.DriverFailed: fairqueue.PriorityEnded,
 }
 
-// executorsTogether collects changes of executors before a reconcile: hundreds come and go together, and change no decision.
+// executorsTogether is how long changes of executors are collected before a reconcile. Hundreds of executors come and go together, and they change no decision.
 const executorsTogether = time.Second
 
-// podHandler enqueues the application of a pod, and notes freed room. The driver creates the executors, but they have the
-// label, too.
+// podHandler enqueues the application of a pod, and reports freed resources to the reservations. Executors have the label, too, although the driver creates
+// them.
 func podHandler(m *reservations.Manager, family lifecycle.Family) handler.EventHandler {
 	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 	enqueue := func(q queue, pod client.Object, priority int) {

@@ -15,9 +15,9 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/observe"
 )
 
-// timed is a kind that measures the times between its own states.
+// timed is a kind that measures the time between its own states.
 type timed[T client.Object] interface {
-	// StateChanges returns the changes in the status of after that are not in that of before, in order.
+	// StateChanges returns the state changes that the status of after adds to the status of before, in order.
 	StateChanges(before, after T) []lifecycle.StateChange
 }
 
@@ -27,11 +27,11 @@ func (e *Engine[T]) subject(o client.Object) metrics.Subject {
 	}
 }
 
-// scrapePatience bounds the wait of a scrape for a cache that is being filled.
+// scrapePatience is how long a scrape waits for a cache that is being filled.
 const scrapePatience = 5 * time.Second
 
-// applications lists the applications in the operator's namespaces while this replica leads. With a selector the cache also has
-// those of other namespaces, which may belong to another operator.
+// applications lists the applications in the operator's namespaces while this replica is the leader. With a selector the cache also has applications of other
+// namespaces, which may belong to another operator.
 func (e *Engine[T]) applications(leads func() bool) metrics.Source {
 	return func(each func(metrics.Subject, metrics.View)) bool {
 		if !leads() {
@@ -54,7 +54,7 @@ func (e *Engine[T]) applications(leads func() bool) metrics.Source {
 	}
 }
 
-// view returns the state of an application and its wait, before or after the creation of its driver pod.
+// view returns the state of an application, and its wait before or after the creation of its driver pod.
 func (e *Engine[T]) view(o T, now time.Time) metrics.View {
 	r := e.Kind.FromStatus(o)
 	v := metrics.View{

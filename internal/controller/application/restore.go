@@ -14,7 +14,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// restore recreates missing objects that the driver was created with.
+// restore recreates the driver's missing objects.
 func (e *Engine[T]) restore(ctx context.Context, s *scope[T]) lifecycle.Result {
 	submission, r := e.rebuilt(ctx, s)
 	if r.Class == lifecycle.ClassDone {
@@ -59,20 +59,20 @@ func (e *Engine[T]) updateTemplate(ctx context.Context, s *scope[T]) lifecycle.R
 	return e.Writer.UpdateTemplate(ctx, s.Owner, submission)
 }
 
-// tryExecutor asks the API server for an executor pod of a running driver.
+// tryExecutor asks the API server, in a dry run, to create an executor pod of a running driver.
 func (e *Engine[T]) tryExecutor(ctx context.Context, s *scope[T], d lifecycle.Driver) lifecycle.Result {
 	submission, r := e.rebuilt(ctx, s)
 	if r.Class != lifecycle.ClassDone {
 		if r.Class == lifecycle.ClassRefused {
-			r.Class = lifecycle.ClassDone // of this spec none is built
+			r.Class = lifecycle.ClassDone // the operator builds no executor of this spec
 		}
 		return r
 	}
 	return e.Writer.TryExecutor(ctx, s.Owner, d, spark.NewReader(s.App, submission).ExecutorPod(submission))
 }
 
-// rebuilt returns the submission that would be created now, or the reason why there is none. It is checked like a start: an
-// edit cannot add anything that a policy forbids.
+// rebuilt returns the submission as it would be created now, or the reason why there is none. It has the checks of a start, so that an edit cannot add anything
+// that a policy forbids.
 func (e *Engine[T]) rebuilt(ctx context.Context, s *scope[T]) (spark.Submission, lifecycle.Result) {
 	var none spark.Submission
 	refused := func(why string) (spark.Submission, lifecycle.Result) {

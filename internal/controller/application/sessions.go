@@ -13,8 +13,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// observeSessions asks a driver that serves clients for its sessions, but only if a decision needs them, and rate limited: pods
-// change much more often than sessions.
+// observeSessions asks a driver for its sessions. It does so only if a decision needs them, and at a limited rate, because pods change much more often than
+// sessions.
 func (e *Engine[T]) observeSessions(ctx context.Context, s *scope[T]) {
 	key, d := client.ObjectKeyFromObject(s.obj), s.observed.Driver
 	if !lifecycle.NeedsSessions(s.Desired, s.Record, d, s.env) {
@@ -30,7 +30,7 @@ func (e *Engine[T]) observeSessions(ctx context.Context, s *scope[T]) {
 	s.observed.Sessions = last
 }
 
-// uiPort returns the running driver's UI port. After an edit, the spec has the next driver's.
+// uiPort returns the UI port of the running driver. After an edit, the spec may have another port, for the next driver.
 func (s *scope[T]) uiPort() int32 {
 	if port := s.observed.Driver.UIPort; port != 0 && s.Record.SpecHash != s.Desired.SpecHash {
 		return port
@@ -45,7 +45,7 @@ type sessionCache struct {
 }
 
 type answer struct {
-	// uid is that of the driver pod.
+	// uid is the UID of the driver pod.
 	uid string
 	lifecycle.Sessions
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cluster runs standalone clusters: it reads a cluster and its objects, plans (internal/standalone), acts, and writes
-// the status. It knows no API family; a Kind does.
+// Package cluster runs standalone clusters: it reads a cluster and its objects, plans (internal/standalone), acts, and writes the status. A Kind hides the API
+// family.
 package cluster
 
 import (
@@ -38,16 +38,16 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/statuscache"
 )
 
-// staleRetry reconciles an object whose event was lost, raceRetry one that was changed concurrently.
+// staleRetry is the delay of the next reconcile while the cache is stale, and raceRetry after a concurrent change.
 const (
 	staleRetry = 5 * time.Second
 	raceRetry  = time.Second
 )
 
-// maxSteps bounds the steps of one reconcile. A refusal needs the most: the refusal, the deletions after it, and the release.
+// maxSteps bounds the steps of one reconcile. A refused cluster needs the most steps: the refusal, the deletions, and the release.
 const maxSteps = 4
 
-// owned are the kinds of a cluster's objects, as cached.
+// owned are the kinds of a cluster's objects, with the types that the cache holds.
 var owned = map[string]func() client.Object{
 	"Service":                 func() client.Object { return &corev1.Service{} },
 	"StatefulSet":             func() client.Object { return &appsv1.StatefulSet{} },
@@ -68,7 +68,7 @@ type Engine[T client.Object] struct {
 	Clock    clock.PassiveClock
 	// Operator returns the operator's current configuration.
 	Operator func() resolve.Operator
-	// Schedulers keeps the state shared by several clusters.
+	// Schedulers keeps the state that clusters share.
 	Schedulers *reservations.Manager
 	// Kinds knows which schedulers are available; nil for all.
 	Kinds attempt.Kinds
@@ -97,8 +97,7 @@ func (e *Engine[T]) forget(name types.NamespacedName) {
 	e.Schedulers.Forget(scheduler.Key{Kind: e.Kind.Family().GroupKind(), Namespace: name.Namespace, Name: name.Name})
 }
 
-// Reconcile advances one cluster: read, decide, act, write the status. Steps that wait for nothing follow each other
-// immediately.
+// Reconcile advances one cluster: read, decide, act, write the status. A step that waits for nothing follows immediately.
 func (e *Engine[T]) Reconcile(ctx context.Context, req reconcile.Request) (ctrl.Result, error) {
 	obj := e.Kind.New()
 	if e.Watches != nil && !e.Watches(req.Namespace) {
@@ -122,7 +121,7 @@ func (e *Engine[T]) Reconcile(ctx context.Context, req reconcile.Request) (ctrl.
 	return ctrl.Result{RequeueAfter: raceRetry}, nil
 }
 
-// step takes one step. next is the stored cluster.
+// step takes one step. next is the cluster as stored.
 func (e *Engine[T]) step(ctx context.Context, obj T) (next T, again bool, result ctrl.Result, err error) {
 	c := e.load(obj)
 	asked, err := e.ask(ctx, obj, c)
@@ -149,7 +148,7 @@ func (e *Engine[T]) step(ctx context.Context, obj T) (next T, again bool, result
 	}
 	plan := standalone.Decide(desired, c.Record, seen)
 	if len(plan.Actions) > 0 {
-		// A stale cache may have missed a suspension or a resume, or show an earlier cluster of the name.
+		// A stale cache may lack a suspension or a resume, or have an earlier cluster of the same name.
 		if fresh, err := e.Reader.Fresh(ctx, obj, e.Kind.Family().GroupVersionKind()); err != nil || !fresh {
 			return obj, false, ctrl.Result{RequeueAfter: raceRetry}, err
 		}
@@ -181,7 +180,7 @@ func (e *Engine[T]) targetOf(o T, c standalone.Loaded, desired standalone.Cluste
 	return t, nil
 }
 
-// marked returns an object in the form in which it is applied: without the API server's fields, and with a hash of its content.
+// marked returns an object as it is applied: with a hash of its content, and without the fields that the API server sets.
 func marked(object runtime.Object, labels lifecycle.Labels) (*unstructured.Unstructured, error) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {
@@ -194,7 +193,7 @@ func marked(object runtime.Object, labels lifecycle.Labels) (*unstructured.Unstr
 	return wanted, labels.MarkApplied(wanted)
 }
 
-// act runs the actions of a plan until one ends it. shown is the plugin's snapshot.
+// act runs the actions of a plan, up to one that ends the plan. shown is the plugin's snapshot.
 func (e *Engine[T]) act(ctx context.Context, o T, c standalone.Loaded, t observe.ClusterTarget,
 	plan standalone.Plan, shown scheduler.Snapshot) []standalone.Result {
 	var results []standalone.Result
@@ -232,7 +231,7 @@ func (e *Engine[T]) act(ctx context.Context, o T, c standalone.Loaded, t observe
 	return results
 }
 
-// writeStatus writes the status if it changed, then records an event for each new state.
+// writeStatus writes a changed status, and then records an event for a new state.
 func (e *Engine[T]) writeStatus(ctx context.Context, obj T, before standalone.Record, out standalone.Outcome) (
 	next T, stored bool, result ctrl.Result, err error) {
 	result = ctrl.Result{RequeueAfter: out.Requeue}
@@ -243,7 +242,7 @@ func (e *Engine[T]) writeStatus(ctx context.Context, obj T, before standalone.Re
 	}
 	err = e.Writer.PatchStatus(ctx, obj, next)
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-		return obj, false, ctrl.Result{RequeueAfter: raceRetry}, nil // its event enqueues it; the timer covers a lost event
+		return obj, false, ctrl.Result{RequeueAfter: raceRetry}, nil // the object's own event enqueues it; the timer covers a lost event
 	}
 	if err != nil {
 		return obj, false, ctrl.Result{}, fmt.Errorf("patch status of %s/%s: %w", obj.GetNamespace(), obj.GetName(), err)

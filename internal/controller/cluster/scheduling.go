@@ -27,12 +27,12 @@ type answer struct {
 	plugin     scheduler.Descriptor
 	decoration scheduler.Decoration
 	placing    lifecycle.Cause
-	// problem explains why the objects of a running cluster are not updated; empty if they are.
+	// problem explains why the objects of a running cluster are not updated; empty if they are updated.
 	problem lifecycle.Cause
 }
 
-// ask asks the scheduler of a cluster that starts or runs. A cluster that another operator started has none; a cluster that is
-// invalid, being deleted or a probe needs none.
+// ask asks the scheduler of a cluster that starts or runs. A cluster that another operator started has no scheduler. A cluster needs none if it is invalid,
+// being deleted or a probe.
 func (e *Engine[T]) ask(ctx context.Context, o T, c standalone.Loaded) (answer, error) {
 	switch r := c.Record; {
 	case len(c.Objections) > 0, !o.GetDeletionTimestamp().IsZero(), c.Probe:
@@ -50,7 +50,7 @@ func (e *Engine[T]) load(o T) standalone.Loaded {
 	return e.Kind.Load(o, operator.Policies.For(o.GetNamespace()).Apply, admission.CheckCluster(operator, o.GetNamespace()))
 }
 
-// start returns the start of a cluster as schedulers see it.
+// start returns the start of a cluster in the form for schedulers.
 func (e *Engine[T]) start(o T, c standalone.Loaded) admission.Cluster {
 	return admission.ClusterOf(e.Kind.Family(), o, c, e.Operator().Submitters, e.Clock.Now())
 }
@@ -59,7 +59,7 @@ func (e *Engine[T]) asking(config resolve.Operator) attempt.Asking {
 	return attempt.Asking{Registry: config.Registry, Reader: e.Reader, Reservations: e.Schedulers, Kinds: e.Kinds}
 }
 
-// admit asks whether the cluster may start.
+// admit asks the scheduler whether the cluster may start.
 func (e *Engine[T]) admit(ctx context.Context, o T, c standalone.Loaded) (answer, error) {
 	config := e.Operator()
 	candidate, final, err := e.asking(config).Candidate(ctx, o.GetNamespace(), func(annotations map[string]string) (*admission.Candidate, admission.Result) {
@@ -89,8 +89,7 @@ func decorated(c *admission.Candidate, a answer) answer {
 	return a
 }
 
-// observe asks the scheduler about the pods of a running cluster, and records their progress in the ledger. A plugin's error
-// changes nothing.
+// observe asks the scheduler about the pods of a running cluster, and records their progress in the ledger. A plugin's error changes nothing in the cluster.
 func (e *Engine[T]) observe(ctx context.Context, o T, c standalone.Loaded) (answer, error) {
 	config, name := e.Operator(), c.Record.Scheduling.Scheduler
 	candidate := e.start(o, c).Running(config)
@@ -150,15 +149,15 @@ func (e *Engine[T]) settle(registry *scheduler.Registry, a scheduler.Attempt, fa
 	e.Schedulers.Settle(a.ID, progress)
 }
 
-// release deletes the scheduler's objects: those that the record has, or leftovers without a record.
+// release deletes the scheduler's objects: the recorded ones, or leftovers without a record.
 func (e *Engine[T]) release(ctx context.Context, o T, c standalone.Loaded, left []scheduler.Ref) lifecycle.Result {
 	owner := e.Kind.Family().Owner(o, "")
 	if c.Record.Scheduling.HeldBy == "" {
 		return e.Writer.Release(ctx, owner, left)
 	}
-	plugin, known := e.Operator().Registry.Compiled(c.Record.Scheduling.HeldBy) // an administrator may have disabled it
+	plugin, known := e.Operator().Registry.Compiled(c.Record.Scheduling.HeldBy) // an administrator may have disabled the plugin
 	if !known {
-		return lifecycle.Result{Class: lifecycle.ClassDone} // its objects are deleted with the cluster
+		return lifecycle.Result{Class: lifecycle.ClassDone} // the objects are deleted with the cluster
 	}
 	refs, err := scheduler.Release(plugin, e.start(o, c).Attempt())
 	if err != nil {
@@ -167,8 +166,8 @@ func (e *Engine[T]) release(ctx context.Context, o T, c standalone.Loaded, left 
 	return e.Writer.Release(ctx, owner, refs)
 }
 
-// enterRunning enters running clusters in the ledger, so that a restarted operator reserves nothing twice, and announces
-// waiting ones, so that none is passed.
+// enterRunning enters running clusters in the ledger, so that a restarted operator gives no reserved room to others. It also announces waiting clusters, so
+// that none loses its place.
 func (e *Engine[T]) enterRunning(ctx context.Context) error {
 	all, err := observe.List[T](ctx, e.Reader.Cache, e.List, client.UnsafeDisableDeepCopy)
 	if err != nil {
@@ -185,7 +184,7 @@ func (e *Engine[T]) enterRunning(ctx context.Context) error {
 	return nil
 }
 
-// enter enters or announces one listed cluster, unless its start is known.
+// enter enters or announces one listed cluster, unless the ledger knows its start.
 func (e *Engine[T]) enter(ctx context.Context, listed T) error {
 	c := e.load(listed)
 	a := e.start(listed, c).Attempt()

@@ -28,33 +28,32 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/standalone"
 )
 
-// Kind translates between one kind of standalone clusters and the model. Its methods are functions of their arguments.
+// Kind translates between one kind of standalone clusters and the model. The results of its methods depend only on the arguments.
 type Kind[T client.Object] interface {
 	// New returns an empty object.
 	New() T
 	// Family describes the kind to the core.
 	Family() lifecycle.Family
-	// Load returns the cluster under the current policies: apply fills in their defaults, and check returns violations of the
-	// objects built with them.
+	// Load returns the cluster under the current policies. apply fills in the policies' defaults, and check returns violations in the objects that are built
+	// with them.
 	Load(o T, apply func(spark.Application) spark.Application, check func(spark.Standalone) []*spark.ConfError) standalone.Loaded
-	// Desired returns the input of standalone.Decide from the object and its scheduler's plugin, and the objects of the cluster,
-	// in the order of their parts.
+	// Desired returns the input of standalone.Decide from the object and its scheduler's plugin. It also returns the objects of the cluster, in the order of
+	// their parts.
 	Desired(T, standalone.Loaded, scheduler.Descriptor, scheduler.Decoration) (standalone.Cluster, []spark.Object)
-	// ToStatus returns a copy of the object with the status for the outcome; changed is false if it is the same.
+	// ToStatus returns a copy of the object with the status of the outcome. changed is false if the status stays the same.
 	ToStatus(o T, outcome standalone.Outcome, now time.Time) (next T, changed bool)
 	// State returns the name of the cluster's state and its message; both are empty for a cluster without a status.
 	State(T) (word, message string)
 }
 
-// kind is a kind of clusters among those of applications (application.Kind).
+// kind is a kind of clusters. It implements application.Kind.
 type kind[T client.Object] struct {
 	Kind[T]
 	list        client.ObjectList
 	addToScheme func(*runtime.Scheme) error
 }
 
-// NewKind returns a kind of clusters among those of applications (application.Kind): an empty list of them, and the function
-// that adds their types to a scheme.
+// NewKind returns a kind of clusters, which implements application.Kind. list is an empty list of clusters, and addToScheme adds their types to a scheme.
 func NewKind[T client.Object](k Kind[T], list client.ObjectList, addToScheme func(*runtime.Scheme) error) kind[T] {
 	return kind[T]{k, list, addToScheme}
 }
@@ -62,7 +61,7 @@ func NewKind[T client.Object](k Kind[T], list client.ObjectList, addToScheme fun
 // AddToScheme implements application.Kind.
 func (k kind[T]) AddToScheme(s *runtime.Scheme) error { return k.addToScheme(s) }
 
-// Owned returns empty objects of the kinds of a cluster's objects. The cache holds those with a cluster's label.
+// Owned returns an empty object for each kind of a cluster's objects. The cache holds the objects with a cluster's label.
 func (kind[T]) Owned() []client.Object {
 	all := make([]client.Object, 0, len(owned))
 	for _, empty := range owned {
@@ -71,7 +70,7 @@ func (kind[T]) Owned() []client.Object {
 	return all
 }
 
-// Setup implements application.Kind: it adds the controller to the manager.
+// Setup implements application.Kind.
 func (k kind[T]) Setup(s *operator.Shared) error {
 	now := clock.RealClock{}
 	writer := operator.CountWrites(client.WithFieldOwner(s.Manager.GetClient(), actuate.FieldOwner), s.Metrics, now, s.Manager.GetScheme())
@@ -97,7 +96,7 @@ func (k kind[T]) Setup(s *operator.Shared) error {
 	return nil
 }
 
-// clusterOf returns the cluster named in a label of an object.
+// clusterOf returns a function that returns the cluster in a label of an object.
 func clusterOf(label string) handler.MapFunc {
 	return func(_ context.Context, o client.Object) []reconcile.Request {
 		name := o.GetLabels()[label]

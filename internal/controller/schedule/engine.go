@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package schedule runs schedules: it reads a schedule and its runs, plans (internal/schedule), acts, and writes the status. A
-// run is an application like any other, which the applications' controller runs. It knows no API family; a Kind does.
+// Package schedule runs schedules: it reads a schedule and its runs, plans (internal/schedule), acts, and writes the status. A run is an ordinary application,
+// which the applications' controller runs. A Kind hides the API family.
 package schedule
 
 import (
@@ -26,7 +26,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/statuscache"
 )
 
-// staleRetry reconciles an object whose event was lost, raceRetry one that was changed concurrently.
+// staleRetry is the delay of the next reconcile while the cache is stale, and raceRetry after a concurrent change.
 const (
 	staleRetry = 5 * time.Second
 	raceRetry  = time.Second
@@ -48,11 +48,11 @@ type Engine[S, R client.Object] struct {
 	Local *time.Location
 	// Precision is the unit of the timestamps in the names of runs.
 	Precision schedule.Precision
-	// Submitters configures the recorder of submitters.
+	// Submitters configures the source of submitters.
 	Submitters lifecycle.Submitters
 	// Watches reports whether the operator works in a namespace; nil for all of them.
 	Watches func(namespace string) bool
-	// Retry is the delay before a refused run is tried again; 0 for the default.
+	// Retry is the delay before the next try of a refused run; 0 for the default.
 	Retry time.Duration
 
 	written statuscache.Cache
@@ -94,7 +94,7 @@ func (e *Engine[S, R]) Reconcile(ctx context.Context, req reconcile.Request) (ct
 		return ctrl.Result{}, err
 	}
 	if plan.Start != nil || len(plan.Stop) > 0 {
-		// Another operator, or this one before a crash, may have handled this time already.
+		// Another operator may have handled this time already, or this one before a crash.
 		if fresh, err := e.Reader.Fresh(ctx, obj, e.Kind.GroupVersionKind()); err != nil || !fresh {
 			return ctrl.Result{RequeueAfter: raceRetry}, err
 		}
@@ -185,7 +185,7 @@ func (e *Engine[S, R]) delete(ctx context.Context, s *scope[S], run schedule.Run
 	return nil
 }
 
-// start creates a run, or finds that it exists.
+// start creates a run, or finds the existing run.
 func (e *Engine[S, R]) start(ctx context.Context, s *scope[S], start schedule.Start) schedule.Result {
 	run := e.Kind.NewRun(s.obj, start, e.Submitters)
 	existing, err := e.Writer.CreateRun(ctx, run)
@@ -206,7 +206,7 @@ func (e *Engine[S, R]) start(ctx context.Context, s *scope[S], start schedule.St
 	}
 }
 
-// writeStatus writes the status if it changed, then records events and metrics.
+// writeStatus writes a changed status, and then records its events and metrics.
 func (e *Engine[S, R]) writeStatus(ctx context.Context, s *scope[S], o schedule.Outcome) (ctrl.Result, error) {
 	result := ctrl.Result{RequeueAfter: o.Requeue}
 	if !o.Hold.IsZero() {
@@ -218,7 +218,7 @@ func (e *Engine[S, R]) writeStatus(ctx context.Context, s *scope[S], o schedule.
 	}
 	err := e.Writer.PatchStatus(ctx, s.obj, next)
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-		return ctrl.Result{RequeueAfter: raceRetry}, nil // its event enqueues it; the timer covers a lost event
+		return ctrl.Result{RequeueAfter: raceRetry}, nil // the object's own event enqueues it; the timer covers a lost event
 	}
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("patch status of %s/%s: %w", s.obj.GetNamespace(), s.obj.GetName(), err)

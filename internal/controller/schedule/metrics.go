@@ -14,14 +14,14 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/schedule"
 )
 
-// scrapePatience bounds the wait of a scrape for a cache that is being filled.
+// scrapePatience is how long a scrape waits for a cache that is being filled.
 const scrapePatience = 5 * time.Second
 
 func subjectOf(o client.Object) metrics.Subject {
 	return metrics.Subject{Namespace: o.GetNamespace(), Labels: o.GetLabels(), CreatedAt: o.GetCreationTimestamp().Time}
 }
 
-// record counts the events of a stored outcome.
+// record counts the runs of a stored outcome.
 func (e *Engine[S, R]) record(o S, outcome schedule.Outcome) {
 	subject := subjectOf(o)
 	for _, run := range outcome.Started {
@@ -37,7 +37,7 @@ func (e *Engine[S, R]) record(o S, outcome schedule.Outcome) {
 	}
 }
 
-// schedules lists the schedules in the operator's namespaces while this replica leads.
+// schedules lists the schedules in the operator's namespaces while this replica is the leader.
 func (e *Engine[S, R]) schedules(leads func() bool) metrics.ScheduleSource {
 	return func(each func(s metrics.Subject, state string)) {
 		if !leads() {

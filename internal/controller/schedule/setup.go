@@ -27,9 +27,9 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/schedule"
 )
 
-// Kind translates between one kind of schedules, with their runs, and the model. Its methods are functions of their arguments.
+// Kind translates between one kind of schedules, with their runs, and the model. The results of its methods depend only on the arguments.
 type Kind[S, R client.Object] interface {
-	// GroupVersionKind is that of schedules, and Family describes their runs to the core.
+	// GroupVersionKind returns the kind of the schedules. Family describes their runs to the core.
 	GroupVersionKind() schema.GroupVersionKind
 	Family() lifecycle.Family
 	// New returns an empty schedule, and EmptyRun an empty run.
@@ -39,7 +39,7 @@ type Kind[S, R client.Object] interface {
 	Load(S) (schedule.Desired, schedule.Record)
 	// State returns the state of a schedule in metrics.
 	State(S) string
-	// ToStatus returns a copy of the schedule with the status for the outcome; changed is false if it is the same.
+	// ToStatus returns a copy of the schedule with the status of the outcome. changed is false if the status stays the same.
 	ToStatus(o S, outcome schedule.Outcome, recorded lifecycle.Submitters, now time.Time) (next S, changed bool)
 	// NewRun returns the application of a run, with the submitter of its schedule.
 	NewRun(S, schedule.Start, lifecycle.Submitters) R
@@ -51,8 +51,7 @@ type Kind[S, R client.Object] interface {
 	ScheduleOf(metav1.Object) (name, uid string, isRun bool)
 }
 
-// Setup adds the controller of a kind to the manager after the definitions of schedules and of their runs are installed.
-// schedules and runs are empty lists of both.
+// Setup adds the controller of a kind to the manager once the definitions of schedules and runs are installed. schedules and runs are empty lists.
 func Setup[S, R client.Object](ctx context.Context, s *operator.Shared, k Kind[S, R], schedules, runs client.ObjectList) error {
 	return s.WhenInstalled(k.Family().GroupVersionKind(), func() error {
 		if err := s.Manager.GetFieldIndexer().IndexField(ctx, k.EmptyRun(), observe.IndexSchedule, indexed(k)); err != nil {
@@ -91,8 +90,7 @@ func indexed[S, R client.Object](k Kind[S, R]) client.IndexerFunc {
 	}
 }
 
-// runHandler enqueues the schedule of a run that is created, finishes, runs again or is deleted. Other changes of a run do not
-// concern its schedule.
+// runHandler enqueues the schedule of a run that is created, ends, runs again or is deleted. Schedules do not depend on other changes of a run.
 func runHandler[S, R client.Object](k Kind[S, R]) handler.EventHandler {
 	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 	enqueue := func(q queue, o client.Object) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sentinel edits sentinels, objects that run nothing, and has a health check that fails if the operator's cache does
-// not show the edit within a period: then the watch is dead, and a restart helps. It does not test reconciling, because the
-// tenant of a sentinel could delay that and have the operator restarted.
+// Package sentinel edits sentinels, objects that run nothing. Its health check fails if the operator's cache does not show an edit within a period, because
+// then the watch is dead, and a restart helps. It does not test reconciling, because a sentinel's tenant could delay a reconcile and cause a restart of the
+// operator.
 package sentinel
 
 import (
@@ -31,26 +31,26 @@ import (
 const (
 	// confNumber is the property with the counter.
 	confNumber = "sentinel.dummy.number"
-	// usualPeriod is the time between two edits, and the deadline of the first.
+	// usualPeriod is the time between two edits of a sentinel, and the time in which the cache must show an edit.
 	usualPeriod = time.Minute
-	// mostEdits bounds the edits in a period: a tenant may have thousands of sentinels.
+	// mostEdits bounds the edits in a period, because a tenant may have thousands of sentinels.
 	mostEdits = 10
-	// editTimeout bounds an edit, so that one without a response does not delay the others.
+	// editTimeout bounds an edit, so that an edit without a response does not delay the others.
 	editTimeout = 5 * time.Second
-	// largest is the number after which the counter starts again. Only another client writes a larger one.
+	// largest is the number at which the counter starts again. Only another client writes a larger number.
 	largest = 1 << 53
 )
 
-// Probe edits sentinels while this replica leads.
+// Probe edits sentinels while this replica is the leader.
 type Probe struct {
-	// Cache is the operator's own cache, and Writer a client of the API server.
+	// Cache is the operator's own cache. Writer writes to the API server.
 	Cache  client.Reader
 	Writer actuate.Writer
 	Clock  clock.WithTicker
 	Log    logr.Logger
 	// Period is the time between two edits; 0 for usualPeriod.
 	Period time.Duration
-	// Label is on all sentinels, Sentinel reports whether an object is one, and Conf returns its Spark properties.
+	// Label is on all sentinels. Sentinel reports whether an object is one, and Conf returns its Spark properties.
 	Label    string
 	Sentinel func(metav1.Object) bool
 	Conf     func(metav1.Object) map[string]string
@@ -62,7 +62,7 @@ type Probe struct {
 	awaited map[types.UID]edit
 }
 
-// edit is an edit that the cache must show.
+// edit is an edit that the cache has to show.
 type edit struct {
 	object     client.Object
 	generation int64
@@ -73,7 +73,7 @@ func (e edit) String() string {
 	return fmt.Sprintf("%T %s", e.object, client.ObjectKeyFromObject(e.object))
 }
 
-// Add adds a kind by an empty list of its objects. A kind that is not installed must not be read.
+// Add adds a kind; list is an empty list of its objects. The kind must be installed.
 func (p *Probe) Add(list client.ObjectList) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -82,7 +82,7 @@ func (p *Probe) Add(list client.ObjectList) {
 
 func (p *Probe) period() time.Duration { return cmp.Or(p.Period, usualPeriod) }
 
-// Start edits until the context ends. It implements manager.Runnable; only the leader runs it.
+// Start edits sentinels until the context ends. It implements manager.Runnable; only the leader runs it.
 func (p *Probe) Start(ctx context.Context) error {
 	ticker := p.Clock.NewTicker(p.period())
 	defer ticker.Stop()
@@ -96,7 +96,7 @@ func (p *Probe) Start(ctx context.Context) error {
 	}
 }
 
-// round edits the oldest sentinels, except those whose last edit is still awaited.
+// round edits the oldest sentinels, except those whose last edit is not in the cache yet.
 func (p *Probe) round(ctx context.Context) {
 	for _, e := range p.late(ctx) {
 		p.Log.Info("the cache does not show the edit of a sentinel: the health check fails", "sentinel", e.String(), "generation", e.generation)
@@ -125,7 +125,7 @@ func (p *Probe) round(ctx context.Context) {
 	p.awaited = awaited
 }
 
-// edit increments the number of a sentinel.
+// edit increments the counter of a sentinel.
 func (p *Probe) edit(ctx context.Context, o client.Object) (edit, error) {
 	ctx, cancel := context.WithTimeout(ctx, editTimeout)
 	defer cancel()
@@ -135,7 +135,7 @@ func (p *Probe) edit(ctx context.Context, o client.Object) (edit, error) {
 	return edit{object: o, generation: stored.GetGeneration(), at: at}, err
 }
 
-// next returns the number after another.
+// next returns the number after the given one, or 1 if that is invalid or too large.
 func next(number string) string {
 	n, err := strconv.ParseInt(number, 10, 64)
 	if err != nil || n < 0 || n >= largest {
@@ -144,7 +144,7 @@ func next(number string) string {
 	return strconv.FormatInt(n+1, 10)
 }
 
-// Check is the health check: it fails if the cache does not show an edit after a period.
+// Check is the health check. It fails if the cache lacks an edit that is older than a period.
 func (p *Probe) Check(request *http.Request) error {
 	var names []string
 	for _, e := range p.late(request.Context()) {
@@ -157,7 +157,7 @@ func (p *Probe) Check(request *http.Request) error {
 	return errors.New("the cache does not show edits of these sentinels: " + strings.Join(names, ", "))
 }
 
-// late returns the edits that the cache should show by now.
+// late returns the edits that the cache lacks although they are older than a period.
 func (p *Probe) late(ctx context.Context) []edit {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -168,7 +168,7 @@ func (p *Probe) late(ctx context.Context) []edit {
 		}
 		now, _ := e.object.DeepCopyObject().(client.Object)
 		if err := p.Cache.Get(ctx, client.ObjectKeyFromObject(e.object), now); err != nil || now.GetUID() != uid || !p.is(now) {
-			continue // it was deleted, or is no sentinel any more
+			continue // the object was deleted, or is no longer a sentinel
 		}
 		if now.GetGeneration() < e.generation {
 			all = append(all, e)
@@ -177,7 +177,7 @@ func (p *Probe) late(ctx context.Context) []edit {
 	return all
 }
 
-// oldest returns the sentinels to edit. Namespaces take turns, since one tenant may own the ten oldest.
+// oldest returns the sentinels to edit. Namespaces take turns, because one tenant may own the ten oldest.
 func (p *Probe) oldest(ctx context.Context) ([]client.Object, error) {
 	p.mu.Lock()
 	lists := slices.Clone(p.lists)
@@ -210,7 +210,7 @@ func (p *Probe) is(o client.Object) bool {
 	return p.Sentinel(o) && o.GetDeletionTimestamp().IsZero()
 }
 
-// sentinels lists those of a kind in the cache, without those whose spec is too large for the cache: their number is unknown.
+// sentinels lists a kind's sentinels in the cache. It omits those whose spec is too large for the cache, because their number is unknown.
 func (p *Probe) sentinels(ctx context.Context, empty client.ObjectList) ([]client.Object, error) {
 	all, err := observe.List[client.Object](ctx, p.Cache, empty, client.HasLabels{p.Label}, client.UnsafeDisableDeepCopy)
 	if err != nil {
