@@ -16,7 +16,7 @@ import (
 // GRPCRoute is a route of the Gateway API.
 var GRPCRoute = HTTPRoute.GroupVersion().WithKind("GRPCRoute")
 
-// attachedClaim returns the application's request for an attached object.
+// attachedClaim returns the claim for an attached object.
 func attachedClaim(a spark.Attached, namespace string) Claim {
 	c := Claim{
 		Object: Ref{a.Object.GetObjectKind().GroupVersionKind(), a.Object.GetName()}, Field: a.Spec,
@@ -39,7 +39,7 @@ func attachedClaim(a spark.Attached, namespace string) Claim {
 	return c
 }
 
-// CheckAttached returns the errors in the paths of objects attached to a driver, independent of limits.
+// CheckAttached returns the errors in the paths of objects that are attached to a driver. They do not depend on limits.
 func CheckAttached(app spark.Application) []*spark.ConfError {
 	var problems []*spark.ConfError
 	for _, a := range app.Attached {
@@ -55,7 +55,7 @@ func CheckAttached(app spark.Application) []*spark.ConfError {
 const (
 	// everything is the path that matches all requests.
 	everything = "/"
-	// captured ends a path that is a regular expression, in the style of ingress-nginx: it captures the rest for a rewrite.
+	// captured is the end of a path in the style of ingress-nginx, a regular expression that captures the rest for a rewrite.
 	captured = "(/|$)(.*)"
 )
 
@@ -82,7 +82,7 @@ func reachOfIngress(field spark.Field, spec *networkingv1.IngressSpec) []Reach {
 	return all
 }
 
-// reachOfPath adds a path. Only the proxy knows the meaning of the type ImplementationSpecific.
+// reachOfPath adds a path. With the type ImplementationSpecific, only the proxy knows the meaning of the path.
 func reachOfPath(r Reach, p *networkingv1.HTTPIngressPath) Reach {
 	path := p.Path
 	literal := p.PathType != nil && (*p.PathType == networkingv1.PathTypePrefix || *p.PathType == networkingv1.PathTypeExact)
@@ -100,7 +100,7 @@ func reachOfPath(r Reach, p *networkingv1.HTTPIngressPath) Reach {
 	return r
 }
 
-// reachOfRoute returns that of an HTTPRoute or a GRPCRoute. A match that is neither a prefix nor an exact path may be any.
+// reachOfRoute returns the reach of an HTTPRoute or a GRPCRoute. A match other than a prefix or an exact path may reach any path.
 func reachOfRoute(field spark.Field, o *unstructured.Unstructured) []Reach {
 	hosts, _, _ := unstructured.NestedStringSlice(o.Object, "spec", "hostnames")
 	var all []Reach
@@ -140,7 +140,7 @@ func reachOfRoute(field spark.Field, o *unstructured.Unstructured) []Reach {
 	return all
 }
 
-// servicesOnly removes external access to Services from the user's attached objects, with a warning for each.
+// servicesOnly removes all attached objects that are no Services, with a warning for each.
 func servicesOnly(app spark.Application) spark.Application {
 	attached, warnings := []spark.Attached(nil), slices.Clone(app.Warnings)
 	for _, a := range app.Attached {
@@ -155,5 +155,5 @@ func servicesOnly(app spark.Application) spark.Application {
 	return app
 }
 
-// AnyHost stands for the hosts of a route, which are checked separately.
+// AnyHost stands for the hosts of a route. They are checked separately.
 const AnyHost = " "

@@ -13,7 +13,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// Warnings are about values that no Service or Ingress can have, or not in every Kubernetes. They stop no driver, which is not exposed then.
+// Warnings returns warnings about values that Services or Ingresses cannot have, or not in every version of Kubernetes. Such a value does not stop the driver,
+// which is then not exposed.
 func Warnings(app spark.Application) []*spark.ConfError {
 	found := append(serviceWarnings(app), portWarnings(app, "ui", app.Exposure.UI)...)
 	for i := range app.Exposure.Ports {
@@ -22,7 +23,7 @@ func Warnings(app spark.Application) []*spark.ConfError {
 	return found
 }
 
-// serviceWarnings warns of the first name of a Service that not every Kubernetes takes.
+// serviceWarnings returns a warning for the first Service name that some versions of Kubernetes refuse.
 func serviceWarnings(app spark.Application) []*spark.ConfError {
 	var names []string
 	for i := range app.Exposure.Services {

@@ -15,7 +15,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// annotationClass is older than the class field. Proxies read it first.
+// annotationClass is older than the field for the class. Proxies read the annotation first.
 const annotationClass = "kubernetes.io/ingress.class"
 
 func classOf(field spark.Field, annotations map[string]string) []Choice {
@@ -25,7 +25,7 @@ func classOf(field spark.Field, annotations map[string]string) []Choice {
 	return nil
 }
 
-// selected returns the pod labels in the selector of a Service.
+// selected returns one pod label from the selector of a Service; none if the Service has no selector.
 func selected(field spark.Field, selector map[string]string) []Choice {
 	if len(selector) == 0 {
 		return nil
@@ -34,7 +34,7 @@ func selected(field spark.Field, selector map[string]string) []Choice {
 	return []Choice{{field + ".selector", name + "=" + selector[name]}}
 }
 
-// Addresses returns the addresses and node ports that a Service chooses itself.
+// Addresses returns the addresses and node ports in the spec of a Service.
 func Addresses(field spark.Field, spec *corev1.ServiceSpec) []Choice {
 	var all []Choice
 	for _, ip := range append([]string{spec.ClusterIP}, spec.ClusterIPs...) {
@@ -56,7 +56,7 @@ func Addresses(field spark.Field, spec *corev1.ServiceSpec) []Choice {
 	return all
 }
 
-// gatewaysOf returns the parents of a route. The default namespace is the application's.
+// gatewaysOf returns the parents of a route. Parents without a namespace are in the application's namespace.
 func gatewaysOf(field spark.Field, o *unstructured.Unstructured, namespace string) []Choice {
 	parents, _, _ := unstructured.NestedSlice(o.Object, "spec", "parentRefs")
 	all := make([]Choice, 0, len(parents))

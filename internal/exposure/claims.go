@@ -11,49 +11,48 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// Claim is an application's own request for one auxiliary object, without the operator's configuration.
+// Claim is an application's request for one auxiliary object, without the operator's configuration.
 type Claim struct {
 	Object Ref
 	// Field is the field with the options.
 	Field spark.Field
-	// ServiceType is the type of a Service; the options have it in TypeField. "" for the default.
+	// ServiceType is the type of a Service, in the option TypeField; "" for the default.
 	ServiceType corev1.ServiceType
 	TypeField   spark.Field
-	// ExternalIPs are addresses whose traffic a Service receives.
+	// ExternalIPs are the external IPs of a Service, which receives their traffic.
 	ExternalIPs []string
-	// Annotations are those of the object; the options have them in AnnotationsField.
+	// Annotations are the object's annotations, in the option AnnotationsField.
 	Annotations      map[string]string
 	AnnotationsField spark.Field
-	// Labels are those of the object; the options have them in LabelsField.
+	// Labels are the object's labels, in the option LabelsField.
 	Labels      map[string]string
 	LabelsField spark.Field
 	// MetaField is the field with the metadata; "" if labels and annotations are options.
 	MetaField spark.Field
 	// TLSHosts are the hosts of an Ingress's certificates.
 	TLSHosts []string
-	// IPsField is the field with the ExternalIPs; "" for a field beside the options.
+	// IPsField is the field with the ExternalIPs; "" for a sibling of the options.
 	IPsField spark.Field
-	// Classes are the classes of an Ingress, and Gateways those of a route, as NAMESPACE/NAME.
+	// Classes are the classes of an Ingress. Gateways are the gateways of a route, as NAMESPACE/NAME.
 	Classes, Gateways []Choice
-	// Own are pods and addresses that a Service chooses itself, instead of the operator's.
+	// Own are pods and addresses that the application chooses for a Service, instead of the operator's.
 	Own []Choice
-	// Reach has the hosts and paths of requests that an object serves, each with the name of its field.
+	// Reach has the hosts and paths that an object serves, with the names of their fields.
 	Reach []Reach
-	// URLFormat is the URL of an Ingress; "" for none. Host and Path result from it; Err explains an invalid one.
+	// URLFormat is the format of an Ingress's URL; "" for none. Host and Path come from the URL. Err explains an invalid URL.
 	URLFormat, Host, Path string
 	Err                   error
 }
 
-// Reach is a part of the requests that an object serves.
+// Reach is a host and path that an object serves.
 type Reach struct {
 	Field spark.Field
 	// Host is "" for all hosts.
 	Host string
-	// Path is the prefix of paths; nil if paths do not matter. Why explains why it covers more than is written; "" if it does
-	// not.
+	// Path is a prefix; nil if paths do not matter. Why explains why it covers more than the written path; "" if it does not.
 	Path *string
 	Why  string
-	// Err explains why no proxy may get the written path.
+	// Err explains why the written path is unsafe for proxies.
 	Err error
 }
 
@@ -63,7 +62,7 @@ type Choice struct {
 	Value string
 }
 
-// Claims returns the application's requests, whether or not the operator creates the objects. An unknown attempt has the id "".
+// Claims returns the application's requests, even for objects that the operator does not create. sparkAppID is "" for an unknown attempt.
 func Claims(app spark.Application, sparkAppID string) []Claim {
 	if sparkAppID == "" {
 		sparkAppID = exampleID
@@ -112,16 +111,16 @@ func ingressClaim(field spark.Field, name string, p spark.ExposedPort) Claim {
 	return c
 }
 
-// Objection is the reason why an object must not be created as requested.
+// Objection is the reason why a requested object must not be created.
 type Objection struct {
 	Object Ref
-	// Policy and Limit identify the rule: an operator policy and one of its limits.
+	// Policy and Limit name the operator policy and its limit.
 	Policy, Limit string
 	*spark.ConfError
 }
 
-// Without removes objects with objections: they are not created, updated or deleted, so an existing one is kept. It also
-// returns the relevant objections: not those about objects that the operator's configuration turns off.
+// Without removes objects with objections. They are not created, updated or deleted, so an existing object stays. It also returns the relevant objections,
+// without those about objects that the operator's configuration turns off.
 func (w Wanted) Without(app spark.Application, objections []Objection) (Wanted, []Objection) {
 	objections = slices.DeleteFunc(slices.Clone(objections), func(o Objection) bool { return !w.wants(o.Object) && !w.keeps(o.Object) })
 	rest := w
@@ -132,19 +131,19 @@ func (w Wanted) Without(app spark.Application, objections []Objection) (Wanted, 
 		}})
 	}
 	rest.Objects = slices.DeleteFunc(slices.Clone(w.Objects), func(o Object) bool { return rest.keeps(o.Ref) })
-	others := slices.DeleteFunc(slices.Clone(w.Problems), func(p Problem) bool { return rest.keeps(p.Object) }) // an objection reports them, too
+	others := slices.DeleteFunc(slices.Clone(w.Problems), func(p Problem) bool { return rest.keeps(p.Object) }) // the objections cover these problems
 	rest.Problems = append(rest.Problems, others...)
 	return rest, objections
 }
 
-// notMade states the effect of a problem on its object.
+// notMade is the effect of a problem on its object, as part of a message.
 const notMade = " is not created or updated: "
 
 func (w Wanted) wants(r Ref) bool {
 	return slices.ContainsFunc(w.Objects, func(o Object) bool { return o.Ref == r })
 }
 
-// keeps reports whether an existing object stays unchanged because the present request has an error.
+// keeps reports whether an existing object stays unchanged, because the present request for it has an error.
 func (w Wanted) keeps(r Ref) bool {
 	return slices.ContainsFunc(w.Problems, func(p Problem) bool { return p.Object == r })
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package exposure builds the auxiliary objects of a running driver, which expose it to users and protect it from eviction:
-// Services, Ingresses, a Gateway API route, a disruption budget, and a link to a history server. It is pure.
+// Package exposure builds the auxiliary objects of a running driver, which expose it to users and protect it from eviction: Services, Ingresses, a Gateway API
+// route, a disruption budget, and a link to a history server. It is pure.
 package exposure
 
 import (
@@ -15,16 +15,16 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// Config is the administrator's configuration. The zero value creates only an application's own requests: the Services of
-// spec.driverIngressOptions and that of a server's clients.
+// Config is the administrator's configuration. With the zero value, only requested Services are created: those of spec.driverIngressOptions and the one of a
+// server's clients.
 type Config struct {
-	// Service creates a Service of the UI for each application with one.
+	// Service creates a Service for each application with a UI.
 	Service bool
 	Ingress Ingress
 	Route   Route
-	// ServicesOnly lets applications attach Services to their drivers, but no external access to them.
+	// ServicesOnly lets applications attach Services to their drivers, but no objects for external access.
 	ServicesOnly bool
-	// NoWorkerBudget creates no disruption budget for the workers of clusters.
+	// NoWorkerBudget turns off the disruption budgets for the workers of clusters.
 	NoWorkerBudget bool
 	// DisruptionBudget lets applications request one.
 	DisruptionBudget bool
@@ -34,17 +34,16 @@ type Config struct {
 
 // Ingress configures Ingresses.
 type Ingress struct {
-	// Enabled lets the operator create Ingresses: that of the UI if there is a URLFormat, and those of
-	// spec.driverIngressOptions.
+	// Enabled lets the operator create Ingresses: for the UI if there is a URLFormat, and for spec.driverIngressOptions.
 	Enabled   bool
 	URLFormat string
 	ClassName string
-	// TLS and Annotations are defaults for applications without their own.
+	// TLS and Annotations are defaults for applications that set none.
 	TLS         []networkingv1.IngressTLS
 	Annotations map[string]string
 }
 
-// Route configures the HTTPRoute of the UI; without a URLFormat there is none.
+// Route configures the HTTPRoute of the UI. There is none without a URLFormat.
 type Route struct {
 	URLFormat   string
 	ParentRefs  []ParentRef
@@ -56,16 +55,16 @@ type ParentRef struct {
 	Name        string
 	Namespace   string
 	SectionName string
-	// Port of the Gateway; 0 for all ports.
+	// Port is a port of the Gateway; 0 for all ports.
 	Port int32
 }
 
 // Attempt is an attempt with a driver.
 type Attempt struct {
 	App spark.Application
-	// Owner owns the objects. Those of an enduring driver belong to no attempt.
+	// Owner owns the objects. The objects of an enduring driver belong to no attempt.
 	Owner lifecycle.Owner
-	// SparkAppID is Spark's id of the attempt.
+	// SparkAppID is the attempt's Spark application ID.
 	SparkAppID string
 	DriverName string
 }
@@ -73,17 +72,17 @@ type Attempt struct {
 // Wanted is the desired state of auxiliary objects while an attempt's driver exists.
 type Wanted struct {
 	Objects []Object
-	// Status has the addresses of the objects that are known before the objects exist.
+	// Status has the addresses that are known before the objects exist.
 	Status lifecycle.Exposure
-	// Problems are independent reasons why objects cannot be created.
+	// Problems are reasons why objects cannot be created, independent of each other.
 	Problems []Problem
 
 	labels lifecycle.Labels
 }
 
-// Problem is the reason why an object cannot be created as requested. An existing one is kept.
+// Problem is the reason why an object cannot be created as requested. An existing object stays.
 type Problem struct {
-	// Object is the object to keep; zero for none.
+	// Object is the object that stays; zero for none.
 	Object Ref
 	lifecycle.Cause
 }
@@ -114,13 +113,13 @@ func History(app spark.Application, sparkAppID string, c Config) string {
 	}
 	u, err := fill(c.HistoryURLFormat, namesOf(app, sparkAppID))
 	if err != nil {
-		return "" // the configuration is valid, and so are names
+		return "" // impossible, because the configuration and the names are valid
 	}
 	return u.String()
 }
 
-// Configure returns the application with the Spark properties that the UI needs below a path, unless the user has set them, and
-// without attached objects that the configuration forbids. Properties: spark.ui.proxyBase and spark.ui.proxyRedirectUri.
+// Configure returns the application with the Spark properties that a UI below a path needs (spark.ui.proxyBase and spark.ui.proxyRedirectUri), unless the user
+// has set them. It removes attached objects that the configuration forbids.
 func Configure(app spark.Application, sparkAppID string, c Config) spark.Application {
 	if c.ServicesOnly {
 		app = servicesOnly(app)
@@ -142,10 +141,10 @@ func Configure(app spark.Application, sparkAppID string, c Config) spark.Applica
 	return withDefaults(app, map[string]string{spark.ConfUIProxyBase: pathOf(u), spark.ConfUIProxyRedirect: "/"})
 }
 
-// Seen has the existing auxiliary objects of an application, by reference; nil for a missing one.
+// Seen has the existing auxiliary objects of an application, by reference. A missing object is nil.
 type Seen map[Ref]metav1.Object
 
-// About lists the objects to read: those that are wanted, kept or recorded. Another operator recorded names only.
+// About lists the objects to read: wanted, kept and recorded ones. Other operators recorded only names.
 func About(w Wanted, recorded lifecycle.Exposure) []Ref {
 	var refs []Ref
 	add := func(r Ref) {
@@ -162,7 +161,7 @@ func About(w Wanted, recorded lifecycle.Exposure) []Ref {
 		}
 	}
 	for _, text := range recorded.Objects {
-		if ref, err := ParseRef(text); err == nil { // this operator writes only valid references
+		if ref, err := ParseRef(text); err == nil { // this operator records only valid references
 			add(ref)
 		}
 	}
@@ -175,7 +174,7 @@ func About(w Wanted, recorded lifecycle.Exposure) []Ref {
 	return refs
 }
 
-// diff returns the objects to write and those to delete; an object with a problem is in neither. The writer checks the owner.
+// diff returns the objects to write and to delete. An object with a problem is in neither. The writer checks the owner.
 func diff(w Wanted, seen Seen) (write []Object, remove []Ref) {
 	keep := map[Ref]bool{}
 	for _, object := range w.Objects {
@@ -193,7 +192,7 @@ func diff(w Wanted, seen Seen) (write []Object, remove []Ref) {
 	return write, remove
 }
 
-// same reports whether an object was applied as wanted and is not being deleted.
+// same reports whether an existing object was last applied as wanted and is not being deleted.
 func (w Wanted) same(found metav1.Object, want Object) bool {
 	return w.labels.SameApplied(found, want) && found.GetDeletionTimestamp().IsZero()
 }

@@ -15,11 +15,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// maxName is the longest name of a Service (RFC 1123).
+// maxName is the maximum length of a Service's name (RFC 1123).
 const maxName = 63
 
-// nameOf joins an application's name and a suffix. A too long name is cut and gets a hash, as in the Kubeflow operator, whose
-// objects must be found.
+// nameOf joins an application's name and a suffix. If the result is too long, the name is truncated and gets a hash, as in the Kubeflow operator, whose objects
+// must be found.
 func nameOf(app, suffix string) string {
 	name := app + "-" + suffix
 	if len(name) <= maxName {
@@ -54,7 +54,7 @@ var (
 	DisruptionBudget = policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget")
 )
 
-// Kinds returns the kinds that an operator of this configuration creates.
+// Kinds returns the kinds of objects that an operator with this configuration creates.
 func Kinds(c Config) []schema.GroupVersionKind {
 	kinds := []schema.GroupVersionKind{Service}
 	if c.Ingress.Enabled {
@@ -69,13 +69,13 @@ func Kinds(c Config) []schema.GroupVersionKind {
 	return kinds
 }
 
-// Ref identifies an auxiliary object of a driver; its namespace is the application's.
+// Ref identifies an auxiliary object of a driver, in the application's namespace.
 type Ref struct {
 	Kind schema.GroupVersionKind
 	Name string
 }
 
-// String returns the object's reference in a status: its kind in lower case, and its name.
+// String returns the reference in a status: the kind in lower case, a slash, and the name.
 func (r Ref) String() string { return strings.ToLower(r.Kind.Kind) + "/" + r.Name }
 
 // ParseRef parses the result of String.

@@ -21,7 +21,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// Object is a desired object with labels and the applied hash, without an owner, which the writer adds.
+// Object is a desired object with labels and the applied hash. The writer adds its owner.
 type Object struct {
 	Ref
 	*unstructured.Unstructured
@@ -47,7 +47,7 @@ type wanted struct {
 	names   map[string]string
 }
 
-// ui adds the Service of the UI and, if it has a URL, an Ingress and a route.
+// ui adds the Service of the UI, and an Ingress and a route if the UI has a URL.
 func (w *wanted) ui() {
 	listens := spark.UIPort(w.attempt.App)
 	if !w.config.Service || listens == 0 || w.attempt.App.Exposure.NoUI {
@@ -80,10 +80,10 @@ func (w *wanted) ui() {
 	}
 }
 
-// port adds the Service of another port and, if it has a URL, an Ingress.
+// port adds the Service of another port, and an Ingress if the port has a URL.
 func (w *wanted) port(p spark.ExposedPort) {
 	if p.Port < 1 {
-		return // it was refused before the application started
+		return // validation has refused this port
 	}
 	if p.PortName == "" {
 		p.PortName = fmt.Sprintf("driver-ing-%d", p.Port)
@@ -108,7 +108,7 @@ func (w *wanted) problem(object Ref, message string) {
 	w.Problems = append(w.Problems, Problem{object, lifecycle.Cause{Reason: lifecycle.ReasonExposureInvalid, Message: message}})
 }
 
-// url fills in a format; nil if the result is no URL.
+// url fills in a URL format; nil if the result is invalid.
 func (w *wanted) url(format string, object Ref, what string) *url.URL {
 	u, err := rule(format, w.names)
 	if err != nil {
@@ -118,7 +118,7 @@ func (w *wanted) url(format string, object Ref, what string) *url.URL {
 	return u
 }
 
-// add completes an object with its labels.
+// add adds the labels to an object, and the object to the wanted ones.
 func (w *wanted) add(typed metav1.Object, exposes string) {
 	typed.SetNamespace(w.attempt.App.Namespace)
 	w.attempt.Owner.Mark(typed)
@@ -142,7 +142,7 @@ func (w *wanted) add(typed metav1.Object, exposes string) {
 	w.Objects = append(w.Objects, Object{ref, u})
 }
 
-// plain returns an object in the form in which it is applied, with the hash of its content.
+// plain returns an object as it is applied, with the hash of its content.
 func (w *wanted) plain(typed metav1.Object) (*unstructured.Unstructured, error) {
 	u, ok := typed.(*unstructured.Unstructured)
 	if !ok {
@@ -166,8 +166,7 @@ func (a Attempt) driverSelector() map[string]string {
 	return map[string]string{a.Owner.Labels.App: a.App.Name, spark.LabelRole: role}
 }
 
-// requested adds a Service that the application specifies as a whole. Of its metadata, finalizers and owners are dropped,
-// because an application may not set them.
+// requested adds a Service that the application specifies completely. It drops finalizers and owners, because an application may not set them.
 func (w *wanted) requested(s *corev1.Service) {
 	w.add(&corev1.Service{
 		TypeMeta:   metav1.TypeMeta{APIVersion: Service.GroupVersion().String(), Kind: Service.Kind},
@@ -188,7 +187,7 @@ func (w *wanted) service(name string, p spark.ExposedPort, target int32) *corev1
 	}
 }
 
-// rewriteTarget makes ingress-nginx forward the rest of the path.
+// rewriteTarget is the annotation that makes ingress-nginx forward only the rest of the path.
 const rewriteTarget = "nginx.ingress.kubernetes.io/rewrite-target"
 
 func (w *wanted) ingress(name, service string, p spark.ExposedPort, u *url.URL) *networkingv1.Ingress {
@@ -229,7 +228,7 @@ func (w *wanted) ingress(name, service string, p spark.ExposedPort, u *url.URL) 
 	return i
 }
 
-// route returns an HTTPRoute. A dependency on its types would tie the operator to one release of the Gateway API.
+// route returns an HTTPRoute. It is untyped, because the typed API would bind the operator to one release of the Gateway API.
 func (w *wanted) route(name, service string, port int32, u *url.URL) *unstructured.Unstructured {
 	path := pathOf(u)
 	rule := map[string]any{
@@ -269,8 +268,8 @@ func (p ParentRef) value() map[string]any {
 	return v
 }
 
-// disruptionBudget protects the driver from evictions for maintenance. For pods without a counting controller, only
-// minAvailable works (Kubernetes, "Specifying a Disruption Budget": arbitrary workloads).
+// disruptionBudget protects the driver from evictions for maintenance. For pods without a scalable controller only minAvailable works (Kubernetes, "Specifying
+// a Disruption Budget": arbitrary workloads).
 func disruptionBudget(a Attempt) *policyv1.PodDisruptionBudget {
 	return &policyv1.PodDisruptionBudget{
 		TypeMeta:   metav1.TypeMeta{APIVersion: DisruptionBudget.GroupVersion().String(), Kind: DisruptionBudget.Kind},
@@ -290,16 +289,15 @@ func orDefault[T comparable](value, preset T) T {
 	return value
 }
 
-// Fragment has the operator's permissions for one kind of objects, in addition to its own role. It is needed only if the
-// configuration enables the kind.
+// Fragment has the operator's permissions for one kind of objects, in addition to the operator's own role. It is needed only if the configuration enables the
+// kind.
 type Fragment struct {
-	// Name of the files with the rules.
+	// Name is the name of the files with the rules.
 	Name  string
 	Rules []rbacv1.PolicyRule
 }
 
-// Fragments returns the permissions of each kind that is off by default. The operator's own role includes Services and
-// Ingresses.
+// Fragments returns the permissions of each kind that is off by default. Services and Ingresses are in the operator's own role.
 func Fragments() []Fragment {
 	of := func(name, group, resource string) Fragment {
 		return Fragment{name, []rbacv1.PolicyRule{{

@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	// Retry is the interval of retries of a refused auxiliary object.
+	// Retry is the interval for retrying a refused auxiliary object.
 	Retry = 30 * time.Second
 	// Soon is the delay before a retry after a temporary error.
 	Soon = 5 * time.Second
-	// maxRefusals bounds the retries of an object whose content the API server refuses: it may conflict with an object that is
-	// being deleted, e.g. over a port. After that, only changed content is sent.
+	// maxRefusals bounds the tries of an object with content that the API server refuses. A few tries help if the object conflicts with an object that is being
+	// deleted, e.g. over a port. After that, only changed content is sent.
 	maxRefusals = 5
 )
 
-// Refusals are the objects whose content the API server refused. They may be lost at any time.
+// Refusals are the objects with content that the API server refused. They may be lost at any time.
 type Refusals map[Ref]refusal
 
 type refusal struct {
@@ -30,12 +30,11 @@ type refusal struct {
 	times int
 }
 
-// Plan has the writes and deletes of a driver's auxiliary objects, independent of each other.
+// Plan has the writes and deletes of a driver's auxiliary objects. They are independent of each other.
 type Plan struct {
 	Write  []Object
 	Remove []Ref
-	// Lookup is the Service whose cluster IP must be read, and Address that IP: the Service is unchanged, but its address is not
-	// recorded.
+	// Lookup is an unchanged Service without a recorded address, whose cluster IP must be read. Address is the IP that was read.
 	Lookup  Ref
 	Address string
 
@@ -43,11 +42,11 @@ type Plan struct {
 	seen    Seen
 	before  lifecycle.Exposure
 	refused Refusals
-	// differ are the objects to write and those that are not sent again.
+	// differ are the objects that differ from the wanted ones, including those that are not sent again.
 	differ []Object
 }
 
-// Decide plans the writes from the observed and recorded objects to the wanted ones.
+// Decide plans the writes and deletes that lead to the wanted objects.
 func Decide(w Wanted, seen Seen, recorded lifecycle.Exposure, refused Refusals) Plan {
 	p := Plan{wanted: w, seen: seen, before: recorded, refused: refused}
 	p.differ, p.Remove = diff(w, seen)
@@ -63,7 +62,7 @@ func Decide(w Wanted, seen Seen, recorded lifecycle.Exposure, refused Refusals) 
 	return p
 }
 
-// hopeless returns the API server's refusal of the same object, if it is not sent again.
+// hopeless returns the API server's refusal of the same content, if that is not sent again.
 func (p Plan) hopeless(o Object) (lifecycle.Cause, bool) {
 	last, known := p.refused[o.Ref]
 	return last.cause, known && last.hash == p.hash(o) && last.times >= maxRefusals
@@ -75,7 +74,7 @@ func (p Plan) differs(r Ref) bool {
 	return slices.ContainsFunc(p.differ, func(o Object) bool { return o.Ref == r })
 }
 
-// recordedIP returns the recorded address of the wanted Service.
+// recordedIP returns the recorded IP of the wanted Service.
 func (p Plan) recordedIP() string {
 	ip, _, err := net.SplitHostPort(p.before.ServiceAddress)
 	if err != nil || p.before.Service != p.wanted.Status.Service {
@@ -87,24 +86,24 @@ func (p Plan) recordedIP() string {
 // Result is the result of one object of a plan.
 type Result struct {
 	lifecycle.Result
-	// ClusterIP is that of a written Service; "" for none.
+	// ClusterIP is the IP of a written Service; "" for none.
 	ClusterIP string
 }
 
-// Settled is the state after a plan.
+// Settled is the state after a plan and its results.
 type Settled struct {
 	lifecycle.Exposure
 	// Again is the delay until the next try; 0 for none.
 	Again time.Duration
-	// Refused are the refusals for the next plan.
+	// Refused are the refusals, as input of the next plan.
 	Refused Refusals
 
 	retry    time.Duration
 	problems []lifecycle.Cause
 }
 
-// Settle returns the existing objects after a plan, their addresses, and those that could not be created. results covers all
-// writes and deletes of the plan. Refused ones are retried after the given time.
+// Settle returns the existing objects after a plan with their addresses, and the reasons why others could not be created. results covers all writes and deletes
+// of the plan. Refused ones are retried after the given time.
 func Settle(p Plan, results map[Ref]Result, retry time.Duration) Settled {
 	s := Settled{Refused: Refusals{}, retry: retry}
 	for _, problem := range p.wanted.Problems {
@@ -133,7 +132,7 @@ func Settle(p Plan, results map[Ref]Result, retry time.Duration) Settled {
 	return s
 }
 
-// written settles the writes, and returns the objects that are as wanted.
+// written settles the writes. It returns a function that reports whether an object is as wanted.
 func (p Plan) written(s *Settled, results map[Ref]Result) (there func(Ref) bool) {
 	missing := map[Ref]bool{}
 	for ref, last := range p.refused {
@@ -160,12 +159,12 @@ func (p Plan) written(s *Settled, results map[Ref]Result) (there func(Ref) bool)
 	return func(r Ref) bool { return p.wanted.wants(r) && !missing[r] }
 }
 
-// failed records the API server's error. A temporary error needs no condition.
+// failed records the API server's error. A temporary error does not appear in a condition.
 func (s *Settled) failed(ref Ref, r lifecycle.Result) lifecycle.Cause {
 	cause := lifecycle.Cause{Reason: r.Class.Reason(lifecycle.ReasonExposureRefused), Message: ref.String() + ": " + r.Message}
 	if r.Class == lifecycle.ClassTransient {
 		s.again(Soon)
-		s.Objects = append(s.Objects, ref.String()) // it may have been created
+		s.Objects = append(s.Objects, ref.String()) // the object may exist
 		return cause
 	}
 	if !r.BySpec {
@@ -175,7 +174,7 @@ func (s *Settled) failed(ref Ref, r lifecycle.Result) lifecycle.Cause {
 	return cause
 }
 
-// refuse counts a refusal, and reports whether to try again.
+// refuse counts a refusal, and reports whether another try follows.
 func (s *Settled) refuse(ref Ref, now refusal) bool {
 	if last := s.Refused[ref]; last.hash == now.hash {
 		now.times += last.times
@@ -190,7 +189,7 @@ func (s *Settled) again(after time.Duration) {
 	}
 }
 
-// keep records objects that stay unchanged because the present request has an error, with their addresses.
+// keep records objects that stay unchanged because the present request for them has an error. It keeps their addresses.
 func (p Plan) keep(s *Settled) {
 	for _, problem := range p.wanted.Problems {
 		if p.seen[problem.Object] == nil {

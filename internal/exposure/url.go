@@ -49,7 +49,7 @@ func fill(format string, names map[string]string) (*url.URL, error) {
 	return u, nil
 }
 
-// exampleID stands for an unknown id of an attempt.
+// exampleID stands for the unknown ID of an attempt.
 const exampleID = "spark-0"
 
 // namesOf returns the values of the placeholders.
@@ -60,7 +60,7 @@ func namesOf(app spark.Application, sparkAppID string) map[string]string {
 // example has typical values of the placeholders.
 var example = map[string]string{"appName": "pi", "appNamespace": "jobs", "appId": exampleID}
 
-// CheckURL returns the error in a URL format, filled in with typical values.
+// CheckURL returns the error in a URL format, after filling in typical values.
 func CheckURL(format string) error {
 	_, err := fill(format, example)
 	return err
@@ -72,7 +72,7 @@ func CheckRule(format string) error {
 	return err
 }
 
-// rule fills in a URL format for a rule of an Ingress or a route, which has a host and a path.
+// rule fills in a URL format for a rule of an Ingress or a route. A rule has only a host and a path.
 func rule(format string, names map[string]string) (*url.URL, error) {
 	u, err := fill(format, names)
 	if err != nil {
@@ -96,11 +96,11 @@ func rule(format string, names map[string]string) (*url.URL, error) {
 	return u, nil
 }
 
-// literal matches paths of characters that every proxy reads literally, after they are quoted for a regular expression.
+// literal matches paths with characters that every proxy reads literally once they are quoted for a regular expression.
 var literal = regexp.MustCompile(`^[A-Za-z0-9._~/-]*$`)
 
-// CheckPath returns the error in the decoded path of a rule. A proxy writes it into its own configuration, and compares it with
-// normalized paths: without dots and repeated slashes.
+// CheckPath returns the error in the decoded path of a rule. A proxy writes the path into its own configuration, and compares it with normalized paths, which
+// have no dot segments and no repeated slashes.
 func CheckPath(path string) error {
 	if !literal.MatchString(path) {
 		return fmt.Errorf("the path %.120q has a character other than A-Z a-z 0-9 . _ ~ / -", path)
@@ -116,10 +116,10 @@ func CheckPath(path string) error {
 	return nil
 }
 
-// pathOf returns the path without its last slash; "" for the root.
+// pathOf returns the path without trailing slashes; "" for the root.
 func pathOf(u *url.URL) string { return strings.TrimRight(u.Path, "/") }
 
-// withDefaults returns the application with properties that the user has not set.
+// withDefaults returns the application with properties added that the user has not set.
 func withDefaults(app spark.Application, conf map[string]string) spark.Application {
 	merged := maps.Clone(conf)
 	maps.Copy(merged, app.Conf)

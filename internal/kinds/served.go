@@ -8,8 +8,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/definitions"
 )
 
-// Lacking returns the fields of the kind that a served definition lacks: the API server drops them. They are nil for a
-// definition of this program's version or newer.
+// Lacking returns the fields of the kind that a served definition lacks. The API server drops such fields. The result is nil for a definition of this program's
+// version or newer.
 func (r *Row) Lacking(served definitions.Schema) []string {
 	var all []string
 	own := reflect.TypeOf(r.Fields()).Elem()

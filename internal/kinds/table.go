@@ -160,7 +160,7 @@ var ApacheSparkApplication = &Row{
 	}),
 }
 
-// reading returns the function that resolves objects of a kind of applications; of reads the rest of their status.
+// reading returns the function that interprets objects of a kind of application. of reads the parts of the status that are not in the record.
 func reading[T Object](k resolve.Kind[T], of func(T) Reading) func(Object, resolve.Operator, time.Time) Reading {
 	return func(o Object, operator resolve.Operator, now time.Time) Reading {
 		typed := o.(T)
@@ -183,7 +183,7 @@ func readSchedule(o Object, operator resolve.Operator, now time.Time) ScheduleRe
 	}
 }
 
-// clustersOf translates clusters as the operator does.
+// clustersOf returns the translation of clusters under the operator's configuration.
 func clustersOf(operator resolve.Operator) apache.Clusters {
 	return apache.Clusters{NoDisruptionBudget: operator.Exposure.NoWorkerBudget}
 }
@@ -202,7 +202,7 @@ func readCluster(o Object, operator resolve.Operator, now time.Time) ClusterRead
 	return r
 }
 
-// dryRun checks the objects of a kind of applications.
+// dryRun returns the function that checks objects of a kind of application.
 func dryRun[T Object](k resolve.Kind[T]) func(Object, Assumed, resolve.Operator) Forecast {
 	return func(o Object, a Assumed, operator resolve.Operator) Forecast {
 		uid := a.UID
@@ -212,7 +212,7 @@ func dryRun[T Object](k resolve.Kind[T]) func(Object, Assumed, resolve.Operator)
 	}
 }
 
-// dryRunSchedule checks a schedule at a time, and its next run. A schedule outside a cluster counts as created at that time.
+// dryRunSchedule checks a schedule at a time, and its next run. A schedule outside a cluster counts as just created.
 func dryRunSchedule(o *v1beta2.ScheduledSparkApplication, a Assumed, operator resolve.Operator) Forecast {
 	a.complete(o)
 	o.UID = cmp.Or(o.UID, DefaultUID)

@@ -17,8 +17,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
-// Apache has metrics with the names and types in the documentation of the Apache Spark operator. They have no labels: a pair of
-// states, a method or a code is part of the name, so a metric exists from its first record on.
+// Apache has metrics with the names and types that the Apache Spark operator documents. They have no labels. A pair of states, a method or a code is part of
+// the name, so a metric exists only after its first value.
 type Apache struct {
 	prefix string
 
@@ -34,7 +34,7 @@ func NewApache(c config.Metrics) *Apache {
 	return &Apache{prefix: c.NamePrefix(), counters: map[string]prometheus.Counter{}, summaries: map[string]prometheus.Summary{}}
 }
 
-// Describe implements prometheus.Collector. The metrics are not known in advance.
+// Describe implements prometheus.Collector. It describes nothing, because the metrics are not known in advance.
 func (*Apache) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
@@ -49,7 +49,7 @@ func (a *Apache) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// StateChange records how long an application was in a state before another one; without From, the time until its first state.
+// StateChange records how long an application was in a state before the next one. Without From, it records the time until its first state.
 func (a *Apache) StateChange(c lifecycle.StateChange) {
 	const name, help = "sparkappstatusrecorder_sparkapp_latency_", "Seconds from the creation of an application of spark.apache.org until it was Submitted."
 	if c.From == "" {
@@ -60,7 +60,7 @@ func (a *Apache) StateChange(c lifecycle.StateChange) {
 		"Seconds that applications of spark.apache.org were "+c.From+" before they became "+c.To+".", c.Took)
 }
 
-// Transport counts requests, and measures the time until the response's headers.
+// Transport counts requests, and measures the time until the headers of the response.
 func (a *Apache) Transport(next http.RoundTripper, now clock.PassiveClock) http.RoundTripper {
 	const name = "kubernetes_client_http_"
 	return promhttp.RoundTripperFunc(func(r *http.Request) (*http.Response, error) {
@@ -92,7 +92,7 @@ func (a *Apache) count(name, help string) {
 	c.Inc()
 }
 
-// quantiles are those of Apache's operator, each with the error of its rank.
+// quantiles are the quantiles of Apache's operator, with their permitted errors.
 var quantiles = map[float64]float64{0.5: 0.02, 0.75: 0.02, 0.95: 0.005, 0.98: 0.002, 0.99: 0.001, 0.999: 0.0001}
 
 func (a *Apache) observe(name, help string, took time.Duration) {

@@ -24,21 +24,21 @@ import (
 const (
 	// reviewTime bounds the API server's reviews for one scrape.
 	reviewTime = 10 * time.Second
-	// concurrentReviews bounds the API server's load from unauthenticated callers.
+	// concurrentReviews bounds the load that unauthenticated callers cause in the API server.
 	concurrentReviews = 4
-	// rememberedCallers bounds the cached decisions: a minute for yes, ten seconds for no.
+	// rememberedCallers bounds the cached decisions: permissions for rememberYes, refusals for rememberNo.
 	rememberedCallers = 256
 	rememberYes       = time.Minute
 	rememberNo        = 10 * time.Second
 )
 
-// guard serves a handler only to callers whose bearer token the API server accepts and who may get the path.
-// controller-runtime's filter does the same with k8s.io/apiserver, whose dependencies add a fifth to the program; it also
-// answers 500 to an unknown token and logs each with a stack.
+// guard serves a handler only to callers with a bearer token that the API server accepts and with permission to get the path. controller-runtime's filter does
+// the same with k8s.io/apiserver, whose dependencies enlarge the program by a fifth. That filter also answers 500 to an unknown token, and logs each one with a
+// stack trace.
 type guard struct {
 	tokens   authenticationclient.TokenReviewInterface
 	rights   authorizationclient.SubjectAccessReviewInterface
-	answers  *cache.LRUExpireCache // the status, by the caller's request
+	answers  *cache.LRUExpireCache // response statuses, by the caller's request
 	reviewed chan struct{}
 	log      logr.Logger
 	next     http.Handler
@@ -73,7 +73,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.next.ServeHTTP(w, r)
 }
 
-// status returns the response status of a request: 200 if it may be served.
+// status returns the response status for a request, 200 if the caller may read the path.
 func (g *guard) status(r *http.Request) int {
 	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if !ok || token == "" {
@@ -104,7 +104,7 @@ func (g *guard) status(r *http.Request) int {
 	return status
 }
 
-// review asks the API server for the user of a token, and whether the user may get the path.
+// review asks the API server for the user of a token, and whether that user may get the path.
 func (g *guard) review(ctx context.Context, r *http.Request, token string) (int, error) {
 	who, err := g.tokens.Create(ctx, &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}, metav1.CreateOptions{})
 	if err != nil {

@@ -15,20 +15,20 @@ import (
 // View is the input of gauges from one application.
 type View struct {
 	State lifecycle.State
-	// Reason is the reason of a wait without a running driver; "" without a wait.
+	// Reason is the reason of a wait for a running driver; "" for no wait.
 	Reason string
-	// Scheduler and Queue are the place of the wait; "" if unknown.
+	// Scheduler and Queue are where the application waits; "" if unknown.
 	Scheduler, Queue string
 	// Waiting is the length of the wait.
 	Waiting time.Duration
 	// Pending and Running count its executors.
 	Pending, Running int32
-	// Ready, Draining and Idle describe a server: ready, ready until its sessions have ended, or stopped as idle.
+	// Ready, Draining and Idle describe a server. A draining server is ready until its sessions have ended, and an idle one is stopped.
 	Ready, Draining, Idle bool
 }
 
-// Source calls each for every cached application, and returns whether this replica leads. A standby calls for none: a sum over
-// two replicas would count everything twice.
+// Source calls each for every cached application, and returns whether this replica leads. On a standby replica it calls each for no application, because a sum
+// over two replicas would count everything twice.
 type Source func(each func(Subject, View)) (leads bool)
 
 type gauges struct {
@@ -79,17 +79,17 @@ type tally struct {
 	pending, running int
 }
 
-// place is the place and the reason of a wait.
+// place is where and why an application waits.
 type place struct{ scheduler, queue, reason string }
 
 func newTally(labels []string) *tally {
 	return &tally{labels: labels, states: map[string]int{}, servers: map[string]int{}, waiting: map[place]int{}, longest: map[string]time.Duration{}}
 }
 
-// separator occurs in no label value: those of Kubernetes have letters, digits and three signs.
+// separator occurs in no label value. Kubernetes' label values have letters, digits, and the signs - _ and .
 const separator = "\x00"
 
-// collectGauges counts the applications. Without configured labels there is one row of counts, reported even if it is empty.
+// collectGauges counts the applications. Without configured labels there is one row of counts, and it is also reported if all counts are 0.
 func (m *Metrics) collectGauges(sources []Source, out chan<- prometheus.Metric) {
 	all := map[string]*tally{}
 	if len(m.labels.keys) == 0 {

@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	// unknown is the value of a missing label, as in the Kubeflow operator.
+	// unknown is the value of a missing label, the same as in the Kubeflow operator.
 	unknown = "Unknown"
-	// other is the value of everything above the bound.
+	// other replaces all values beyond the bound.
 	other = "Other"
-	// maxReasons bounds reasons; scheduler plugins may add some.
+	// maxReasons bounds the reasons. Scheduler plugins may add some.
 	maxReasons = 100
 	// maxSchedulers and maxQueues bound names that users write, including typos.
 	maxSchedulers, maxQueues = 20, 100
 )
 
-// Keys of limiter.seen after the configured ones.
+// Indexes into limiter.seen, after the configured keys.
 const (
 	reasons = iota
 	schedulers
@@ -29,17 +29,16 @@ const (
 	ownLabels
 )
 
-// limiter converts users' texts to label values, and bounds their number. The first values of a process get a place and keep
-// their series as long as the process runs. If there is no place left, the namespace with the most values loses one to a
-// namespace with fewer: no namespace can take all places.
+// limiter converts users' texts to label values, and bounds their number. The first values of a process get a place, and keep their series while the process
+// runs. If no place is left, the namespace with the most values loses one to a namespace with fewer, so that no namespace can take all places.
 type limiter struct {
 	keys, names []string
 	max         int
-	// evicted is called with a configured label and a value that lost its place; nil for no call.
+	// evicted is called with a configured label and the value that lost its place; nil for no call.
 	evicted func(name, value string)
 
 	mu sync.Mutex
-	// seen has the values of each key, followed by those of the operator's own labels.
+	// seen has the values of each configured key, followed by the values of the operator's own labels.
 	seen []shares
 }
 
@@ -57,7 +56,7 @@ func (s shares) add(namespace, value string) {
 	s.of[namespace] = append(s.of[namespace], value)
 }
 
-// evict removes the last value of the namespace with the most values, if it still keeps more than the other one.
+// evict removes the last value of the namespace with the most values, if that namespace still keeps more values than the given one.
 func (s shares) evict(namespace string) (value string, ok bool) {
 	most := ""
 	for n, values := range s.of {
@@ -87,8 +86,7 @@ func newLimiter(keys []string, bound int) *limiter {
 	return l
 }
 
-// values returns the values of the configured labels for an application. Its capacity equals its length, so that two appends do
-// not share memory.
+// values returns an application's values of the configured labels. The capacity equals the length, so that two appends do not share memory.
 func (l *limiter) values(s Subject) []string {
 	out := make([]string, 0, len(l.keys))
 	for i, key := range l.keys {
@@ -101,7 +99,7 @@ func (l *limiter) values(s Subject) []string {
 	return out
 }
 
-// reason belongs to no namespace, because plugins choose it.
+// reason returns the label value of a reason. Reasons belong to no namespace, because plugins choose them.
 func (l *limiter) reason(r string) string {
 	if r == "" {
 		return unknown
@@ -113,7 +111,7 @@ func (l *limiter) scheduler(namespace, name string) string {
 	return l.bounded(len(l.keys)+schedulers, namespace, orUnknown(name), maxSchedulers)
 }
 
-// queue returns no value for an application without a queue: most schedulers have none.
+// queue returns the label value of a queue. It is "" for an application without a queue, because most schedulers have none.
 func (l *limiter) queue(namespace, name string) string {
 	if name == "" {
 		return ""
@@ -144,8 +142,8 @@ func (l *limiter) bounded(i int, namespace, value string, bound int) string {
 	return value
 }
 
-// lookup returns the value of the label with the key, or else of the first label, by name, whose key has the same Prometheus
-// name: app_type finds app-type.
+// lookup returns the value of the label key. If there is none, it takes the first label, by name, whose key has the same Prometheus name: app_type finds
+// app-type.
 func lookup(labels map[string]string, key, name string) string {
 	if value, ok := labels[key]; ok {
 		return orUnknown(value)

@@ -12,13 +12,13 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// maxLines bounds the lines with rows of their own, because there are many namespaces and quotas.
+// maxLines bounds the lines with separate rows, because there may be many namespaces and quotas.
 const maxLines = 300
 
-// allNamespaces is the namespace of a shared line.
+// allNamespaces is the namespace label of the shared row.
 const allNamespaces = "*"
 
-// LineSource returns the lines of quotas with waiting applications; none on a standby.
+// LineSource returns the lines of quotas with waiting applications; none on a standby replica.
 type LineSource func() []scheduler.LineState
 
 // lines are metrics of quota lines.
@@ -60,8 +60,8 @@ func (m *Metrics) ObserveLines(s LineSource) {
 	}
 }
 
-// collectLines reports the lines with the most waiting objects. The others share one row without amounts, because amounts of
-// different resources cannot be added.
+// collectLines reports the lines with the most waiting objects. The other lines share one row without amounts, because amounts of different resources cannot be
+// added.
 func (m *Metrics) collectLines(out chan<- prometheus.Metric) {
 	var all []scheduler.LineState
 	for _, source := range m.lineSources.list() {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package metrics has the operator's Prometheus metrics. Counters and histograms record stored status transitions, together
-// with events. Gauges are computed from the cache at each scrape, so that a restart loses none. No label has an application's
-// name, and values chosen by users are bounded.
+// Package metrics has the operator's Prometheus metrics. Counters and histograms record stored status transitions, together with events. Gauges are computed
+// from the cache at each scrape, so that a restart loses none. No label has the name of an application, and values chosen by users are bounded.
 package metrics
 
 import (
@@ -27,7 +26,7 @@ type Family struct {
 	Type string
 	// Labels are the metric's own labels.
 	Labels []string
-	// Operator is set for metrics about the operator, which have none of the configured labels.
+	// Operator is set for metrics about the operator. They have none of the configured labels.
 	Operator bool
 	// Kubeflow is set if the Kubeflow Spark operator has a metric of this name and type.
 	Kubeflow bool
@@ -59,7 +58,7 @@ type Metrics struct {
 
 var _ prometheus.Collector = (*Metrics)(nil)
 
-// New returns empty metrics. The configuration is valid.
+// New returns empty metrics. The configuration must be valid.
 func New(c config.Metrics) *Metrics {
 	m := &Metrics{prefix: c.NamePrefix(), labels: newLimiter(c.Labels, c.MaxLabelValues)}
 	m.labels.evicted = m.forget
@@ -96,7 +95,7 @@ func (m *Metrics) Observe(s Source) {
 	}
 }
 
-// sources are those of all kinds. One may be added while metrics are served: the controller of a kind that is installed late.
+// sources are the sources of all kinds. The controller of a late installed kind may add one while metrics are served.
 type sources[S any] struct {
 	mu  sync.Mutex
 	all []S
@@ -114,7 +113,7 @@ func (s *sources[S]) list() []S {
 	return slices.Clone(s.all)
 }
 
-// Collectors returns the served collectors: the metrics, and those whose names are known only when they are recorded.
+// Collectors returns the served collectors: the metrics, and the metrics of Apache, whose names are not known in advance.
 func (m *Metrics) Collectors() []prometheus.Collector { return []prometheus.Collector{m, m.apache} }
 
 // Describe implements prometheus.Collector.
@@ -171,7 +170,7 @@ func (m *Metrics) summary(f Family) *prometheus.SummaryVec {
 	return v
 }
 
-// gaugeVector returns a gauge that is set; other gauges are computed at each scrape.
+// gaugeVector returns a gauge that code sets. Other gauges are computed at each scrape.
 func (m *Metrics) gaugeVector(f Family) *prometheus.GaugeVec {
 	name, labels := m.add("gauge", f)
 	v := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: f.Help}, labels)
@@ -187,8 +186,8 @@ func (m *Metrics) gauge(f Family) *prometheus.Desc {
 // Off is the bind address of a disabled endpoint.
 const Off = "0"
 
-// ServerOptions returns the options of a process's metrics server. It fails if the named certificate is missing, because the
-// server would silently sign one itself.
+// ServerOptions returns the options of a process's metrics server. It fails if the configured certificate is missing, because the server would silently create
+// its own.
 func ServerOptions(c config.Metrics) (metricsserver.Options, error) {
 	options := metricsserver.Options{BindAddress: c.BindAddress, SecureServing: c.TLS.Enabled, CertDir: c.TLS.CertDir}
 	options.TLSOpts = []func(*tls.Config){func(t *tls.Config) {

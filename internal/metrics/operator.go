@@ -77,7 +77,7 @@ func (m *Metrics) Write(ctx context.Context, verb, resource string, took time.Du
 	m.operator.writes.WithLabelValues(verb, resource, result(err)).Observe(took.Seconds())
 }
 
-// results are the counted reasons. A webhook may respond with any text.
+// results are the counted reasons. All others share a value, because a webhook may respond with any text.
 var results = []metav1.StatusReason{
 	metav1.StatusReasonConflict, metav1.StatusReasonAlreadyExists, metav1.StatusReasonNotFound, metav1.StatusReasonForbidden,
 	metav1.StatusReasonInvalid, metav1.StatusReasonUnauthorized, metav1.StatusReasonTooManyRequests, metav1.StatusReasonTimeout,

@@ -17,7 +17,7 @@ type schedules struct {
 	states           *prometheus.Desc
 }
 
-// ScheduleSource calls each for every cached schedule, with its state; on a standby for none.
+// ScheduleSource calls each for every cached schedule, with its state. On a standby replica it calls each for none.
 type ScheduleSource func(each func(s Subject, state string))
 
 func (m *Metrics) newSchedules() schedules {

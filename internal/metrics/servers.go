@@ -10,8 +10,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
-// servers has the metrics about Spark Connect servers. Metrics shared with other applications are counted there: attempts,
-// retries, evictions, waits and executors.
+// servers has the metrics that only Spark Connect servers have. Attempts, retries, evictions, waits and executors are counted in the metrics of applications.
 type servers struct {
 	drains, idleStops, wakeUps *prometheus.CounterVec
 	states                     *prometheus.Desc
@@ -24,7 +23,7 @@ const (
 	drainInterrupted = "Interrupted"
 )
 
-// States of servers that differ from those of their records.
+// States of servers that their records do not have.
 const (
 	serverReady    = "Ready"
 	serverNotReady = "NotReady"
@@ -56,7 +55,7 @@ func (m *Metrics) newServers() servers {
 	}
 }
 
-// transition records events of servers only.
+// transition records events that only servers have.
 func (v servers) transition(s Subject, labels []string, from, to lifecycle.Record, now time.Time) {
 	if !from.DrainSince.IsZero() && to.DrainSince.IsZero() {
 		v.drains.WithLabelValues(append(labels, drainOutcome(s, from, to, now))...).Inc()
@@ -69,8 +68,7 @@ func (v servers) transition(s Subject, labels []string, from, to lifecycle.Recor
 	}
 }
 
-// drainOutcome returns the end of a drain: with the new spec, ended sessions or the timeout, else another cause, such as an
-// edit back to the old spec.
+// drainOutcome returns why a drain ended: the sessions ended or the timeout passed, or it was interrupted, e.g. by an edit back to the old spec.
 func drainOutcome(s Subject, from, to lifecycle.Record, now time.Time) string {
 	switch {
 	case to.Cause.Reason != lifecycle.ReasonSpecChanged:

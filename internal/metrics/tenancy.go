@@ -12,7 +12,7 @@ type tenancy struct {
 	restart           prometheus.Gauge
 }
 
-// Results of a changed configuration: the values of the label result.
+// Results of a changed configuration, as values of the label result.
 const (
 	applied = "applied"
 	refused = "refused"
@@ -53,10 +53,10 @@ func (m *Metrics) newTenancy() tenancy {
 	return t
 }
 
-// EventLimit is a limit of sent events.
+// EventLimit is the reason why an event was not stored.
 type EventLimit string
 
-// Limits of events about one object, about all objects of a namespace, and of waiting events; and refusals by the API server.
+// Limits for events about one object, for events in a namespace, and for waiting events; and refusals by the API server.
 const (
 	EventsOfObject    EventLimit = "object"
 	EventsOfNamespace EventLimit = "namespace"

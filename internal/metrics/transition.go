@@ -16,12 +16,12 @@ type Subject struct {
 	Namespace string
 	Labels    map[string]string
 	CreatedAt time.Time
-	// Server is set if its drivers serve clients; Drain is the longest wait of an edit for open sessions.
+	// Server is set if the application's drivers serve clients. Drain is the longest time that an edit waits for open sessions.
 	Server bool
 	Drain  time.Duration
 }
 
-// kubeflow has metrics with names and types of the Kubeflow Spark operator.
+// kubeflow has metrics with the names and types of the Kubeflow Spark operator.
 type kubeflow struct {
 	seen, submitted, refused, succeeded, failed *prometheus.CounterVec
 	successTime, failureTime                    *prometheus.SummaryVec
@@ -60,13 +60,13 @@ func (m *Metrics) newKubeflow(c config.Metrics) kubeflow {
 	}
 }
 
-// ours has metrics about applications that the Kubeflow operator lacks.
+// ours has the metrics of applications that the Kubeflow operator does not have.
 type ours struct {
 	attempts, retries, evictions  *prometheus.CounterVec
 	queueWait, ready, driverReady *prometheus.HistogramVec
 }
 
-// Upper bounds, in seconds. Times in a status have no fractions.
+// Upper bounds in seconds. Times in a status have no fractions of a second.
 var (
 	waitBuckets  = []float64{1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 3 * 3600, 6 * 3600, 24 * 3600}
 	readyBuckets = []float64{1, 2, 3, 5, 8, 13, 20, 30, 45, 60, 90, 120, 180, 300, 600, 1800}
@@ -133,7 +133,7 @@ func (m *Metrics) Transition(s Subject, from, to lifecycle.Record, now time.Time
 	}
 }
 
-// StateChanges records the times of an application in states that its kind measures.
+// StateChanges records how long an application was in the states that its kind measures.
 func (m *Metrics) StateChanges(changes []lifecycle.StateChange) {
 	if m == nil {
 		return
@@ -143,7 +143,7 @@ func (m *Metrics) StateChanges(changes []lifecycle.StateChange) {
 	}
 }
 
-// grown adds the increase of a count. A smaller count began again.
+// grown adds the increase of a count. It ignores a smaller count, which has started again from 0.
 func grown(c *prometheus.CounterVec, labels []string, from, to int32) {
 	if to > from {
 		c.WithLabelValues(labels...).Add(float64(to - from))
@@ -156,7 +156,7 @@ func submitted(from, to lifecycle.Record) bool {
 	return is != nil && (was == nil || was.Number != is.Number)
 }
 
-// startedAt returns when the driver's container started, if that is new.
+// startedAt returns when the driver's container started. ok is false if that is not new.
 func startedAt(from, to lifecycle.Record, now time.Time) (time.Time, bool) {
 	was, is := from.Current(), to.Current()
 	if is == nil || from.State == lifecycle.Running || was != nil && was.Number == is.Number && !was.StartedAt.IsZero() {
@@ -197,7 +197,7 @@ func (m *Metrics) start(s Subject, labels []string, to lifecycle.Record, at time
 	}
 }
 
-// Outcomes of attempts besides the classes of failures.
+// Outcomes of attempts in addition to the failure classes.
 const (
 	outcomeSucceeded = "Succeeded"
 	outcomeStopped   = "Stopped"
@@ -254,5 +254,5 @@ func (m *Metrics) conclusion(labels []string, to lifecycle.Record) {
 	}
 }
 
-// seconds is never negative: the API may have dropped the fraction of one of two times.
+// seconds is never negative. The API may have dropped the fraction of one of the two times.
 func seconds(from, to time.Time) float64 { return max(0, to.Sub(from).Seconds()) }

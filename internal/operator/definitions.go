@@ -24,15 +24,14 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
-// definitionsPeriod is the interval of comparing definitions: installing another operator replaces them without a restart of
-// this one.
+// definitionsPeriod is the interval for comparing definitions. Installing another operator may replace them without a restart of this operator.
 const definitionsPeriod = 10 * time.Minute
 
-// definitionsDelay is the time that a new leader spends on applications before it compares.
+// definitionsDelay is how long a new leader works on applications before it compares definitions.
 const definitionsDelay = 10 * time.Second
 
-// comparison reports served definitions that are older than this operator. The API server silently drops unknown fields: the
-// operator continues, but conditions, history and retry counts are lost.
+// comparison reports served definitions that are older than this operator. The API server silently drops unknown fields, so the operator continues and loses
+// conditions, history and retry counts.
 type comparison struct {
 	log      logr.Logger
 	served   openapi.Client
@@ -45,7 +44,7 @@ type comparison struct {
 	last string
 }
 
-// addDefinitions makes a manager compare the definitions of all kinds in the families' groups, after a delay.
+// addDefinitions adds the comparison of the definitions of all kinds in the families' groups to a manager. It begins after a delay.
 func addDefinitions(mgr ctrl.Manager, families []lifecycle.Family, recorder events.EventRecorder, pod *corev1.Pod, delay time.Duration) error {
 	apis, err := discovery.NewDiscoveryClientForConfig(mgr.GetConfig())
 	if err != nil {
@@ -63,7 +62,7 @@ func addDefinitions(mgr ctrl.Manager, families []lifecycle.Family, recorder even
 	return nil
 }
 
-// Start compares until the context ends. It implements manager.Runnable; only the leader runs it.
+// Start compares definitions until the context ends. It implements manager.Runnable; only the leader runs it.
 func (d *comparison) Start(ctx context.Context) error {
 	timer := time.NewTimer(d.delay)
 	defer timer.Stop()
@@ -78,7 +77,7 @@ func (d *comparison) Start(ctx context.Context) error {
 	}
 }
 
-// look compares once, and reports changes.
+// look compares the definitions once, and reports changed results.
 func (d *comparison) look() {
 	var all []string
 	for _, version := range d.versions {
@@ -113,7 +112,7 @@ func (d *comparison) lacking(version schema.GroupVersion) ([]string, error) {
 	}
 	document, found := paths["apis/"+version.String()]
 	if !found {
-		return nil, nil // not installed: the cache reports it
+		return nil, nil // the cache reports definitions that are not installed
 	}
 	text, err := document.Schema(runtime.ContentTypeJSON)
 	if err != nil {

@@ -12,11 +12,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// installedPeriod is the interval of checks for a newly installed definition.
+// installedPeriod is the interval for checking whether a definition is installed.
 const installedPeriod = 10 * time.Second
 
-// WhenInstalled adds the controller of a kind as soon as its definition is installed. A cache that cannot watch a kind blocks
-// its namespaces, and with them all other controllers there.
+// WhenInstalled adds the controller of a kind once its definition is installed. A cache that cannot watch a kind would block its namespaces, and with them all
+// other controllers there.
 func (s *Shared) WhenInstalled(kind schema.GroupVersionKind, add func() error) error {
 	l := latecomer{kind: kind, mapper: s.Manager.GetRESTMapper(), add: add, period: cmp.Or(s.Periods.Installed, installedPeriod)}
 	there, err := l.installed()
@@ -33,7 +33,7 @@ func (s *Shared) WhenInstalled(kind schema.GroupVersionKind, add func() error) e
 	return nil
 }
 
-// latecomer adds a controller after the definition of its kind is installed.
+// latecomer adds a controller once the definition of its kind is installed.
 type latecomer struct {
 	kind   schema.GroupVersionKind
 	mapper meta.RESTMapper
@@ -41,7 +41,7 @@ type latecomer struct {
 	period time.Duration
 }
 
-// NeedLeaderElection implements manager.LeaderElectionRunnable: a standby watches, too.
+// NeedLeaderElection implements manager.LeaderElectionRunnable. It is false, because a standby replica watches, too.
 func (latecomer) NeedLeaderElection() bool { return false }
 
 // Start implements manager.Runnable.
@@ -54,7 +54,7 @@ func (l latecomer) Start(ctx context.Context) error {
 			return nil
 		case <-ticker.C:
 		}
-		if there, err := l.installed(); there && err == nil { // a failing API server is asked again
+		if there, err := l.installed(); there && err == nil { // after an error the next tick tries again
 			return l.add()
 		}
 	}

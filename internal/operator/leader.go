@@ -32,25 +32,25 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/config"
 )
 
-// electionQPS bounds the election's requests to a failing API server, a second.
+// electionQPS is the maximum rate of the election's requests to a failing API server, per second.
 const electionQPS, electionBurst = 5, 10
 
-// silence is the longest time without a confirmed renewal before a leader fails its liveness check. A control plane upgrade
-// takes minutes and must not end the operator; a refused token or a missing route needs a restart.
+// silence is how long a leader may have no confirmed renewal before its liveness check fails. A control plane upgrade takes minutes and must not end the
+// operator. A refused token or a missing route needs a restart.
 const silence = 10 * time.Minute
 
-// podNamespaceFile has the namespace of a pod's process. Kubernetes: service account admission.
+// podNamespaceFile has the namespace of the pod. The service account admission of Kubernetes mounts it.
 var podNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
-// election chooses the replica that works. It is client-go's elector over client-go's Lease lock; only the client below them
-// differs, so that the elector can check often and react soon without a request each time.
+// election elects the leader. It is client-go's elector over client-go's Lease lock. Only the client below them differs, so that the elector can check often
+// and react soon without sending a request each time.
 //
-// Correctness does not depend on it: two replicas that both believe to lead still create one driver for each attempt.
+// Correctness does not depend on the election: two replicas that both believe to be the leader still create one driver for each attempt.
 type election struct {
 	lock   *resourcelock.LeaseLock
 	leases *leaseClient
 	watch  toolscache.Controller
-	// lease is the time for which a renewal excludes other replicas.
+	// lease is how long a renewal excludes other replicas.
 	lease time.Duration
 }
 
@@ -97,7 +97,7 @@ func newElection(cfg *rest.Config, c config.LeaderElection) (*election, error) {
 // configure adds the election to the manager.
 func (e *election) configure(o *ctrl.Options, c config.LeaderElection) {
 	o.LeaderElection, o.LeaderElectionID, o.LeaderElectionResourceLockInterface = true, c.Name, e.lock
-	o.LeaderElectionReleaseOnCancel = true // all workers have ended before the release
+	o.LeaderElectionReleaseOnCancel = true // all workers end before the release
 	o.LeaseDuration, o.RenewDeadline, o.RetryPeriod = &c.LeaseDuration.Duration, &c.RenewDeadline.Duration, &c.RetryPeriod.Duration
 }
 
@@ -107,17 +107,16 @@ func (e *election) Start(ctx context.Context) error {
 	return nil
 }
 
-// NeedLeaderElection is false: standby replicas watch too.
+// NeedLeaderElection is false, because standby replicas also watch.
 func (e *election) NeedLeaderElection() bool { return false }
 
-// leads reports whether no other replica can lead now: it is false while the elector continues only because it gets no
-// response.
+// leads reports whether this replica leads and no other replica can lead now. It is false while the elector continues only because it gets no response.
 func (e *election) leads() bool {
 	unconfirmed, held := e.leases.unconfirmed()
 	return held && unconfirmed < e.lease
 }
 
-// check is the liveness check. A standby passes: a restart would neither change the responses nor make it lead.
+// check is the liveness check. A standby replica passes, because a restart would neither change the responses nor make it the leader.
 func (e *election) check(*http.Request) error {
 	if unconfirmed, held := e.leases.unconfirmed(); held && unconfirmed > silence {
 		return fmt.Errorf("this replica leads and could not renew its lease for %s: the API server does not respond, or refuses the renewal",
@@ -126,30 +125,30 @@ func (e *election) check(*http.Request) error {
 	return nil
 }
 
-// leaseClient is a client for one Lease that responds from memory where it can. The elector calls it from one goroutine.
+// leaseClient is a client for one Lease. It responds from memory if it can. The elector calls it from one goroutine.
 type leaseClient struct {
 	coordinationclient.LeaseInterface
 	// identity is this replica's holder name.
 	identity string
-	// owners own the Lease, which is deleted with them.
+	// owners own the Lease. Kubernetes deletes the Lease with them.
 	owners []metav1.OwnerReference
 	clock  clock.PassiveClock
-	// every is the time between two sent renewals, patience the timeout of a request.
+	// every is the time between two sent renewals. patience is the timeout of a request.
 	every, patience time.Duration
 	// watched returns the watched Lease, or nil.
 	watched func() *coordinationv1.Lease
-	// last is the newest version from the API server, and renewed the time of this replica's last request for it.
+	// last is the newest version from the API server. renewed is the time of this replica's last renewal request.
 	last    *coordinationv1.Lease
 	renewed time.Time
-	// unanswered is set if the last renewal failed without a response about the Lease.
+	// unanswered is set if the last renewal failed and no response proves that the lease is lost.
 	unanswered bool
-	// readLive requests a live read: the API server has refused an update of the supposedly current version.
+	// readLive requires a live read, because a write failed and the known version may be outdated.
 	readLive bool
-	// confirmed is when the newest confirmed renewal was sent; nil if this replica does not lead. Metrics and checks read it.
+	// confirmed is when the newest confirmed renewal was sent; nil if this replica is not the leader. Metrics and checks read it.
 	confirmed atomic.Pointer[time.Time]
 }
 
-// unconfirmed returns the age of the last confirmed renewal, while this replica believes to lead.
+// unconfirmed returns the age of the last confirmed renewal. held is false if this replica does not believe to be the leader.
 func (l *leaseClient) unconfirmed() (age time.Duration, held bool) {
 	sent := l.confirmed.Load()
 	if sent == nil {
@@ -158,12 +157,11 @@ func (l *leaseClient) unconfirmed() (age time.Duration, held bool) {
 	return l.clock.Since(*sent), true
 }
 
-// Leases makes the client its own getter: there is only one namespace.
+// Leases makes the client its own getter, because there is only one namespace.
 func (l *leaseClient) Leases(string) coordinationclient.LeaseInterface { return l }
 
-// Get responds from the watch, so that a standby can check often at no cost. A late watch is harmless: it makes a held lease
-// look expired, the API server refuses the following update by its resourceVersion, and reads are live until the watch has
-// caught up.
+// Get responds from the watch, so that a standby replica can check often at no cost. A late watch is harmless. If it makes a held lease look expired, the API
+// server refuses the next update by its resourceVersion, and Get reads live until the watch has caught up.
 func (l *leaseClient) Get(ctx context.Context, name string, o metav1.GetOptions) (*coordinationv1.Lease, error) {
 	if lease := l.watched(); lease != nil && !l.readLive && (l.last == nil || !older(lease, l.last)) {
 		l.last = lease.DeepCopy()
@@ -184,17 +182,16 @@ func (l *leaseClient) read(ctx context.Context, name string, o metav1.GetOptions
 	return lease, nil
 }
 
-// Create is sent unchanged except for the owner.
+// Create adds the owner and sends the Lease.
 func (l *leaseClient) Create(ctx context.Context, lease *coordinationv1.Lease, o metav1.CreateOptions) (*coordinationv1.Lease, error) {
 	return l.write(ctx, func(ctx context.Context) (*coordinationv1.Lease, error) {
 		return l.LeaseInterface.Create(ctx, l.owned(lease), o)
 	})
 }
 
-// Update is not sent if it repeats a renewal younger than every. A failed renewal counts as done until the API server or the
-// watch reports the loss of the lease: without an API server a leader can write nothing, and ending would restart the operator
-// at each control plane upgrade and lose its caches. The elector's belief may be wrong during that time, so a release is sent
-// only for a Lease that was last read as this replica's.
+// Update skips a renewal if the last one is younger than every. A failed renewal counts as successful until the API server or the watch reports that the lease
+// is lost. Without an API server a leader can write nothing, and ending would restart the operator at each control plane upgrade and lose its caches. During
+// that time the elector's belief may be wrong, so a release is sent only for a Lease that this replica held when it was last read.
 func (l *leaseClient) Update(ctx context.Context, lease *coordinationv1.Lease, o metav1.UpdateOptions) (*coordinationv1.Lease, error) {
 	held := l.last != nil && holder(l.last) == l.identity
 	renewal := held && holder(lease) == l.identity
@@ -224,8 +221,8 @@ func (l *leaseClient) Update(ctx context.Context, lease *coordinationv1.Lease, o
 	return written, err
 }
 
-// lost reports whether a renewal failed because the Lease is missing or held by another replica. A conflict alone does not
-// prove it: a slow API server may have stored a renewal without a response.
+// lost reports whether a renewal failed because the Lease is missing or another replica holds it. A conflict alone does not prove it, because a slow API server
+// may have stored a renewal without responding.
 func (l *leaseClient) lost(ctx context.Context, err error) bool {
 	seen := l.watched()
 	if apierrors.IsConflict(err) {
@@ -234,7 +231,7 @@ func (l *leaseClient) lost(ctx context.Context, err error) bool {
 	return apierrors.IsNotFound(err) || seen != nil && !older(seen, l.last) && holder(seen) != l.identity
 }
 
-// owned sets the owner of a Lease without one.
+// owned adds the owners to a Lease that has none.
 func (l *leaseClient) owned(lease *coordinationv1.Lease) *coordinationv1.Lease {
 	lease = lease.DeepCopy()
 	if len(lease.OwnerReferences) == 0 {
@@ -243,7 +240,7 @@ func (l *leaseClient) owned(lease *coordinationv1.Lease) *coordinationv1.Lease {
 	return lease
 }
 
-// write sends a write. After an unknown outcome the next renewal is sent.
+// write sends a write. After an error the next renewal is sent, because the result is unknown.
 func (l *leaseClient) write(ctx context.Context, send func(context.Context) (*coordinationv1.Lease, error)) (*coordinationv1.Lease, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.patience)
 	defer cancel()
@@ -261,9 +258,9 @@ func (l *leaseClient) write(ctx context.Context, send func(context.Context) (*co
 	return lease, nil
 }
 
-// accountIn returns the service account of a token as an owner of objects in a namespace, so that Kubernetes deletes the Lease
-// when the operator is uninstalled. The token has its UID, so no permission to read it is needed. A token of another format or
-// namespace gives no owner. Kubernetes: claims of bound service account tokens.
+// accountIn returns the service account of a token as the owner of objects in a namespace, so that Kubernetes deletes the Lease when the operator is
+// uninstalled. The token has the account's UID (Kubernetes: claims of bound service account tokens), so no permission to read the account is needed. A token
+// with another format or namespace yields no owner.
 func accountIn(token, namespace string) []metav1.OwnerReference {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
@@ -304,7 +301,7 @@ func older(a, b *coordinationv1.Lease) bool {
 	return err != nil || order < 0
 }
 
-// leaderEvents lets the lock record the leader as an event of events.k8s.io, like all other events.
+// leaderEvents makes the lock record the leader as an event of events.k8s.io, like all other events.
 type leaderEvents struct{ recorder events.EventRecorder }
 
 func (e leaderEvents) Eventf(lease runtime.Object, kind, reason, format string, args ...any) {

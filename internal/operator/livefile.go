@@ -18,17 +18,18 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
-// envConfigMap names the ConfigMap that the configuration file is mounted from, in the operator's namespace.
+// envConfigMap is the environment variable with the name of the ConfigMap that the configuration file is mounted from. The ConfigMap is in the operator's
+// namespace.
 const envConfigMap = "CONFIG_MAP_NAME"
 
-// liveFile is the text of the configuration file in its ConfigMap, by a watch of that one object. Without a right to it the text is
-// unknown, and the file is the source. A nil liveFile is always unknown.
+// liveFile watches the ConfigMap of the configuration file for the file's text. Without the right to watch it the text is unknown, and the file is the source.
+// A nil liveFile is always unknown.
 type liveFile struct {
 	key     string // of the ConfigMap's data
 	log     logr.Logger
 	watch   toolscache.SharedIndexInformer
 	changed chan struct{}
-	lost    atomic.Bool // the right to watch, as was logged
+	lost    atomic.Bool // whether the missing right to watch was logged
 
 	mu    sync.Mutex
 	text  string
@@ -71,10 +72,10 @@ func (f *liveFile) Start(ctx context.Context) error {
 	return nil
 }
 
-// NeedLeaderElection is false: standby replicas need the configuration, too.
+// NeedLeaderElection is false, because standby replicas also need the configuration.
 func (f *liveFile) NeedLeaderElection() bool { return false }
 
-// changes receives after each change; it never does without a ConfigMap.
+// changes returns a channel that receives after each change; nil without a ConfigMap.
 func (f *liveFile) changes() <-chan struct{} {
 	if f == nil {
 		return nil
@@ -106,11 +107,11 @@ func (f *liveFile) set(text string, known bool) {
 	f.mu.Unlock()
 	select {
 	case f.changed <- struct{}{}:
-	default: // who reads has yet to look
+	default: // an earlier change is not read yet
 	}
 }
 
-// failed leaves a text in force whose watch is interrupted. Without the right to it the kubelet alone brings changes.
+// failed handles an interrupted watch. The known text stays valid, unless the right to watch is missing. Then only the kubelet brings changes.
 func (f *liveFile) failed(ctx context.Context, r *toolscache.Reflector, err error) {
 	if !apierrors.IsForbidden(err) {
 		toolscache.DefaultWatchErrorHandler(ctx, r, err)

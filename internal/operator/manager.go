@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package operator has what the controllers of all kinds share: the manager with its leader election, the work queue, the event
-// recorder, the memory of statuses and of schedulers, and the reload of the configuration.
+// Package operator has the objects that the controllers of all kinds share: the manager with its leader election, the work queue, the event recorder, the
+// memory of statuses and of schedulers, and the reload of the configuration.
 package operator
 
 import (
@@ -37,14 +37,14 @@ const shutdownTimeout = 10 * time.Second
 
 // Cached lists the kinds of which the cache holds only some objects.
 type Cached struct {
-	// Owned are kinds whose objects are cached if they have the label.
+	// Owned are kinds with a label. The cache holds the objects that have the label.
 	Owned map[client.Object]string
-	// Selected are kinds whose objects are cached if their labels match.
+	// Selected are kinds with a selector. The cache holds the objects with matching labels.
 	Selected map[schema.GroupVersionKind]labels.Selector
 }
 
-// NewManager returns a manager whose cache holds only the operator's own pods, without unread fields, and some objects of other
-// kinds. The client is not rate-limited: the API server's priority and fairness limits it with a view of the whole cluster.
+// NewManager returns a manager whose cache holds only the operator's own pods, without unread fields, and some objects of other kinds. The client has no rate
+// limit, because the API server's priority and fairness limits it with a view of the whole cluster.
 func NewManager(cfg *rest.Config, c config.OperatorConfiguration, scheme *runtime.Scheme, families []lifecycle.Family, some Cached) (ctrl.Manager, error) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.QPS = -1
@@ -105,7 +105,7 @@ type elected struct {
 	election *election
 }
 
-// leads reports whether this replica works and no other one can.
+// leads reports whether this replica is the leader and no other one can be.
 func (m elected) leads() bool {
 	select {
 	case <-m.Elected():
@@ -115,7 +115,7 @@ func (m elected) leads() bool {
 	}
 }
 
-// addChecks adds the kubelet's checks. Only a leader can fail one.
+// addChecks adds the checks for the kubelet's probes. Only a leader can fail them.
 func addChecks(mgr interface {
 	AddHealthzCheck(name string, check healthz.Checker) error
 	AddReadyzCheck(name string, check healthz.Checker) error
@@ -150,7 +150,7 @@ func cacheOptions(families []lifecycle.Family, owned map[client.Object]string) (
 	return cache.Options{DefaultTransform: observe.Strip(families...), ByObject: objects}, err
 }
 
-// podSelector selects the pods of all families: by their common label, or else by Spark's label on each of its pods.
+// podSelector selects the pods of all families: by their common label, or by Spark's label for the role if they have none.
 func podSelector(families []lifecycle.Family) (labels.Selector, error) {
 	launchedBy := families[0].Labels.LaunchedBy
 	if slices.ContainsFunc(families, func(f lifecycle.Family) bool { return f.Labels.LaunchedBy != launchedBy }) {

@@ -32,8 +32,8 @@ func NewMetrics(mgr ctrl.Manager, c config.Metrics) (*metrics.Metrics, error) {
 	return m, serve(mgr, m.Collectors()...)
 }
 
-// countRequests counts a manager's API requests under the names of Apache's operator, if its kinds are enabled. The returned
-// function adds the metrics to the served ones.
+// countRequests counts a manager's API requests under the metric names of Apache's operator, if Apache's kinds are enabled. The returned function adds the
+// metrics to the served ones.
 func countRequests(cfg *rest.Config, c config.OperatorConfiguration, now clock.PassiveClock) func(ctrl.Manager) error {
 	if !c.Apache.Enabled || c.Metrics.BindAddress == metrics.Off {
 		return func(ctrl.Manager) error { return nil }
@@ -67,10 +67,10 @@ func (r registered) Start(ctx context.Context) error {
 	return nil
 }
 
-// NeedLeaderElection is false: a standby has metrics, too.
+// NeedLeaderElection is false, because a standby replica also serves metrics.
 func (registered) NeedLeaderElection() bool { return false }
 
-// CountWrites measures the writes of a client, and reads only the version back from a status write; m may be nil.
+// CountWrites returns a client that measures its writes. After a status write it reads only the object's version from the response. m may be nil.
 func CountWrites(c client.Client, m *metrics.Metrics, now clock.PassiveClock, scheme *runtime.Scheme) client.Client {
 	return countingClient{c, writeCounter{m, now, scheme}}
 }
@@ -94,7 +94,7 @@ func (w writeCounter) measure(ctx context.Context, verb string, o runtime.Object
 	return err
 }
 
-// resource returns the usual resource name of the object's kind.
+// resource returns the usual resource name of an object's kind.
 func (w writeCounter) resource(o runtime.Object) string {
 	if o != nil {
 		if gvk, err := apiutil.GVKForObject(o, w.scheme); err == nil {
@@ -117,7 +117,7 @@ func (c countingClient) Delete(ctx context.Context, o client.Object, opts ...cli
 
 // Apply implements client.Writer.
 func (c countingClient) Apply(ctx context.Context, o runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
-	wanted, _ := o.(runtime.Object) // actuate uses no typed ones
+	wanted, _ := o.(runtime.Object) // actuate applies no typed objects
 	return c.measure(ctx, "apply", wanted, "", func() error { return c.Client.Apply(ctx, o, opts...) })
 }
 
@@ -131,8 +131,8 @@ type countingStatus struct {
 	writeCounter
 }
 
-// Patch implements client.SubResourceWriter. The object gets only its new version: it has the sent content, and decoding the
-// response would cost more than the write.
+// Patch implements client.SubResourceWriter. The object gets only its new version. The rest equals the sent content, and decoding it would cost more than the
+// write.
 func (c countingStatus) Patch(ctx context.Context, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
 	data, err := p.Data(o)
 	if err != nil {

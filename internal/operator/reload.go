@@ -21,30 +21,30 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/metrics"
 )
 
-// lookPeriod is the interval of checks of the configuration file. A kubelet updates a changed ConfigMap within a minute or two,
-// which a watch of the ConfigMap forestalls; comparing a small file costs less than watching its folder.
+// lookPeriod is the interval for checking the configuration file. A kubelet updates a changed ConfigMap within a minute or two, and a watch of the ConfigMap is
+// faster. Comparing a small file costs less than watching its folder.
 const lookPeriod = 2 * time.Second
 
-// reloader applies changes of the configuration file that need no restart.
+// reloader applies those changes of the configuration file that need no restart.
 type reloader struct {
 	log     logr.Logger
 	started config.OperatorConfiguration // the configuration at the start
 	apply   func(context.Context, config.OperatorConfiguration)
 	metrics *metrics.Metrics // may be nil
-	// recorder records the result of a change as events of the operator's pod; the pod may be nil.
+	// recorder records the result of a change as an event of the operator's pod. The pod may be nil.
 	recorder events.EventRecorder
 	pod      *corev1.Pod
 	period   time.Duration
-	// live is the ConfigMap that the file is mounted from; nil for the file alone.
+	// live is the ConfigMap that the file is mounted from; nil if only the file is read.
 	live *liveFile
 
 	last string
-	// refused is the text of the last refusal that was reported.
+	// refused is the text whose refusal was reported last.
 	refused string
 }
 
-// Follow returns a runnable that follows the configuration file in another process of the operator. It applies the same
-// sections as the controller, and logs the result.
+// Follow returns a runnable that follows the configuration file in another process of the operator. It applies the same sections as the controllers' process,
+// and logs the result.
 func Follow(log logr.Logger, started config.OperatorConfiguration, apply func(config.OperatorConfiguration)) manager.Runnable {
 	return &reloader{log: log, started: started, period: lookPeriod, apply: func(_ context.Context, c config.OperatorConfiguration) { apply(c) }}
 }
@@ -64,11 +64,11 @@ func (r *reloader) Start(ctx context.Context) error {
 	}
 }
 
-// NeedLeaderElection is false: standby replicas need the configuration, too.
+// NeedLeaderElection is false, because standby replicas also need the configuration.
 func (r *reloader) NeedLeaderElection() bool { return false }
 
-// look reads the file, or the ConfigMap while a kubelet has yet to bring what that says. An invalid text is reported once, and the
-// previous configuration stays in force.
+// look reads the ConfigMap if the kubelet has not updated the file yet, otherwise the file. It reports an invalid text once, and keeps the previous
+// configuration.
 func (r *reloader) look(ctx context.Context) {
 	text, err := os.ReadFile(r.started.File)
 	live, known := r.live.read()
@@ -94,8 +94,8 @@ func (r *reloader) look(ctx context.Context) {
 	r.take(ctx, now, c)
 }
 
-// refuse reports a text that is not a configuration. Only one in the file counts as refused: an upgrade of the operator writes the
-// ConfigMap of the next release before this process ends.
+// refuse reports an invalid text. Only an invalid text in the file counts as refused, because an upgrade of the operator writes the ConfigMap of the next
+// release before this process ends.
 func (r *reloader) refuse(text string, ahead bool, err error) {
 	told := text == r.refused
 	r.refused = text
@@ -110,7 +110,7 @@ func (r *reloader) refuse(text string, ahead bool, err error) {
 	r.record(true, "ConfigurationRefused", fmt.Sprintf("the changed configuration is not applied, the previous one stays in force: %v", err))
 }
 
-// take applies a configuration with this text.
+// take applies the configuration of a text.
 func (r *reloader) take(ctx context.Context, text string, c config.OperatorConfiguration) {
 	first := r.last == ""
 	r.last, r.refused = text, ""
@@ -130,7 +130,7 @@ func (r *reloader) take(ctx context.Context, text string, c config.OperatorConfi
 	r.record(false, "ConfigurationReloaded", "namespaces and policies of the changed configuration are in force: "+tenancyOf(c))
 }
 
-// tenancyOf returns the sections that apply without a restart.
+// tenancyOf describes the sections that take effect without a restart.
 func tenancyOf(c config.OperatorConfiguration) string {
 	where := "namespaces: " + strings.Join(c.Namespaces, ", ")
 	switch {
@@ -144,10 +144,10 @@ func tenancyOf(c config.OperatorConfiguration) string {
 	return fmt.Sprintf("policies: %d; %s", len(c.Policies), where)
 }
 
-// maxNote is the API's limit for the text of an event, in bytes.
+// maxNote is the API server's limit for the text of an event, in bytes.
 const maxNote = 1024
 
-// record reports to the administrator who edited the ConfigMap, in the events of the operator's pod.
+// record reports a result to the administrator who edited the ConfigMap, as an event of the operator's pod.
 func (r *reloader) record(warning bool, reason, note string) {
 	if r.pod == nil {
 		return
@@ -158,7 +158,7 @@ func (r *reloader) record(warning bool, reason, note string) {
 	r.recorder.Eventf(r.pod, nil, eventrecorder.EventType(warning), reason, "Reload", "%s", note)
 }
 
-// ownPod returns the pod of this process from its environment; nil if unknown.
+// ownPod returns the pod of this process, from its environment; nil if unknown.
 func ownPod(environment func(string) string) *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Namespace: environment("POD_NAMESPACE"), Name: environment("POD_NAME"), UID: types.UID(environment("POD_UID")),

@@ -31,7 +31,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// Shared has the dependencies of the controllers of all kinds.
+// Shared has the dependencies that the controllers of all kinds share.
 type Shared struct {
 	Manager        ctrl.Manager
 	Config         config.OperatorConfiguration
@@ -43,35 +43,34 @@ type Shared struct {
 	SchedulerKinds *informers.SchedulerKinds
 	Namespaces     *informers.Namespaces
 	Periods        Periods
-	// Leads reports whether this replica works and no other one can.
+	// Leads reports whether this replica is the leader and no other one can be.
 	Leads func() bool
 
 	policies atomic.Pointer[policy.Set]
 }
 
-// Periods are the polling intervals for states that no watch reports. 0 means the default, which is a constant of the package
-// in question.
+// Periods are the polling intervals for states without a watch. 0 means the default, a constant of the package that uses it.
 type Periods struct {
-	// Core has those of the decisions on applications.
+	// Core has the periods of decisions on applications.
 	Core lifecycle.Periods
 	// Server is the first back-off between two Spark Connect servers (kubeflow.SparkConnects).
 	Server time.Duration
-	// Run is the delay before a refused run is tried again (schedule.Env).
+	// Run is the delay before the next try of a refused run (schedule.Env).
 	Run time.Duration
-	// Exposure is the delay before a refused auxiliary object is tried again (application.Engine).
+	// Exposure is the delay before the next try of a refused auxiliary object (application.Engine).
 	Exposure time.Duration
-	// Discovery is the interval of checks for APIs of schedulers and of auxiliary objects (informers.SchedulerKinds).
+	// Discovery is the interval for checking the APIs of schedulers and of auxiliary objects (informers.SchedulerKinds).
 	Discovery time.Duration
-	// Installed is the interval of checks for definitions of the operator's kinds (installedPeriod).
+	// Installed is the interval for checking whether definitions of the operator's kinds are installed (installedPeriod).
 	Installed time.Duration
 	// Definitions is the delay before a new leader compares the definitions (definitionsDelay).
 	Definitions time.Duration
-	// Configuration is the interval of reading the configuration file (lookPeriod).
+	// Configuration is the interval for reading the configuration file (lookPeriod).
 	Configuration time.Duration
 }
 
-// NewShared adds the shared dependencies of all families' controllers to a manager of NewManager. With a wrapper of tests
-// around that manager, only its own election is known.
+// NewShared adds the shared dependencies of all controllers to a manager from NewManager. If a test wraps that manager, only the manager's own election is
+// known.
 func NewShared(ctx context.Context, mgr ctrl.Manager, c config.OperatorConfiguration, registry *scheduler.Registry,
 	families []lifecycle.Family, p Periods) (*Shared, error) {
 	made, ok := mgr.(elected)
@@ -127,7 +126,7 @@ func orderOf(q config.Quota) scheduler.Order {
 	return scheduler.OrderNamed(string(q.Order), q.AgingBound.Duration)
 }
 
-// cachedPods returns the pods of applications, which the cache holds in a form of their own.
+// cachedPods returns the pods of applications. The cache holds them in a special form.
 func cachedPods(ctx context.Context, mgr ctrl.Manager, families []lifecycle.Family) (observe.Pods, error) {
 	all, ok := mgr.GetCache().(*namespaced.Cache)
 	if !ok {
@@ -145,7 +144,7 @@ func cachedPods(ctx context.Context, mgr ctrl.Manager, families []lifecycle.Fami
 	}), nil
 }
 
-// follow keeps namespaces and policies at those of the configuration, also after a change.
+// follow applies the namespaces and policies of the configuration, and their later changes.
 func (s *Shared) follow(ctx context.Context, aux *informers.Auxiliary) (err error) {
 	s.Namespaces, err = informers.NewNamespaces(s.Manager, s.Metrics, os.Getenv("POD_NAMESPACE"), s.Schedulers.RebuildAgain, s.SchedulerKinds.Cache, aux.Cache)
 	if err != nil {
@@ -181,14 +180,14 @@ func (s *Shared) apply(ctx context.Context, c config.OperatorConfiguration) {
 // Policies returns the current policies.
 func (s *Shared) Policies() policy.Set { return *s.policies.Load() }
 
-// Submitters returns the configured recorder of submitters.
+// Submitters returns the configured source of submitters.
 func (s *Shared) Submitters() lifecycle.Submitters {
 	recorded := s.Config.Submitter.Recorded()
 	recorded.Joined = s.Namespaces.Joined
 	return recorded
 }
 
-// logsOf returns a reader of logs.
+// logsOf returns a function that reads logs.
 func logsOf(c kubernetes.Interface) func(context.Context, observe.Log) (string, error) {
 	return func(ctx context.Context, l observe.Log) (string, error) {
 		const patience = 2 * time.Second
