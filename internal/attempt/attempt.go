@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package attempt asks the scheduler of an attempt. It reads the input for the choice of the scheduler, chooses it, reads the
-// objects that its plugin needs, and asks whether the attempt may start or what its state is. The controllers and the command
-// line share this order, and the selection of pods. It depends on no client and no kind: reads and reservations are interfaces.
+// Package attempt asks the scheduler of an attempt. It reads the input for the choice of the scheduler, chooses it, and reads the objects that its plugin
+// needs. Then it asks whether the attempt may start, or for its state. The controllers and the command line share this order, and the selection of pods. Reads
+// and reservations are interfaces, so the package depends on no client and no kind.
 package attempt
 
 import (
@@ -26,36 +26,35 @@ func Target(s resolve.Application, now time.Time) observe.Target {
 // Reader reads the objects that schedulers need.
 type Reader interface {
 	NamespaceAnnotations(ctx context.Context, namespace string) (map[string]string, error)
-	// Snapshot is not nil, unless there is an error.
+	// Snapshot returns a snapshot that is not nil, unless there is an error.
 	Snapshot(ctx context.Context, reads []scheduler.Read) (scheduler.Snapshot, error)
 }
 
-// Kinds knows the installed APIs (informers.SchedulerKinds).
+// Kinds knows which APIs are installed (informers.SchedulerKinds).
 type Kinds interface {
-	// Unavailable returns why a plugin cannot be asked now.
+	// Unavailable returns the answer for a plugin that cannot be asked now; false if it can be asked.
 	Unavailable(d scheduler.Descriptor) (scheduler.Admission, bool)
 }
 
-// Reservations keeps the state of all attempts together.
+// Reservations keeps the state that all attempts share.
 type Reservations interface {
-	// SetWaiting records the wait of an application, or its end.
+	// SetWaiting records that an application waits, or no longer waits.
 	SetWaiting(app scheduler.Key, c *admission.Candidate, a scheduler.Admission)
-	// Admit asks the scheduler of a candidate under the quotas, and reserves the room of an admitted attempt.
+	// Admit asks the scheduler of a candidate under the quotas, and reserves room for an admitted attempt.
 	Admit(ctx context.Context, c *admission.Candidate, seen scheduler.Snapshot) (admission.Result, error)
 }
 
-// Asking has the dependencies of questions about attempts.
+// Asking has the dependencies for asking about attempts.
 type Asking struct {
 	Registry     *scheduler.Registry
 	Reader       Reader
 	Reservations Reservations
-	// Kinds is nil if every API counts as installed.
+	// Kinds is nil if all APIs count as installed.
 	Kinds Kinds
 }
 
-// Candidate chooses the scheduler of an attempt in a namespace. Without a candidate the answer is final. choose builds the
-// attempt, the expensive part of a decision, so the candidate is kept for later questions. The error is the cluster's, not the
-// attempt's.
+// Candidate chooses the scheduler of an attempt in a namespace. If there is no candidate, the answer is final. choose builds the attempt. That is the expensive
+// part of a decision, so callers keep the candidate. The error is the cluster's, not the attempt's.
 func (a Asking) Candidate(ctx context.Context, namespace string,
 	choose func(annotations map[string]string) (*admission.Candidate, admission.Result)) (*admission.Candidate, admission.Result, error) {
 	var annotations map[string]string
@@ -69,11 +68,10 @@ func (a Asking) Candidate(ctx context.Context, namespace string,
 	return c, answer, nil
 }
 
-// Admit asks whether an attempt may start. seen is the plugin's snapshot; nil if the scheduler is unavailable. The error is the
-// cluster's, not the attempt's.
+// Admit asks whether an attempt may start. seen is the plugin's snapshot; nil if the scheduler is unavailable. The error is the cluster's, not the attempt's.
 func (a Asking) Admit(ctx context.Context, c *admission.Candidate) (r admission.Result, seen scheduler.Snapshot, err error) {
 	key := c.Attempt().App.Key()
-	// recorded before the read, so that a change during the read enqueues it
+	// the wait is recorded before the read, so that a change during the read enqueues the application
 	a.Reservations.SetWaiting(key, c, scheduler.Admission{Verdict: scheduler.Wait})
 	if missing, ok := a.Unavailable(c); ok {
 		a.Reservations.SetWaiting(key, c, missing)
@@ -91,7 +89,7 @@ func (a Asking) Admit(ctx context.Context, c *admission.Candidate) (r admission.
 	return r, seen, nil
 }
 
-// Unavailable returns why the scheduler of an attempt cannot be asked now.
+// Unavailable returns the answer for a scheduler that cannot be asked now; false if it can be asked.
 func (a Asking) Unavailable(c *admission.Candidate) (scheduler.Admission, bool) {
 	if a.Kinds == nil {
 		return scheduler.Admission{}, false
@@ -102,14 +100,14 @@ func (a Asking) Unavailable(c *admission.Candidate) (scheduler.Admission, bool) 
 // Observed is a scheduler's answer about a submitted attempt.
 type Observed struct {
 	scheduler.Observation
-	// Seen is the plugin's snapshot; nil if it was not asked.
+	// Seen is the plugin's snapshot; nil if the plugin was not asked.
 	Seen scheduler.Snapshot
 	// Err is the plugin's error.
 	Err error
 }
 
-// Observe asks for the state of a submitted attempt. A plugin that does not observe, or is unavailable, gives no answer. by
-// names the scheduler of the submission. The error is the cluster's, not the attempt's.
+// Observe asks for the state of a submitted attempt. by names the scheduler of the submission. The answer is empty if its plugin does not observe or is
+// unavailable. The error is the cluster's, not the attempt's.
 func (a Asking) Observe(ctx context.Context, c *admission.Candidate, by string, facts scheduler.PodStatuses) (o Observed, err error) {
 	plugin, observes := a.Registry.Observer(by)
 	if !observes {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package definitions compares the schemas published by an API server with Go types: the API server silently drops every field
-// that a schema lacks. It is pure, and knows no kind.
+// Package definitions compares the schemas of an API server with Go types, because the API server silently drops every field that its schema lacks. It is pure,
+// and knows no kind.
 package definitions
 
 import (
@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Schema is the needed part of an OpenAPI v3 schema.
+// Schema is the part of an OpenAPI v3 schema that the comparison needs.
 type Schema struct {
 	Properties           map[string]Schema
 	Items                *Schema
@@ -39,7 +39,7 @@ func Decode(document []byte) (map[schema.GroupVersionKind]Schema, error) {
 	return all, nil
 }
 
-// Some joins the first of many fields.
+// Some joins up to five fields, and counts the others.
 func Some(fields []string) string {
 	const few = 5
 	if len(fields) <= few {
@@ -48,7 +48,7 @@ func Some(fields []string) string {
 	return fmt.Sprintf("%s and %d more fields", strings.Join(fields[:few], ", "), len(fields)-few)
 }
 
-// Lacking returns the fields of a type that a schema lacks. Types with their own encoding, such as times, have none.
+// Lacking returns the fields of a type that a schema lacks. A type with its own encoding, such as a time, has no fields.
 func Lacking(t reflect.Type, served Schema, path string) []string {
 	if served.Preserve || reflect.PointerTo(t).Implements(reflect.TypeFor[json.Marshaler]()) {
 		return nil

@@ -11,9 +11,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// advice maps a reason to an action of the user. NAME, NAMESPACE and POD stand for the application's, TYPED for the name with
-// the type, LABEL for the label with the name; braces enclose fields (spark.Fields). A reason without an entry needs no action,
-// or its message already names it.
+// advice maps a reason to an action of the user. NAME, NAMESPACE and POD are placeholders for the application's, TYPED for the name with the type, and LABEL
+// for the label with the name. Braces enclose fields (spark.Fields). A reason has no entry if it needs no action or if its message names the action.
 var advice = map[lifecycle.Reason]string{
 	lifecycle.ReasonSchedulerObjects: "ask an administrator: the API server refuses the objects that the batch scheduler needs",
 	lifecycle.ReasonSuspended:        "resume it: kubectl spark resume TYPED -n NAMESPACE",
@@ -60,8 +59,8 @@ var advice = map[lifecycle.Reason]string{
 	lifecycle.ReasonExecutorsPending: "check what executors wait for: kubectl get pods -n NAMESPACE -l spark-role=executor,LABEL=NAME",
 }
 
-// queueing maps a reason of the batch scheduler to an action of the user. QUEUE is the flag for the attempt's queue, and
-// APPLICATION the word for an object of its kind.
+// queueing maps a reason of the batch scheduler to an action of the user. QUEUE is a placeholder for the flag with the attempt's queue, and APPLICATION for the
+// word for an object of the kind.
 var queueing = map[scheduler.Reason]string{
 	scheduler.ReasonWaitingForScheduler: "if this lasts, ask an administrator whether the scheduler runs",
 	scheduler.ReasonWaitingForQuota: "wait, request less in {driver} and {executor}, " +
@@ -90,11 +89,11 @@ var queueing = map[scheduler.Reason]string{
 	scheduler.ReasonCapturedByOther:    "find the client that changes the scheduler's name on pods of this namespace: kubectl get pod POD -n NAMESPACE -o yaml",
 }
 
-// whenBehind is the advice about a status older than the spec.
+// whenBehind is the advice about a status that is older than the spec.
 const whenBehind = "if the status does not follow within seconds, check that the operator is running and watches this namespace: " +
 	"kubectl spark check -n NAMESPACE"
 
-// finalizers is the advice about an object whose deletion its finalizers block.
+// finalizers is the advice about an object that its finalizers keep.
 func finalizers(o metav1.Object) string {
 	return "if it is not deleted, the owner of its finalizers must remove them: " + strings.Join(o.GetFinalizers(), ", ")
 }
@@ -145,7 +144,7 @@ func (v view) advice() []string {
 	return all
 }
 
-// filled fills in the words of templates and the paths of their fields. Users' names are among the words only.
+// filled replaces the placeholders of templates by words, and their fields by paths. Only words may contain users' names.
 func filled(templates []string, family lifecycle.Family, words ...string) []string {
 	fill := strings.NewReplacer(words...)
 	for i := range templates {
@@ -162,7 +161,7 @@ func again(annotation string) string {
 	return "run it again: kubectl spark rerun TYPED -n NAMESPACE; or change the spec"
 }
 
-// mainReason returns the reason that the user can act on.
+// mainReason returns the reason for which there is advice; "" for none.
 func (v view) mainReason() lifecycle.Reason {
 	e := v.executors()
 	switch c := v.cause(); {

@@ -9,11 +9,11 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
-// forAccount is the advice about a service account that does not exist or lacks the rights of a driver.
+// forAccount is the advice about a service account that does not exist or lacks a driver's rights.
 const forAccount = "name a service account with the rights of a driver in {driver.serviceAccount}: kubectl spark check -n NAMESPACE says which; " +
 	"or give it these rights (docs/troubleshooting.md)"
 
-// remedy is the advice about a failed driver whose log has a certain cause. docs/troubleshooting.md lists the same.
+// remedy is the advice about a failed driver whose log shows the cause. docs/troubleshooting.md has the same list.
 type remedy struct {
 	cause *regexp.Regexp
 	do    string
@@ -33,10 +33,10 @@ var remedies = []remedy{
 	{regexp.MustCompile(`: exec format error`), "take an image for the architecture of the node, or name nodes of the image's"},
 }
 
-// missingAccount is part of the API server's error about a pod whose service account does not exist. Kubernetes: admission plugin ServiceAccount.
+// missingAccount is part of the API server's error about a pod whose service account does not exist (admission plugin ServiceAccount).
 const missingAccount = "error looking up service account"
 
-// remedyFor is the advice about a reason by its message; "" if the message says no more than the reason.
+// remedyFor returns the advice for a reason with a certain message; "" if the message adds nothing to the reason.
 func remedyFor(reason lifecycle.Reason, message string) string {
 	if reason == lifecycle.ReasonAdmissionRefused && strings.Contains(message, missingAccount) {
 		return forAccount

@@ -6,13 +6,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Checked is the input of the checks of an installation and a namespace. Unread explains why a part could not be read.
+// Checked is the input for the checks of an installation and a namespace. The fields Unread explain why a part could not be read.
 type Checked struct {
 	Namespace string
 	// Plugin is the version of this program.
 	Plugin string
-	// Unconfigured explains why the operator's configuration is unknown; "" if it is known. Without it, Policies, Schedulers and
-	// the operator's namespaces are unknown.
+	// Unconfigured explains why the operator's configuration is unknown; "" if it is known. Without the configuration, Policies, Schedulers and the operator's
+	// namespaces are unknown.
 	Unconfigured string
 	Operator     CheckedOperator
 	Definitions  []CheckedDefinition
@@ -21,7 +21,7 @@ type Checked struct {
 	Accounts     CheckedAccounts
 	Schedulers   []CheckedScheduler
 	Quotas       CheckedQuotas
-	// Policies names the policies of the namespace.
+	// Policies are the names of the namespace's policies.
 	Policies []string
 	Webhooks CheckedWebhooks
 }
@@ -29,10 +29,10 @@ type Checked struct {
 // CheckedOperator is the operator's Deployment.
 type CheckedOperator struct {
 	Unread string
-	// Missing explains why there is none; Named is set if the user named one.
+	// Missing explains why there is no operator. Named is set if the user named one.
 	Missing string
 	Named   bool
-	// Namespace and Name are those of the Deployment; Version is "" if neither its image nor its labels have one.
+	// Namespace and Name are the Deployment's. Version is "" if neither its image nor its labels have one.
 	Namespace, Name, Version string
 	Ready, Wanted            int32
 	// Working lists the operators that work in the namespace, if there are several.
@@ -46,26 +46,25 @@ type CheckedDefinition struct {
 	// Unread explains why the schema could not be read.
 	Unread    string
 	Installed bool
-	// Optional is set if only some configurations of the operator need the kind, and On if the present one does.
+	// Optional is set if only some configurations of the operator need the kind. On is set if the present configuration needs it.
 	Optional, On bool
 	// Lacks lists missing fields, shortened.
 	Lacks string
 }
 
-// CheckedScope is the range of the operator's namespaces.
+// CheckedScope says whether the operator works in the namespace.
 type CheckedScope struct {
-	// Unread explains why the namespace's labels could not be read, if they matter.
+	// Unread explains why the namespace's labels could not be read, if the labels matter.
 	Unread string
 	// Absent is set if the namespace does not exist.
 	Absent bool
-	// Works is set if the operator works in the namespace, by its Namespaces or by its Selector; both are empty for all
-	// namespaces.
+	// Works is set if the operator works in the namespace. Namespaces and Selector are the operator's; both are empty for all namespaces.
 	Works      bool
 	Namespaces []string
 	Selector   string
 }
 
-// CheckedRights lists the resources that the user may create in the namespace, and those that the user may not.
+// CheckedRights lists the resources that the user may and may not create in the namespace.
 type CheckedRights struct {
 	Unread      string
 	May, MayNot []string
@@ -74,7 +73,7 @@ type CheckedRights struct {
 // CheckedAccounts are the possible service accounts of drivers.
 type CheckedAccounts struct {
 	Unread string
-	// Policy names the operator policy whose default is the only account in All; "" for none.
+	// Policy names the operator policy with a default account, which is then the only one in All; "" for none.
 	Policy string
 	All    []CheckedAccount
 }
@@ -83,7 +82,7 @@ type CheckedAccounts struct {
 type CheckedAccount struct {
 	Name   string
 	Absent bool
-	// Creates is set if it may create pods; Unread explains why that is unknown.
+	// Creates is set if the account may create pods. Unread explains why that is unknown.
 	Creates bool
 	Unread  string
 	// Meant is set if the account was created for drivers.
@@ -94,7 +93,7 @@ type CheckedAccount struct {
 type CheckedScheduler struct {
 	Name    string
 	Default bool
-	// Problem names an API of it that is not installed.
+	// Problem names an API of the scheduler that is not installed.
 	Problem string
 }
 
@@ -104,7 +103,7 @@ type CheckedQuotas struct {
 	All    []corev1.ResourceQuota
 }
 
-// CheckedWebhooks are the webhook configurations for the operator's kinds.
+// CheckedWebhooks are the webhooks that the API server calls about the operator's kinds.
 type CheckedWebhooks struct {
 	Unread string
 	All    []CheckedWebhook
@@ -116,7 +115,7 @@ type CheckedWebhook struct {
 	Configurations []string
 	// Service is namespace/name.
 	Service string
-	// Unread explains why its endpoints could not be read; Ready is set if one is ready.
+	// Unread explains why the service's endpoints could not be read. Ready is set if one endpoint is ready.
 	Unread string
 	Ready  bool
 	// Refuses is set if the API server refuses objects while the service does not respond.
@@ -126,22 +125,22 @@ type CheckedWebhook struct {
 // CheckStatus is the outcome of a check.
 type CheckStatus string
 
-// The outcomes of a check. An unreadable object is unknown, not wrong.
+// The outcomes of a check. Anything that could not be read is unknown, not wrong.
 const (
 	CheckOK      CheckStatus = "ok"
 	CheckWrong   CheckStatus = "wrong"
 	CheckUnknown CheckStatus = "unknown"
 )
 
-// CheckLine is one line of a check; a check of several objects has several.
+// CheckLine is one line of a check. A check of several objects has several lines.
 type CheckLine struct {
 	// Name is operator, plugin, definitions, namespace, rights, account, schedulers, quotas, policies or webhook.
 	Name    string      `json:"name"`
 	Status  CheckStatus `json:"status"`
 	Message string      `json:"message"`
-	// Action names the correction of an error, and who can make it.
+	// Action says how to correct an error, and who can do it.
 	Action string `json:"action,omitempty"`
-	// Right describes the correct state if the state is unknown.
+	// Right describes the correct state, if the present state is unknown.
 	Right string `json:"right,omitempty"`
 }
 

@@ -19,7 +19,7 @@ func accountAction(namespace string) string {
 	return fmt.Sprintf("an administrator of namespace %s gives it an account and its rights: config/rbac/spark-driver, docs/install.md", namespace)
 }
 
-// checkRights checks the user's rights. An administrator may have none for applications.
+// checkRights checks the user's rights. A user without rights may be an administrator who creates no applications.
 func checkRights(c Checked) []CheckLine {
 	const name = "rights"
 	switch {

@@ -109,7 +109,7 @@ func checkDefinitions(c Checked) []CheckLine {
 	for _, d := range c.Definitions {
 		kind := fmt.Sprintf("%s of %s", d.Kind, d.Version)
 		switch {
-		case d.Optional && !d.On && (!d.Installed || d.Lacks != ""): // a kind of another operator
+		case d.Optional && !d.On && (!d.Installed || d.Lacks != ""): // the kind may belong to another operator
 		case !d.Installed:
 			lines = append(lines, wrong(name, kind+" is not installed", install))
 		case d.Unread != "":
@@ -130,7 +130,7 @@ func checkDefinitions(c Checked) []CheckLine {
 	return lines
 }
 
-// kindsOf lists kinds by their versions.
+// kindsOf lists kinds, grouped by version.
 func kindsOf(all []CheckedDefinition) string {
 	var versions []string
 	kinds := map[string][]string{}
@@ -146,8 +146,8 @@ func kindsOf(all []CheckedDefinition) string {
 	return strings.Join(versions, ", ")
 }
 
-// unconfigured reports the reason for the unknown configuration once: on the operator's line, or else on the first line that
-// needs the configuration.
+// unconfigured explains once why the configuration is unknown: on the line of the operator, or on the first line that needs the configuration. Other lines
+// refer to that line.
 func (c Checked) unconfigured(name, what string) string {
 	switch {
 	case c.Operator.Missing != "" || c.Operator.Unread != "":
@@ -221,7 +221,7 @@ func checkSchedulers(c Checked) []CheckLine {
 	return lines
 }
 
-// needed are the resources that every pod of Spark uses.
+// needed are the resources that every Spark pod uses.
 var needed = []string{"pods", "count/pods", "cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"}
 
 func checkQuotas(c Checked) []CheckLine {

@@ -15,13 +15,13 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/standalone"
 )
 
-// ClusterInput is the state of one standalone cluster, as read.
+// ClusterInput is the observed state of one standalone cluster.
 type ClusterInput struct {
 	Object metav1.Object
 	Family lifecycle.Family
-	// Lines are its lines of quotas.
+	// Lines are the lines of quotas in which the cluster waits.
 	Lines []Line
-	// State is the stored state with its message and its time; all are empty for a new cluster.
+	// State is the stored state, with its message and its time. All are empty for a new cluster.
 	State, StateMessage string
 	Since               time.Time
 	// Word returns the family's name of a state; "" for none.
@@ -40,7 +40,7 @@ type ClusterInput struct {
 	Now        time.Time
 }
 
-// ClusterReport is the explanation of a standalone cluster. Its JSON form is for programs, Text for users.
+// ClusterReport is the explanation of a standalone cluster. Programs read its JSON form, and users its Text.
 type ClusterReport struct {
 	Kind               string       `json:"kind"`
 	Namespace          string       `json:"namespace"`
@@ -49,7 +49,7 @@ type ClusterReport struct {
 	Since              *metav1.Time `json:"since,omitempty"`
 	Generation         int64        `json:"generation"`
 	ObservedGeneration int64        `json:"observedGeneration"`
-	// Behind explains why the status is older than the spec; empty if it is not.
+	// Behind explains why the status is older than the spec; "" if it is current.
 	Behind    string      `json:"behind,omitempty"`
 	Created   metav1.Time `json:"created"`
 	Submitter *Submitter  `json:"submitter,omitempty"`
@@ -57,11 +57,11 @@ type ClusterReport struct {
 	Summary string `json:"summary"`
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
-	// Decision is the operator's next step, if the scheduler's answer is that of the last reconcile.
+	// Decision is the operator's next step, assuming that the scheduler gives the same answer as at the last reconcile.
 	Decision Decision `json:"decision"`
 	// Start counts the starts of the cluster; 0 if unknown.
 	Start int32 `json:"start,omitempty"`
-	// Master and Workers are nil if the StatefulSet does not exist or is unknown.
+	// Master and Workers are nil if the StatefulSet is missing or unknown.
 	Master  *ClusterRole `json:"master,omitempty"`
 	Workers *ClusterRole `json:"workers,omitempty"`
 	// Pods are the existing pods.
@@ -79,7 +79,7 @@ type ClusterReport struct {
 	now     time.Time
 }
 
-// ClusterRole counts the pods of a role by its StatefulSet.
+// ClusterRole counts a role's pods, by its StatefulSet.
 type ClusterRole struct {
 	Wanted int32 `json:"wanted"`
 	Ready  int32 `json:"ready"`
@@ -108,7 +108,7 @@ func Cluster(in ClusterInput) ClusterReport {
 	return r
 }
 
-// roles counts the pods of the existing StatefulSets; the master's is created first.
+// roles counts the pods of the existing StatefulSets. The first StatefulSet is the master's.
 func (v clusterView) roles() (master, workers *ClusterRole) {
 	all := []struct {
 		of standalone.Role
@@ -126,7 +126,7 @@ func (v clusterView) roles() (master, workers *ClusterRole) {
 	return master, workers
 }
 
-// answered returns the recorded answer of the scheduler of a starting cluster: a wait, or an admission.
+// answered returns the scheduler's recorded answer for a starting cluster: a wait, or an admission.
 func answered(r standalone.Record) scheduler.Admission {
 	a := scheduler.Admission{Verdict: scheduler.Admit, Choice: r.Scheduling.Choice}
 	if waitsForScheduler(r) {
@@ -135,7 +135,7 @@ func answered(r standalone.Record) scheduler.Admission {
 	return a
 }
 
-// waitsForScheduler reports whether the cluster's wait is for its scheduler.
+// waitsForScheduler reports whether the cluster waits for its scheduler.
 func waitsForScheduler(r standalone.Record) bool {
 	switch r.Cause.Reason {
 	case "", lifecycle.ReasonQuotaExceeded, lifecycle.ReasonAdmissionRefused, lifecycle.ReasonNamespaceTerminating, lifecycle.ReasonOperatorForbidden,
@@ -145,7 +145,7 @@ func waitsForScheduler(r standalone.Record) bool {
 	return r.State == standalone.Submitted && !passed(r.Cause)
 }
 
-// passed reports whether the decision would repeat a recorded cause that still holds.
+// passed reports whether the decision repeats a recorded cause as long as it holds.
 func passed(c lifecycle.Cause) bool {
 	switch c.Reason {
 	case lifecycle.ReasonNameConflict, standalone.ReasonReplacing, lifecycle.ReasonResumed, standalone.ReasonEdited, lifecycle.ReasonSuspended:
@@ -154,13 +154,13 @@ func passed(c lifecycle.Cause) bool {
 	return false
 }
 
-// clusterView is the input of the parts of a report.
+// clusterView is the input for the parts of a report.
 type clusterView struct {
 	ClusterInput
 	plan standalone.Plan
 }
 
-// cause explains why the cluster is not in its desired state: the decision's cause, else its pods', else the recorded one.
+// cause explains why the cluster is not in its desired state, by the decision's cause, the pods' or the recorded one.
 func (v clusterView) cause() lifecycle.Cause {
 	r := v.plan.Record
 	switch {
@@ -178,8 +178,8 @@ func (v clusterView) cause() lifecycle.Cause {
 	return cmp.Or(v.Record.Cause, lifecycle.Cause{Message: v.StateMessage})
 }
 
-// unready explains why a running cluster is not ready; empty if it is or if that is unknown. For a pod without a node, the
-// scheduler's report has more detail than the pod.
+// unready explains why a running cluster is not ready; empty if it is ready or if the reason is unknown. An unscheduled pod has the scheduler's report, which
+// has more detail than the pod.
 func (v clusterView) unready() lifecycle.Cause {
 	m, w := v.Observed.Master, v.Observed.Workers
 	if v.Observed.Unknown || m.Wanted > 0 && m.Ready >= m.Wanted && w.Ready >= w.Wanted {
@@ -199,8 +199,7 @@ func (v clusterView) unready() lifecycle.Cause {
 	return lifecycle.Cause{Reason: standalone.ReasonPodsNotReady, Message: "not all of its pods are ready"}
 }
 
-// behind explains why the status is older than the spec. A suspended cluster, or one with an invalid edit, keeps the earlier
-// generation.
+// behind explains why the status is older than the spec. A suspended cluster or an invalid edit keeps the earlier generation in the status.
 func (v clusterView) behind() string {
 	r := v.Record
 	switch {
@@ -229,8 +228,8 @@ func (v clusterView) scheduling() Scheduling {
 	return s
 }
 
-// ClusterCause explains by the status alone why a standalone cluster is not in its desired state; empty if it is or if the
-// status does not tell.
+// ClusterCause explains why a standalone cluster is not in its desired state, by its status alone. It is empty if the cluster is in that state or if the status
+// does not say why.
 func ClusterCause(conditions []metav1.Condition) lifecycle.Cause {
 	for _, aspect := range []string{standalone.ConditionApplied, standalone.ConditionReady} {
 		if c := meta.FindStatusCondition(conditions, aspect); c != nil && c.Status != metav1.ConditionTrue {

@@ -11,7 +11,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/standalone"
 )
 
-// summary describes the cluster after its name.
+// summary describes the cluster in words that follow its name.
 func (v clusterView) summary() string {
 	c := v.cause()
 	switch {
@@ -50,7 +50,7 @@ func (v clusterView) running(c lifecycle.Cause) string {
 	if m.Ready < max(1, m.Wanted) {
 		text = fmt.Sprintf("has no master that is ready, and %d of %d workers", w.Ready, w.Wanted)
 	}
-	if c.Reason == standalone.ReasonPodsNotReady { // the numbers already show it
+	if c.Reason == standalone.ReasonPodsNotReady { // the numbers already say that pods are not ready
 		return text
 	}
 	return withCause(text, c.Message)
@@ -140,7 +140,7 @@ func (v clusterView) starting() string {
 	return withCause("wait", next.Cause.Message)
 }
 
-// keeping describes a running cluster. The objects that an edit would change are unknown here.
+// keeping describes the next step for a running cluster. It does not know which objects an edit would change.
 func (v clusterView) keeping() string {
 	var others []string
 	edited := false
@@ -236,7 +236,7 @@ func (r ClusterReport) evidence(p *printer) {
 	}
 }
 
-// ofCluster prints the lines about a cluster's scheduler. The phase of its group is not read.
+// ofCluster prints the lines about a cluster's scheduler. It omits the group's phase, which is not read.
 func (s Scheduling) ofCluster(p *printer, printed bool) {
 	group := s.Group
 	if s.Group = ""; s.Source == string(scheduler.SourceApplication) {
@@ -262,8 +262,8 @@ func (r *ClusterRole) text() string {
 	return text
 }
 
-// clusterAdvice overrides advice and queueing for clusters, with the same placeholders: their pods name the queue, and their
-// containers the sizes.
+// clusterAdvice overrides advice and queueing for clusters, with the same placeholders. In a cluster, the pods name the queue, and the containers have the
+// sizes.
 var clusterAdvice = map[lifecycle.Reason]string{
 	lifecycle.ReasonSuspended:     "resume it: kubectl spark resume sparkcluster/NAME -n NAMESPACE",
 	lifecycle.ReasonNameConflict:  "check the owner of the object, and delete or rename it, or give the cluster another name",
@@ -318,7 +318,7 @@ func (v clusterView) advice() []string {
 	return all
 }
 
-// pod returns the first pod that is not ready; "" for none.
+// pod returns the name of the first pod that is not ready; "" for none.
 func (v clusterView) pod() string {
 	for _, pod := range v.Pods {
 		if !pod.Ready {

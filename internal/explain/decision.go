@@ -14,7 +14,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
-// decision describes the plan: its writes, else its changes of the record, else its wait.
+// decision describes the plan by its writes. Without writes it describes the changes of the record, and without these the wait.
 func (v view) decision() Decision {
 	d := Decision{State: v.name(v.plan.Record.State)}
 	for _, a := range v.plan.Actions {
@@ -76,7 +76,7 @@ func (v view) action(a lifecycle.Action) string {
 	return string(a.Kind)
 }
 
-// why explains the purpose of a plan's writes if they do not show it.
+// why returns the reason of a plan's writes, unless the writes make it obvious.
 func (v view) why() string {
 	switch kind := v.plan.Actions[0].Kind; {
 	case v.Scope.Desired.Deleting:
@@ -91,13 +91,13 @@ func (v view) why() string {
 	return v.plan.Record.Cause.Message
 }
 
-// refusals are the reasons of a driver pod that could not be created and is tried again.
+// refusals are the reasons why a driver pod could not be created and the creation is retried.
 var refusals = map[lifecycle.Reason]bool{
 	lifecycle.ReasonQuotaExceeded: true, lifecycle.ReasonAdmissionRefused: true, lifecycle.ReasonNamespaceTerminating: true,
 	lifecycle.ReasonOperatorForbidden: true, lifecycle.ReasonNameConflict: true, lifecycle.ReasonSubmissionRefused: true,
 }
 
-// waiting describes the wait of an application without an action.
+// waiting describes why the plan has no action.
 func (v view) waiting() string {
 	r, d := v.plan.Record, v.plan.Driver
 	switch {
@@ -155,13 +155,13 @@ func (v view) waitingToStart() string {
 	return "wait"
 }
 
-// stopping reports whether a driver that must stop still runs.
+// stopping reports whether a driver still runs although it has to stop.
 func (v view) stopping() bool {
 	d := v.plan.Driver
 	return d.Presence == lifecycle.Present && d.Ownership != lifecycle.NotOwned && (d.Phase == lifecycle.DriverPending || d.Phase == lifecycle.DriverRunning)
 }
 
-// next lists the coming events, the earliest first.
+// next lists the expected events, the earliest first.
 func (v view) next() []Event {
 	var all []Event
 	add := func(at time.Time, what string) { all = append(all, Event{At: metav1.Time{Time: at}, What: what}) }
@@ -194,7 +194,7 @@ func (v view) next() []Event {
 	return all
 }
 
-// retry describes the used part of a class's retries.
+// retry describes how many of a class's retries are used.
 func (v view) retry(class lifecycle.FailureClass) string {
 	for _, b := range v.Scope.Desired.Policies.Restart.Budgets(v.before.Retries.Used) {
 		if slices.Contains(b.Classes, class) && !b.Unlimited {
@@ -204,7 +204,7 @@ func (v view) retry(class lifecycle.FailureClass) string {
 	return ""
 }
 
-// raise announces more memory for the next attempt.
+// raise says that the next attempt gets more memory, if it does.
 func (v view) raise() string {
 	if a := v.before.Current(); a != nil && a.Class == lifecycle.OutOfMemory && v.Scope.Desired.RaisesMemory {
 		return ", with more memory for the driver"
@@ -212,14 +212,14 @@ func (v view) raise() string {
 	return ""
 }
 
-// kept describes the deletion of a finished application's objects.
+// kept describes the deletions of a finished application's objects.
 var kept = map[lifecycle.ActionKind]string{
 	lifecycle.DeleteDriver:      "the driver pod is deleted, and its log with it",
 	lifecycle.DeleteResources:   "the ConfigMaps, Services and other objects of the last attempt are deleted",
 	lifecycle.DeleteApplication: "the application is deleted",
 }
 
-// summary describes the application after its name.
+// summary describes the application in words that follow its name.
 func (v view) summary() string {
 	r, c := v.before, v.cause()
 	switch d := v.Scope.Desired; {
@@ -266,7 +266,7 @@ func (v view) summary() string {
 	return ""
 }
 
-// firstWait explains why the operator has not reconciled an application.
+// firstWait explains why a new application is not reconciled yet.
 func (v view) firstWait() string {
 	if v.plan.Record.State == lifecycle.New {
 		return ""

@@ -40,7 +40,7 @@ func (v view) driver() Driver {
 	return out
 }
 
-// sentence joins a reason and its message.
+// sentence joins a cause's reason and message.
 func sentence(c lifecycle.Cause) string {
 	if c.Reason == "" || c.Message == "" {
 		return string(c.Reason) + c.Message
@@ -48,7 +48,7 @@ func sentence(c lifecycle.Cause) string {
 	return string(c.Reason) + ": " + c.Message
 }
 
-// executors returns the counts that the decision would record: the observed executors merged into the recorded ones.
+// executors returns the counts as the decision would record them: the recorded executors merged with the observed ones.
 func (v view) executors() Executors {
 	c := v.plan.Record.Counts
 	out := Executors{
@@ -82,7 +82,7 @@ func (v view) budgets() []Budget {
 	return out
 }
 
-// fields maps the reasons of deadlines to their fields.
+// fields maps the reasons of deadlines to the deadlines' fields.
 var fields = map[lifecycle.Reason]string{
 	lifecycle.ReasonQueueTimeout:      "deadlines.queued",
 	lifecycle.ReasonSchedulingTimeout: "deadlines.driverScheduled",
@@ -102,7 +102,7 @@ func (v view) deadlines() []Deadline {
 	return out
 }
 
-// unbounded returns the field that would bound the present wait.
+// unbounded returns the field that could bound the present wait.
 func (v view) unbounded() string {
 	reason := lifecycle.WaitsUnbounded(v.Scope.Desired, v.plan.Record, v.Observed.Driver)
 	if reason == "" || v.Scope.Desired.NotRun() {
@@ -111,7 +111,7 @@ func (v view) unbounded() string {
 	return v.field(fields[reason])
 }
 
-// attempts returns the recorded attempts, with the log of one whose end is not recorded yet.
+// attempts returns the recorded attempts. If the last one has just ended, it has the log that is not recorded yet.
 func (v view) attempts() []Attempt {
 	var out []Attempt
 	ended := v.plan.Record.Current()
@@ -120,7 +120,7 @@ func (v view) attempts() []Attempt {
 			a.LogTail = ended.LogTail
 		}
 		if a.Number == v.before.Attempt && a.StartedAt.IsZero() && a.EndedAt.IsZero() && v.Observed.Driver.Phase == lifecycle.DriverRunning {
-			a.StartedAt = v.Observed.Driver.StartedAt // which the status does not have yet
+			a.StartedAt = v.Observed.Driver.StartedAt // the status does not have the time yet
 		}
 		out = append(out, Attempt{
 			Number: a.Number, Started: timeOrNil(a.StartedAt), Ended: timeOrNil(a.EndedAt), ExitCode: a.ExitCode,
@@ -130,7 +130,7 @@ func (v view) attempts() []Attempt {
 	return out
 }
 
-// Usage lists the limits of ResourceQuotas, the exhausted first.
+// Usage lists the limits of ResourceQuotas, exhausted ones first.
 func Usage(quotas []corev1.ResourceQuota) []Quota {
 	var out []Quota
 	for _, q := range quotas {

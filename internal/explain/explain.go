@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package explain reports the state of an application, the operator's next step with its reason, and the user's possible
-// actions. The decision is the operator's own: lifecycle.Decide over the observed state, without acting. It is pure.
+// Package explain reports the state of an application, the operator's next step with its reason, and the user's possible actions. The next step is the
+// operator's own decision: it comes from lifecycle.Decide over the observed state, and is not carried out. The package is pure.
 package explain
 
 import (
@@ -16,10 +16,10 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// Input is the state of one application, as read.
+// Input is the observed state of one application.
 type Input struct {
 	Object metav1.Object
-	// Typed is the object's TYPE/NAME, as kubectl spark takes it.
+	// Typed is the object's TYPE/NAME, in the form for kubectl spark.
 	Typed      string
 	Conditions []metav1.Condition
 	Scope      resolve.Application
@@ -28,16 +28,16 @@ type Input struct {
 	// Reserved is the state of the attempt in the batch scheduler.
 	Reserved Reserved
 	Quotas   []Quota
-	// Lines are the lines of quotas that the application waits in.
+	// Lines are the lines of quotas in which the application waits.
 	Lines []Line
 	// Unreadable lists the objects that could not be read.
 	Unreadable []string
-	// State is the stored state, if the family's states differ from the record's.
+	// State is the stored state, if the family's states differ from those of the record.
 	State string
 	Now   time.Time
 }
 
-// Report is the explanation. Its JSON form is for programs, Text for users.
+// Report is the explanation of an application. Programs read its JSON form, and users its Text.
 type Report struct {
 	Kind               string `json:"kind"`
 	Namespace          string `json:"namespace"`
@@ -45,11 +45,11 @@ type Report struct {
 	State              string `json:"state"`
 	Generation         int64  `json:"generation"`
 	ObservedGeneration int64  `json:"observedGeneration"`
-	// Behind explains why the status is older than the spec; empty if it is not.
+	// Behind explains why the status is older than the spec; "" if it is current.
 	Behind  string      `json:"behind,omitempty"`
 	Attempt int32       `json:"attempt"`
 	Created metav1.Time `json:"created"`
-	// Submitter is the user who created the application, if known for certain.
+	// Submitter is the user who created the application; nil if that is not known for certain.
 	Submitter *Submitter `json:"submitter,omitempty"`
 	// Summary describes the application in one sentence.
 	Summary string `json:"summary"`
@@ -65,13 +65,13 @@ type Report struct {
 	// Server is set if the driver serves clients.
 	Server *Server `json:"server,omitempty"`
 	Quotas []Quota `json:"quotas,omitempty"`
-	// Lines are the application's lines of quotas, if the operator enforces quotas.
+	// Lines are the lines of quotas in which the application waits, if the operator enforces quotas.
 	Lines []Line `json:"lines,omitempty"`
-	// RestartPolicy is Never, OnFailure or Always; Retries are its budgets.
+	// RestartPolicy is Never, OnFailure or Always. Retries are the policy's budgets.
 	RestartPolicy string     `json:"restartPolicy"`
 	Retries       []Budget   `json:"retries,omitempty"`
 	Deadlines     []Deadline `json:"deadlines,omitempty"`
-	// Unbounded is the unset deadline that would bound the present wait; empty if there is no wait.
+	// Unbounded is the unset deadline that could bound the present wait; "" if there is no such wait.
 	Unbounded  string             `json:"unbounded,omitempty"`
 	Attempts   []Attempt          `json:"attempts,omitempty"`
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
@@ -83,7 +83,7 @@ type Report struct {
 	now time.Time
 }
 
-// Submitter is the user who created an object, and the recorder of that: AdmissionPolicy or Webhook.
+// Submitter is the user who created an object, and the source that recorded the user: AdmissionPolicy or Webhook.
 type Submitter struct {
 	User   string   `json:"user"`
 	Groups []string `json:"groups,omitempty"`
@@ -106,7 +106,7 @@ type Decision struct {
 	State string `json:"state"`
 }
 
-// Event is a coming event. A change in the cluster may bring it earlier.
+// Event is an expected event. A change in the cluster may cause it earlier.
 type Event struct {
 	At   metav1.Time `json:"at"`
 	What string      `json:"what"`
@@ -115,21 +115,21 @@ type Event struct {
 // Driver is the pod with the driver's name.
 type Driver struct {
 	Name string `json:"name"`
-	// Presence is Present, Absent or Unknown, Ownership Current, Previous or NotOwned.
+	// Presence is Present, Absent or Unknown. Ownership is Current, Previous or NotOwned.
 	Presence  string       `json:"presence"`
 	Ownership string       `json:"ownership,omitempty"`
 	Phase     string       `json:"phase,omitempty"`
 	Created   *metav1.Time `json:"created,omitempty"`
 	Scheduled *metav1.Time `json:"scheduled,omitempty"`
 	Started   *metav1.Time `json:"started,omitempty"`
-	// DeletionDue is when a deleted pod must be gone.
+	// DeletionDue is the time by which a deleted pod must be gone.
 	DeletionDue *metav1.Time `json:"goneBy,omitempty"`
 	Waiting     string       `json:"waiting,omitempty"`
 	Exit        string       `json:"exit,omitempty"`
 	Disruption  string       `json:"disruption,omitempty"`
 }
 
-// Executors counts those of the current attempt.
+// Executors counts the executors of the current attempt.
 type Executors struct {
 	// Wanted is the initial number of executors.
 	Wanted    int32    `json:"wanted"`
@@ -141,7 +141,7 @@ type Executors struct {
 	Failures  []string `json:"failures,omitempty"`
 }
 
-// Quota is one limit of a ResourceQuota of the namespace.
+// Quota is one limit of a ResourceQuota in the namespace.
 type Quota struct {
 	Name     string `json:"name"`
 	Resource string `json:"resource"`
@@ -200,7 +200,7 @@ func Explain(in Input) Report {
 	return r
 }
 
-// view is the input of a report's parts.
+// view is the input for the parts of a report.
 type view struct {
 	Input
 	before lifecycle.Record
@@ -217,10 +217,10 @@ func (v view) name(s lifecycle.State) string {
 	return "NEW"
 }
 
-// field returns the user's name of a field.
+// field returns the user's path of a field.
 func (v view) field(name string) string { return v.Scope.Family.Field(name) }
 
-// cause explains the application's state: why its driver does not run, else the decision's cause.
+// cause explains the application's state: why its driver is not running, or the decision's cause.
 func (v view) cause() lifecycle.Cause {
 	switch v.plan.Record.State {
 	case lifecycle.Submitted:
@@ -254,7 +254,7 @@ func (v view) behind() string {
 	return ""
 }
 
-// Cause explains an application's state by its status alone: its wait or its failure. It is empty if there is neither.
+// Cause explains an application's wait or failure, by its status alone; empty if there is neither.
 func Cause(rec lifecycle.Record, conditions []metav1.Condition) lifecycle.Cause {
 	var aspects []lifecycle.ConditionType
 	switch rec.State {

@@ -11,21 +11,21 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// Line is a line of a quota with the objects ahead and those that hold the resource.
+// Line is a line of a quota, with the objects ahead and the objects that use the resource.
 type Line struct {
-	// Namespace is that of the quota; "*" for a total of the quotas of all namespaces.
+	// Namespace is the quota's namespace; "*" for a total over all namespaces.
 	Namespace string `json:"namespace"`
 	Quota     string `json:"quota"`
 	Resource  string `json:"resource"`
-	// Position counts from 1, out of Waiting.
+	// Position counts from 1 up to Waiting.
 	Position int               `json:"position"`
 	Waiting  int               `json:"waiting"`
 	Asked    resource.Quantity `json:"asked"`
 	Used     resource.Quantity `json:"used"`
 	Limit    resource.Quantity `json:"limit"`
-	// Ahead names at most MostNamed objects that start next.
+	// Ahead names the objects that start next, at most MostNamed.
 	Ahead []string `json:"ahead,omitempty"`
-	// Holders names at most MostNamed objects with the largest usage; none for a line of all namespaces.
+	// Holders names the objects with the largest usage, at most MostNamed; none for a line of all namespaces.
 	Holders []Holder `json:"holders,omitempty"`
 }
 
@@ -35,7 +35,7 @@ type Holder struct {
 	Uses resource.Quantity `json:"uses"`
 }
 
-// MostNamed bounds the named objects ahead, and the named holders.
+// MostNamed bounds the names in Ahead and in Holders.
 const MostNamed = 5
 
 // printLines prints the lines.

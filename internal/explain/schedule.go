@@ -14,7 +14,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/schedule"
 )
 
-// ScheduleInput is the state of one schedule, as read.
+// ScheduleInput is the observed state of one schedule.
 type ScheduleInput struct {
 	Object   metav1.Object
 	Kind     string
@@ -23,9 +23,9 @@ type ScheduleInput struct {
 	Observed schedule.Observation
 	// States are the family's names of the runs' states.
 	States map[string]string
-	// Conditions are those of the status.
+	// Conditions are the conditions in the status.
 	Conditions []metav1.Condition
-	// Template lists the errors of the runs, in sentences; the runs would fail.
+	// Template lists the errors in the spec of the runs, as sentences. Runs with such errors fail.
 	Template   []string
 	Unreadable []string
 	Env        schedule.Env
@@ -53,7 +53,7 @@ type ScheduleReport struct {
 	Decision ScheduleDecision `json:"decision"`
 	// Next are the next runs, up to the end of the schedule.
 	Next []NextRun `json:"next,omitempty"`
-	// Last is the most recent run, Runs the existing ones, the newest first.
+	// Last is the most recent run. Runs are the existing runs, the newest first.
 	Last       *Run               `json:"last,omitempty"`
 	Runs       []Run              `json:"runs,omitempty"`
 	Skipped    *Skipped           `json:"skipped,omitempty"`
@@ -72,15 +72,15 @@ type ScheduleDecision struct {
 	Actions  []string `json:"actions,omitempty"`
 }
 
-// NextRun is a coming run: its scheduled time, and its start, which jitter may delay.
+// NextRun is an expected run. Scheduled is its time in the schedule, and At its start, which jitter may delay.
 type NextRun struct {
 	Scheduled metav1.Time `json:"scheduled"`
 	At        metav1.Time `json:"at"`
-	// Name is empty if the operator's configuration is unknown.
+	// Name is "" if the operator's configuration is unknown.
 	Name string `json:"name,omitempty"`
 }
 
-// Run is a run, existing or deleted.
+// Run is a run that exists or was deleted.
 type Run struct {
 	Name      string       `json:"name"`
 	State     string       `json:"state,omitempty"`
@@ -91,7 +91,7 @@ type Run struct {
 	Failed    bool         `json:"failed,omitempty"`
 }
 
-// Skipped are runs that were due and were not started.
+// Skipped counts the runs that were due and not started.
 type Skipped struct {
 	Runs   int64       `json:"runs"`
 	Last   metav1.Time `json:"last"`
@@ -108,7 +108,7 @@ type Backfill struct {
 	MaxActive int32        `json:"maxActive"`
 	Next      *metav1.Time `json:"next,omitempty"`
 	Finished  bool         `json:"finished,omitempty"`
-	// Failed are the failed runs, including deleted ones.
+	// Failed names the failed runs, including deleted ones.
 	Failed []string `json:"failed,omitempty"`
 }
 
@@ -117,7 +117,7 @@ func Schedule(in ScheduleInput) ScheduleReport {
 	d, env := in.Desired, in.Env
 	v := scheduleView{ScheduleInput: in, plan: schedule.Decide(d, in.Record, in.Observed, env), zone: env.Local}
 	v.outcome = schedule.Settle(v.plan, schedule.Result{}, env)
-	v.times, _ = d.Timetable(env.Local) // the plan's errors have it
+	v.times, _ = d.Timetable(env.Local) // the plan's errors include this error
 	if v.times != nil {
 		v.zone = v.times.Location
 	}
@@ -135,7 +135,7 @@ func Schedule(in ScheduleInput) ScheduleReport {
 	return r
 }
 
-// scheduleView is the input of a report's parts.
+// scheduleView is the input for the parts of a report.
 type scheduleView struct {
 	ScheduleInput
 	plan    schedule.Plan
@@ -166,7 +166,7 @@ func (v scheduleView) condition(kind string) schedule.Condition {
 	return v.outcome.Conditions[i]
 }
 
-// waits explains why a due run is not started.
+// waits returns the reason why a due run is not started; "" for none.
 func (v scheduleView) waits() schedule.Reason {
 	c := v.condition(schedule.ConditionRunActive)
 	if c.Reason == schedule.ReasonWaitingForActive || c.Reason == schedule.ReasonReplacing {
@@ -175,7 +175,7 @@ func (v scheduleView) waits() schedule.Reason {
 	return ""
 }
 
-// trouble returns the recorded obstacle of a run; only the next try shows whether it still holds.
+// trouble returns the recorded obstacle of a run. Only the next try shows whether the obstacle still exists.
 func (v scheduleView) trouble() schedule.Trouble {
 	if v.plan.Start != nil || v.Env.Hold.After(v.Env.Now) {
 		return v.Record.Trouble
@@ -183,7 +183,7 @@ func (v scheduleView) trouble() schedule.Trouble {
 	return schedule.Trouble{}
 }
 
-// cause explains why an expected run does not or will not start; empty if all runs do.
+// cause explains why an expected run does not or will not start; empty if every run starts.
 func (v scheduleView) cause() (schedule.Reason, string) {
 	stalled, scheduled := v.condition(schedule.ConditionStalled), v.condition(schedule.ConditionScheduled)
 	switch {
@@ -236,7 +236,7 @@ func (v scheduleView) runs() []Run {
 	return all
 }
 
-// last is the most recent run, even if it was deleted.
+// last returns the most recent run, even if it was deleted.
 func (v scheduleView) last(runs []Run) *Run {
 	name := v.Record.LastRunName
 	if name == "" {
@@ -248,7 +248,7 @@ func (v scheduleView) last(runs []Run) *Run {
 	return &Run{Name: name, State: "deleted", Started: &metav1.Time{Time: v.Record.LastRun}}
 }
 
-// whySkipped maps the reasons to sentences.
+// whySkipped maps the reasons of skipped runs to sentences.
 var whySkipped = map[schedule.SkipReason]string{
 	schedule.SkipMissed:   "a later run was due before this one could start (spec.missedRunPolicy)",
 	schedule.SkipActive:   "the previous run was still active when this one was due (spec.concurrencyPolicy is Forbid)",

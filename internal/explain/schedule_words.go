@@ -12,7 +12,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/schedule"
 )
 
-// at formats a time in the zone of the schedule.
+// at formats a time in the schedule's time zone.
 func (r ScheduleReport) at(t time.Time) string { return t.In(r.zone).Format(time.RFC3339) }
 
 // active names the unfinished runs.
@@ -73,7 +73,7 @@ func some(names, more []string) string {
 	return strings.Join(all, ", ")
 }
 
-// words names a run that would be started.
+// words describes a run that would be started.
 func (v scheduleView) words(r ScheduleReport, s *schedule.Start) string {
 	name := s.Name
 	if v.Env.Precision == "" {

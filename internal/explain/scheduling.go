@@ -17,13 +17,13 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// Reserved is the state of an attempt in its batch scheduler, besides the verdict.
+// Reserved is the state of an attempt in its batch scheduler, without the verdict.
 type Reserved struct {
-	// Choice is the scheduler and the queue of an attempt without a record.
+	// Choice is the scheduler and the queue that an unrecorded attempt would get.
 	Choice scheduler.Choice
-	// Requested is the request of the driver and the initial executors together.
+	// Requested is the sum of the requests of the driver and the initial executors.
 	Requested corev1.ResourceList
-	// Group is the kind and name of the attempt's object in the scheduler; Phase is its phase.
+	// Group is the kind and name of the attempt's object in the scheduler. Phase is the object's phase.
 	Group, Phase string
 	// Made is set if all scheduler objects of the attempt exist.
 	Made bool
@@ -31,23 +31,23 @@ type Reserved struct {
 
 // Scheduling is the state of the application in the batch scheduler.
 type Scheduling struct {
-	// Scheduler and Queue are the choice, and Source its origin.
+	// Scheduler and Queue are the choice. Source is where it comes from.
 	Scheduler string `json:"scheduler,omitempty"`
 	Source    string `json:"source,omitempty"`
 	Queue     string `json:"queue,omitempty"`
-	// PodScheduler is the schedulerName of the pods, if no plugin serves it.
+	// PodScheduler is the schedulerName of the pods, if no plugin is responsible for it.
 	PodScheduler string `json:"podScheduler,omitempty"`
-	// Verdict is Admit, Wait, Reject or Unavailable; for a submitted driver it is Wait, Refused, Evicted or Withdrew. It is
-	// empty without a question or an answer.
+	// Verdict is Admit, Wait, Reject or Unavailable. For a submitted driver it is Wait, Refused, Evicted or Withdrew. It is "" if the scheduler was not asked
+	// or did not answer.
 	Verdict string `json:"verdict,omitempty"`
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
-	// Warning is the scheduler's warning at admission, or that of an admission now.
+	// Warning is the scheduler's warning, recorded at admission or given now.
 	Warning string `json:"warning,omitempty"`
-	// Group is the attempt's object in the scheduler; GroupPhase is empty if it was not read.
+	// Group is the attempt's object in the scheduler. GroupPhase is "" if the object was not read.
 	Group      string `json:"group,omitempty"`
 	GroupPhase string `json:"groupPhase,omitempty"`
-	// Requested is the request of the driver and the initial executors together.
+	// Requested is the sum of the requests of the driver and the initial executors.
 	Requested corev1.ResourceList `json:"asked,omitempty"`
 	// QueuedAt is when the attempt began to wait for its driver, and AdmittedAt when it was admitted.
 	QueuedAt   *metav1.Time `json:"queuedAt,omitempty"`
@@ -56,16 +56,15 @@ type Scheduling struct {
 	Evictions int32 `json:"evictions,omitempty"`
 }
 
-// operatorOnly are the reasons that depend on knowledge of the operator: its configuration, its permissions, and its
-// reservations for other applications.
+// operatorOnly are the reasons that only the operator can know, from its configuration, its permissions, and its reservations for other applications.
 var operatorOnly = map[lifecycle.Reason]bool{
 	scheduler.ReasonWaitingForQuota: true, scheduler.ReasonBehindOthers: true,
 	scheduler.ReasonSchedulerUnknown: true, scheduler.ReasonSchedulerDisabled: true,
 	scheduler.ReasonSchedulerForbidden: true, scheduler.ReasonSchedulerFailed: true,
 }
 
-// Combine merges two answers: here is computed without the operator, and record has the operator's last answer for the same
-// spec. The record wins if the operator knows more, and its message is used if both agree.
+// Combine merges two answers: here is computed without the operator, and record has the operator's last answer. The record counts only for the same spec. Its
+// answer wins if only the operator can know the reason, and its message is used if both reasons agree.
 func Combine(here scheduler.Admission, record lifecycle.Record, specHash string) scheduler.Admission {
 	said := record.Cause
 	if !record.State.Starting() || record.SpecHash != specHash {
@@ -100,7 +99,7 @@ func (v view) scheduling() Scheduling {
 	return s
 }
 
-// verdictOf returns a scheduler's verdict about a submitted driver, in one word.
+// verdictOf returns a scheduler's verdict about a submitted driver, as one word.
 func verdictOf(o scheduler.Observation) string {
 	switch {
 	case o.Stage == scheduler.StageRefused:
@@ -113,10 +112,10 @@ func verdictOf(o scheduler.Observation) string {
 	return string(scheduler.Wait)
 }
 
-// ownCluster is the source of a scheduler that a cluster itself chose.
+// ownCluster is the source of a scheduler that the cluster's spec names.
 const ownCluster = "SparkCluster"
 
-// sources describes the origins of a choice.
+// sources describes where a choice comes from.
 var sources = map[string]string{
 	string(scheduler.SourceApplication): "the application's own choice",
 	string(scheduler.SourcePolicy):      "the default of an operator's policy",
@@ -125,7 +124,7 @@ var sources = map[string]string{
 	ownCluster:                          "the cluster's own choice",
 }
 
-// text prints the known fields; printed is set if the message was printed already.
+// text prints the known fields. printed is set if the message is already printed.
 func (s Scheduling) text(p *printer, printed bool) {
 	if s.Scheduler != "" {
 		text := s.Scheduler

@@ -13,16 +13,16 @@ import (
 
 // Server describes a driver that serves clients.
 type Server struct {
-	// Ready is set if it accepts clients.
+	// Ready is set if the driver accepts clients.
 	Ready bool `json:"ready"`
-	// Sessions is empty if they were not asked for.
+	// Sessions is nil if the driver was not asked.
 	Sessions *Sessions `json:"sessions,omitempty"`
-	// DrainUntil is the latest replacement after an edit of the spec.
+	// DrainUntil is the latest time at which an edited spec replaces the driver.
 	DrainUntil *metav1.Time `json:"drainUntil,omitempty"`
-	// IdleSince is when it last executed something, if known; IdleStop is when it will be stopped as idle.
+	// IdleSince is the time of the last execution, if known. IdleStop is when the driver will be stopped as idle.
 	IdleSince *metav1.Time `json:"idleSince,omitempty"`
 	IdleStop  *metav1.Time `json:"idleStop,omitempty"`
-	// StoppedAt is when it was stopped as idle.
+	// StoppedAt is when the driver was stopped as idle.
 	StoppedAt *metav1.Time `json:"stoppedAt,omitempty"`
 }
 
@@ -32,11 +32,11 @@ type Sessions struct {
 	Executing     int32        `json:"executing"`
 	Streams       int32        `json:"streams,omitempty"`
 	LastExecution *metav1.Time `json:"lastExecution,omitempty"`
-	// Problem explains why they are unknown.
+	// Problem explains why the sessions are unknown.
 	Problem string `json:"problem,omitempty"`
 }
 
-// server returns nil for an application that runs to its end.
+// server describes the driver; nil if it does not serve clients.
 func (v view) server() *Server {
 	if !v.Scope.Desired.Endures {
 		return nil
@@ -55,7 +55,7 @@ func (v view) server() *Server {
 	return s
 }
 
-// drainUntil returns the latest replacement of a draining server; zero for others.
+// drainUntil returns the latest time at which a draining server is replaced; zero for others.
 func (v view) drainUntil() time.Time {
 	if v.plan.Record.DrainSince.IsZero() {
 		return time.Time{}
@@ -63,7 +63,7 @@ func (v view) drainUntil() time.Time {
 	return v.plan.Record.DrainSince.Truncate(time.Second).Add(v.Scope.Desired.Drain)
 }
 
-// idleStop returns when an idle server will be stopped; zero if that is unknown or will not happen.
+// idleStop returns when an idle server will be stopped; zero if that is unknown or not planned.
 func (v view) idleStop() time.Time {
 	r, timeout := v.plan.Record, v.Scope.Desired.IdleTimeout
 	if r.State != lifecycle.Running || timeout <= 0 || r.Idle.Since.IsZero() || !r.DrainSince.IsZero() ||
@@ -76,7 +76,7 @@ func (v view) idleStop() time.Time {
 // idle reports whether a server was stopped as idle.
 func idle(r lifecycle.Record) bool { return !r.Idle.StoppedAt.IsZero() }
 
-// serving explains why a running server is not ready, or will not stay so; empty if it will.
+// serving explains why a running server is not ready or will be replaced; empty for none.
 func (v view) serving() lifecycle.Cause {
 	switch until := v.drainUntil(); {
 	case !v.Scope.Desired.Endures || v.plan.Record.State != lifecycle.Running:
@@ -89,7 +89,7 @@ func (v view) serving() lifecycle.Cause {
 	return lifecycle.Cause{}
 }
 
-// keeping describes the operator's work on a running server.
+// keeping describes the next step for a running server.
 func (v view) keeping() string {
 	switch v.serving().Reason {
 	case lifecycle.ReasonDraining:
@@ -100,7 +100,7 @@ func (v view) keeping() string {
 	return "keep it running"
 }
 
-// text prints the lines of the report.
+// text prints the lines about a server.
 func (s *Server) text(p *printer) {
 	if s == nil {
 		return

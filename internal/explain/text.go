@@ -42,7 +42,7 @@ func (r Report) Text() string {
 	return p.String()
 }
 
-// reason returns the reason, with its message unless that was printed already.
+// reason returns the reason, and its message unless that is already printed.
 func (r Report) reason() string {
 	if strings.Contains(r.Summary, r.Message) || strings.Contains(r.Decision.Sentence, r.Message) {
 		return r.Reason
@@ -157,7 +157,7 @@ func (a Attempt) text(p *printer) string {
 	switch {
 	case a.Started == nil && a.Ended == nil:
 		parts = append(parts, "has not started")
-	case a.Started == nil && a.Class == "": // a success, or another operator has not recorded its start
+	case a.Started == nil && a.Class == "": // a success, or another operator did not record the start
 		parts = append(parts, "ended "+p.since(a.Ended.Time)+" ago")
 	case a.Started == nil:
 		parts = append(parts, "ended "+p.since(a.Ended.Time)+" ago without having started")
@@ -194,7 +194,7 @@ func (p *printer) section(title string) {
 	p.last = ""
 }
 
-// field writes a labeled line; a repeated label is left blank.
+// field writes a line with a label. It omits a label that repeats the previous one.
 func (p *printer) field(label, format string, args ...any) {
 	shown := label
 	if label == p.last {
@@ -225,5 +225,5 @@ func (p *printer) in(t time.Time) string {
 	return "in " + p.left(t)
 }
 
-// oneLine joins the lines of a message, which would break the page.
+// oneLine joins the lines of a message. Line ends would break the layout.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

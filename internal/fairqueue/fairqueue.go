@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fairqueue has the work queues of the controllers: namespaces take turns; within a namespace, priorities decide.
+// Package fairqueue has the work queue of the controllers. Namespaces take turns, and within a namespace priorities decide.
 package fairqueue
 
 import (
@@ -15,26 +15,24 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// Priorities within a namespace; higher ones go first. The end of a driver frees its room, and behind a thousand new
-// submissions it would be shown only after all of them. 0 is for any other change; lower values are for listed objects
-// (handler.LowPriority).
+// Priorities within a namespace; higher ones go first. The end of a driver frees room, and would otherwise be shown only after a thousand new submissions. 0 is
+// for any other change, and lower values are for listed objects (handler.LowPriority).
 const (
 	PriorityStarted = 10 // a driver runs
 	PriorityEnded   = 20 // a driver has ended, or is gone
 )
 
-// oldestEvery ages low priorities: every fourth item of a namespace is the one that has waited longest, whatever its priority.
+// oldestEvery ages low priorities: every fourth item of a namespace is the oldest one, whatever its priority.
 const oldestEvery = 4
 
-// Delays of retries: retryFirst, doubled with each error up to retryLast, so that no item waits longer after an outage. An API
-// server ends a request after a minute, and a reconcile has a few requests.
+// Delays of retries: retryFirst is doubled with each error up to retryLast, which bounds the wait after an outage. reconcileTimeout covers a few requests, each
+// of which an API server ends after a minute.
 const (
 	retryFirst, retryLast = 100 * time.Millisecond, 30 * time.Second
 	reconcileTimeout      = 3 * time.Minute
 )
 
-// Options returns the options of all controllers. A standby watches, too, so that it need not list anything when it becomes the
-// leader.
+// Options returns the options of all controllers. A standby replica watches, too, so that it need not list objects when it becomes the leader.
 func Options(workers int) controller.Options {
 	return controller.Options{
 		MaxConcurrentReconciles: workers, EnableWarmup: ptr.To(true), NewQueue: New(workers), ReconciliationTimeout: reconcileTimeout,
@@ -42,9 +40,8 @@ func Options(workers int) controller.Options {
 	}
 }
 
-// New creates queues in which namespaces take turns: one with thousands of applications delays the only application of another
-// by one turn. Within a namespace, priorities decide. At most half of the workers serve the same namespace, because its
-// applications may be slow on purpose.
+// New returns a constructor of queues in which namespaces take turns. A namespace with thousands of applications thus delays the only application of another
+// one by one turn. Within a namespace, priorities decide. At most half of the workers serve one namespace, because its applications may be slow on purpose.
 func New(workers int) func(string, workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 	return func(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 		turns := newTurns(max(1, workers/2))
@@ -56,7 +53,7 @@ func New(workers int) func(string, workqueue.TypedRateLimiter[reconcile.Request]
 	}
 }
 
-// fairQueue is a work queue over turns with the priorities of controller-runtime.
+// fairQueue is a work queue over turns, with the priorities of controller-runtime.
 type fairQueue struct {
 	workqueue.TypedRateLimitingInterface[reconcile.Request]
 	turns *turns
@@ -67,7 +64,7 @@ var _ priorityqueue.PriorityQueue[reconcile.Request] = (*fairQueue)(nil)
 // Add adds a changed item.
 func (q *fairQueue) Add(item reconcile.Request) { q.AddWithOpts(priorityqueue.AddOpts{}, item) }
 
-// AddWithPriority adds an item to a queue, with a priority if the queue supports it.
+// AddWithPriority adds an item to a queue, with a priority if the queue supports priorities.
 func AddWithPriority(q workqueue.TypedRateLimitingInterface[reconcile.Request], item reconcile.Request, priority int) {
 	if p, ok := q.(priorityqueue.PriorityQueue[reconcile.Request]); ok {
 		p.AddWithOpts(priorityqueue.AddOpts{Priority: &priority}, item)
@@ -76,7 +73,7 @@ func AddWithPriority(q workqueue.TypedRateLimitingInterface[reconcile.Request], 
 	q.Add(item)
 }
 
-// AddWithOpts adds items. A delayed or retried item has no priority: that of the earlier event is dropped.
+// AddWithOpts adds items. A delayed or retried item loses the priority of the earlier event.
 func (q *fairQueue) AddWithOpts(o priorityqueue.AddOpts, items ...reconcile.Request) {
 	for _, item := range items {
 		switch {
@@ -91,14 +88,14 @@ func (q *fairQueue) AddWithOpts(o priorityqueue.AddOpts, items ...reconcile.Requ
 	}
 }
 
-// Done returns an item. The same worker asks for the next one, possibly of the same namespace, so no worker has to be woken.
+// Done returns an item. It wakes no worker, because the same worker asks for the next item, which may be of the same namespace.
 func (q *fairQueue) Done(item reconcile.Request) {
 	q.turns.done(item)
 	q.TypedRateLimitingInterface.Done(item)
 }
 
-// GetWithPriority returns the next item. A queue that shuts down returns none: the rest is for the next leader. A retry keeps
-// no priority.
+// GetWithPriority returns the next item. A queue that shuts down returns none, because the rest is for the next leader. The priority is always 0, so a retry
+// keeps none.
 func (q *fairQueue) GetWithPriority() (item reconcile.Request, priority int, shutdown bool) {
 	item, shutdown = q.Get()
 	if !shutdown && q.ShuttingDown() {
@@ -108,19 +105,18 @@ func (q *fairQueue) GetWithPriority() (item reconcile.Request, priority int, shu
 	return item, 0, shutdown
 }
 
-// turns is the storage of a work queue, which calls Touch, Push, Len and Pop one at a time. Each namespace has a line, and the
-// lines take turns.
+// turns is the storage of a work queue. The queue calls Touch, Push, Len and Pop one at a time. Each namespace has a line, and the lines take turns.
 type turns struct {
-	// most bounds the items of one namespace that are with workers.
+	// most bounds the number of a namespace's items that workers have.
 	most int
 
 	mu    sync.Mutex
 	lines map[string]*line
-	order *list.List // the *line values with items, in order of their turns
-	// out counts the items of each namespace that are with workers; ready counts the items that could be taken now.
+	order *list.List // the *line values with items, in the order of their turns
+	// out counts the items of each namespace that workers have. ready counts the items that workers could take now.
 	out   map[string]int
 	ready int
-	// classes are the highest classes with which each item was added since it was last taken.
+	// classes has the highest class of each item since the item was last taken.
 	classes map[reconcile.Request]class
 	// added counts pushed items.
 	added uint64
@@ -154,7 +150,7 @@ type line struct {
 	namespace string
 	waiting   [classes]*list.List // of entries
 	places    map[reconcile.Request]place
-	// taken counts the items taken from it.
+	// taken counts the items taken from the line.
 	taken uint64
 }
 
@@ -181,7 +177,7 @@ func newTurns(most int) *turns {
 	return &turns{most: most, lines: map[string]*line{}, order: list.New(), out: map[string]int{}, classes: map[reconcile.Request]class{}}
 }
 
-// note records the priority of an item that is about to be added.
+// note records the priority of an item before the item is added.
 func (t *turns) note(item reconcile.Request, priority int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -190,7 +186,7 @@ func (t *turns) note(item reconcile.Request, priority int) {
 	}
 }
 
-// classOf returns the class of a pushed item; one without a note comes from a timer.
+// classOf returns the class of a pushed item. An item without a note comes from a timer.
 func (t *turns) classOf(item reconcile.Request) class {
 	if c, known := t.classes[item]; known {
 		return c
@@ -198,7 +194,7 @@ func (t *turns) classOf(item reconcile.Request) class {
 	return changed
 }
 
-// available returns the number of a namespace's items that could be taken now.
+// available returns how many of a namespace's items could be taken now.
 func (t *turns) available(namespace string) int {
 	if l := t.lines[namespace]; l != nil {
 		return max(0, min(len(l.places), t.most-t.out[namespace]))
@@ -206,7 +202,7 @@ func (t *turns) available(namespace string) int {
 	return 0
 }
 
-// change changes a namespace and updates ready. The caller holds the lock.
+// change applies a change to a namespace and updates ready. The caller holds the lock.
 func (t *turns) change(namespace string, f func()) {
 	before := t.available(namespace)
 	f()
@@ -231,7 +227,7 @@ func (t *turns) Push(item reconcile.Request) {
 
 func (l *line) push(e entry, c class) { l.places[e.item] = place{c, l.waiting[c].PushBack(e)} }
 
-// Touch moves an item forward that was added again with a higher priority.
+// Touch moves an item forward if it was added again with a higher priority.
 func (t *turns) Touch(item reconcile.Request) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -245,15 +241,15 @@ func (t *turns) Touch(item reconcile.Request) {
 	}
 }
 
-// Len returns the number of items that can be taken. At 0 a worker waits, even if items wait for others of their namespace.
+// Len returns the number of items that can be taken. At 0 a worker waits, even if there are items, because their namespaces have reached their maximum.
 func (t *turns) Len() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.ready
 }
 
-// Pop returns the first item of the namespace whose turn it is, and moves the namespace to the end. A namespace with its
-// maximum of items out keeps its place.
+// Pop returns the first item of the namespace whose turn it is, and moves that namespace to the end. A namespace that has reached its maximum is skipped and
+// keeps its place.
 func (t *turns) Pop() reconcile.Request {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -265,7 +261,7 @@ func (t *turns) Pop() reconcile.Request {
 	return reconcile.Request{} // unreachable: Len was above 0, and only Pop takes items
 }
 
-// take takes the first item of the line whose turn it is.
+// take takes the first item of the line at this turn.
 func (t *turns) take(turn *list.Element, l *line) (item reconcile.Request) {
 	t.change(l.namespace, func() {
 		item = l.next()
@@ -281,7 +277,7 @@ func (t *turns) take(turn *list.Element, l *line) (item reconcile.Request) {
 	return item
 }
 
-// next takes the first item of the highest class, and regularly the one that has waited longest.
+// next takes the first item of the highest class, and regularly the oldest item of all.
 func (l *line) next() reconcile.Request {
 	var from *list.List
 	var oldest uint64

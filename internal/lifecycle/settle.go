@@ -136,7 +136,7 @@ type Reservation string
 const (
 	// ReservationKept : no change.
 	ReservationKept Reservation = ""
-	// ReservationReleased : the reserved capacity is returned, and the position stays. The application was admitted and does not start. The obstacle may last,
+	// ReservationReleased : the reserved capacity is returned. The application was admitted and does not start. The obstacle may last,
 	// and the spec may change before the next admission.
 	ReservationReleased Reservation = "Released"
 	// ReservationDropped : the capacity and the queue position are dropped. The application has ended or does not start.

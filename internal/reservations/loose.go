@@ -11,8 +11,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// loose are the waiting applications in no line of a quota, by the kind and the namespace whose changes may concern them, the
-// longest wait first. Finding the first of thousands takes time that grows with the number of namespaces only.
+// loose are the waiting applications that are in no line of a quota. They are stored by the kind and the namespace whose changes may help them, the longest
+// wait first. Finding the first of thousands takes time that grows only with the number of namespaces.
 type loose map[schema.GroupKind]map[string]*btree.BTreeG[arrival]
 
 func (l loose) add(app scheduler.Key, w waiter) {
@@ -40,8 +40,8 @@ func (l loose) remove(app scheduler.Key, w waiter) {
 	}
 }
 
-// first returns up to most applications of a namespace, or of all for "", that wait for a kind: the longest wait of each
-// namespace, then the second of each, and so on.
+// first returns up to most applications that wait for a kind in a namespace, or in all namespaces for "". The longest wait of each namespace comes first, then
+// the second longest of each, and so on.
 func (l loose) first(kind schema.GroupKind, namespace string, most int) []scheduler.Key {
 	var turns [][]arrival
 	for in, place := range l[kind] {

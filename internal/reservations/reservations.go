@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package reservations keeps the scheduler state shared by all applications: reservations of attempts whose pods no quota
-// counts yet, waiting applications, and their order.
+// Package reservations keeps the scheduler state that all applications share: waiting applications, their order, and the reservations of attempts whose pods no
+// quota counts yet.
 package reservations
 
 import (
@@ -21,29 +21,29 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// Manager is the engine's memory of schedulers: reservations and waits. Losing it is harmless: reservations are rebuilt from
-// running attempts, and waiting applications are checked again.
+// Manager is the memory of reservations and waits. Losing it is harmless: reservations are rebuilt from running attempts, and waiting applications are checked
+// again.
 type Manager struct {
 	clock clock.PassiveClock
 	kinds Kinds
 
 	mu     sync.Mutex
 	ledger *scheduler.Ledger
-	// generation counts the reasons for a rebuild; built is the generation of the last one.
+	// generation counts the reasons for a rebuild. built is the generation of the last rebuild.
 	built, generation int
-	// rebuilds enter the running attempts of each kind. The caller that runs them holds rebuilding, because each reads all
-	// objects of its kind.
+	// rebuilds are functions that enter the running attempts of each kind. Only one caller may run them, which holds rebuilding, because each reads all objects
+	// of its kind.
 	rebuilds   []func(context.Context) error
 	rebuilding *semaphore.Weighted
 	waiting    map[scheduler.Key]waiter
 	loose      loose
-	// entered are the attempts in the ledger, by application.
+	// entered has the last attempt of each application that entered the ledger.
 	entered  map[scheduler.Key]string
 	room     time.Time
 	unplaced unplaced
 }
 
-// Kinds is implemented by informers.SchedulerKinds, which enqueues applications.
+// Kinds enqueues applications (informers.SchedulerKinds).
 type Kinds interface {
 	Enqueue(apps []scheduler.Key)
 }
@@ -54,16 +54,14 @@ type waiter struct {
 	kinds []schema.GroupVersionKind
 }
 
-// New returns an empty memory. Without kinds nothing is enqueued. Pods may have ended while no operator ran, so room counts as
-// made now.
+// New returns an empty memory. Without kinds nothing is enqueued. RoomMadeAt begins with the present time, because pods may have ended while no operator ran.
 func New(now clock.PassiveClock, kinds Kinds, order scheduler.Order) *Manager {
 	return &Manager{clock: now, kinds: kinds, generation: 1, ledger: scheduler.NewLedger(order), waiting: map[scheduler.Key]waiter{},
 		loose: loose{}, entered: map[scheduler.Key]string{}, room: now.Now(),
 		rebuilding: semaphore.NewWeighted(1), unplaced: newUnplaced()}
 }
 
-// Admit asks the scheduler of a candidate under the quotas. Of two candidates for the same room, one is checked after the
-// other's answer was entered.
+// Admit asks the scheduler of a candidate under the quotas. If two candidates want the same room, the second is asked after the first one's answer was entered.
 func (m *Manager) Admit(ctx context.Context, c *admission.Candidate, seen scheduler.Snapshot) (admission.Result, error) {
 	if err := m.rebuildOnce(ctx); err != nil {
 		return admission.Result{}, err
@@ -71,15 +69,14 @@ func (m *Manager) Admit(ctx context.Context, c *admission.Candidate, seen schedu
 	c.SetPriority(seen)
 	asked, next := m.ask(c, seen)
 	m.enqueue(next)
-	r := c.Build(asked) // other candidates are asked concurrently
+	r := c.Build(asked) // built after the lock, so that other candidates are asked concurrently
 	if r.Verdict != asked.Verdict {
 		m.enqueue(m.record(c, r))
 	}
 	return r, nil
 }
 
-// ask enters the answer before another candidate is asked. It returns the applications that may start after this one has left
-// its line.
+// ask asks the scheduler and enters the answer before another candidate is asked. It returns the applications that may start after this one has left its line.
 func (m *Manager) ask(c *admission.Candidate, seen scheduler.Snapshot) (admission.Result, []scheduler.Key) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -98,7 +95,7 @@ func (m *Manager) record(c *admission.Candidate, r admission.Result) []scheduler
 	return m.firstWaiting(m.ledger.Record(c.Attempt(), r.Admission, m.clock.Now()))
 }
 
-// Outstanding returns the room that other attempts will still take from the attempt's quotas.
+// Outstanding returns the room that other attempts have yet to take from the attempt's quotas.
 func (m *Manager) Outstanding(a scheduler.Attempt) scheduler.Outstanding {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -112,7 +109,7 @@ func (m *Manager) Lines() []scheduler.LineState {
 	return m.ledger.Lines(m.clock.Now())
 }
 
-// Rebuild adds a function that enters the running attempts of one kind. No attempt is admitted before all have run.
+// Rebuild adds a function that enters the running attempts of one kind. No attempt is admitted before all these functions have run.
 func (m *Manager) Rebuild(enter func(context.Context) error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -120,8 +117,7 @@ func (m *Manager) Rebuild(enter func(context.Context) error) {
 	m.generation++
 }
 
-// rebuildOnce rebuilds the ledger if there is a reason. Concurrent callers wait for the one that does it; if it fails, the next
-// of them tries again.
+// rebuildOnce rebuilds the ledger if there is a reason. One caller rebuilds while others wait; if it fails, the next one tries again.
 func (m *Manager) rebuildOnce(ctx context.Context) error {
 	if _, _, due := m.rebuildDue(); !due {
 		return nil
@@ -145,15 +141,14 @@ func (m *Manager) rebuildOnce(ctx context.Context) error {
 	return nil
 }
 
-// rebuildDue reports whether there is a reason for a rebuild, with its generation and what it runs.
+// rebuildDue reports whether there is a reason for a rebuild, with the generation and the functions to run.
 func (m *Manager) rebuildDue() (generation int, rebuilds []func(context.Context) error, due bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.generation, slices.Clone(m.rebuilds), m.built != m.generation
 }
 
-// RebuildAgain makes the ledger enter running attempts again: namespaces may have appeared that neither the last rebuild nor a
-// concurrent one covers.
+// RebuildAgain makes the ledger enter running attempts again. It is for namespaces that appeared after or during the last rebuild.
 func (m *Manager) RebuildAgain() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -169,23 +164,23 @@ func (m *Manager) Enter(a scheduler.Attempt, p scheduler.Progress) {
 	m.entered[a.App.Key()] = a.ID
 }
 
-// Expect announces an attempt that waited before the operator started: others are admitted after it was asked. It does not
-// count as known: if an earlier operator created its driver without recording it, that must still be entered.
+// Expect announces an attempt that waited before the operator started, so that others are admitted only after it was asked. Knows does not report an announced
+// attempt, because a driver that an earlier operator created and did not record must still be entered.
 func (m *Manager) Expect(id string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.ledger.Expect(id, m.clock.Now())
 }
 
-// Knows reports whether an attempt was entered before, even if its reservation is over.
+// Knows reports whether an attempt was entered, even if its reservation is over.
 func (m *Manager) Knows(app scheduler.Key, attempt string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.entered[app] == attempt
 }
 
-// Settle records the progress of an attempt's pods. It enqueues the attempts that may be next to start: what quotas now report
-// is counted twice for a while, and no event marks the end of that.
+// Settle records the progress of an attempt's pods. It enqueues the attempts that may be next to start. Their room may be counted twice for a while, in the
+// quota and in the reservation, and no event marks the end of that.
 func (m *Manager) Settle(id string, p scheduler.Progress) {
 	m.mu.Lock()
 	next := m.firstWaiting(m.ledger.Settle(id, p, m.clock.Now()))
@@ -193,7 +188,7 @@ func (m *Manager) Settle(id string, p scheduler.Progress) {
 	m.enqueue(next)
 }
 
-// Release drops the reservation of an attempt and enqueues the attempts that may be next to start.
+// Release drops the reservation of an attempt, and enqueues the attempts that may be next to start.
 func (m *Manager) Release(id string) {
 	m.mu.Lock()
 	next := m.firstWaiting(m.ledger.Release(id, m.clock.Now()))
@@ -201,7 +196,7 @@ func (m *Manager) Release(id string) {
 	m.enqueue(next)
 }
 
-// firstWaiting returns the first of some applications that wait.
+// firstWaiting returns the first few applications that wait.
 func (m *Manager) firstWaiting(apps []scheduler.Key) []scheduler.Key {
 	waiting := slices.DeleteFunc(apps, func(app scheduler.Key) bool { _, waits := m.waiting[app]; return !waits })
 	return waiting[:min(len(waiting), informers.FirstInLine)]
@@ -213,11 +208,11 @@ func (m *Manager) enqueue(apps []scheduler.Key) {
 	}
 }
 
-// SetWaiting records which application to enqueue after a change of a kind that its scheduler reads.
+// SetWaiting records the wait of an application, so that a change of the kinds that its scheduler reads enqueues it.
 func (m *Manager) SetWaiting(app scheduler.Key, c *admission.Candidate, a scheduler.Admission) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !a.Waits() && !a.Reversible { // the application may go on waiting
+	if !a.Waits() && !a.Reversible { // a refused application may continue to wait
 		m.stopWaiting(app)
 		return
 	}
@@ -253,7 +248,7 @@ func (m *Manager) Forget(app scheduler.Key) {
 	}
 }
 
-// Reserve applies an outcome to an application's reservation.
+// Reserve applies a change to an application's reservation.
 func (m *Manager) Reserve(app scheduler.Key, attempt string, r lifecycle.Reservation) {
 	switch r {
 	case lifecycle.ReservationDropped:
@@ -269,9 +264,9 @@ func (m *Manager) Reserve(app scheduler.Key, attempt string, r lifecycle.Reserva
 	}
 }
 
-// WaitersFor returns the applications that a change of the kind in a namespace may concern; "" for a kind without namespaces.
-// Heads of lines come first. Others in a line are omitted, because each is enqueued when those ahead start, and there may be
-// thousands. Of those in no line, up to a limit, namespaces take turns; within a namespace, the longest wait comes first.
+// WaitersFor returns the applications that a change of the kind in a namespace may help; "" for a kind without namespaces. Heads of lines come first.
+// Applications behind them are omitted, because each is enqueued when those ahead start, and there may be thousands. Then follow up to most applications that
+// are in no line: namespaces take turns, and within a namespace the longest wait comes first.
 func (m *Manager) WaitersFor(kind schema.GroupVersionKind, namespace string, everywhere bool, most int) []scheduler.Key {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -284,14 +279,14 @@ func (m *Manager) WaitersFor(kind schema.GroupVersionKind, namespace string, eve
 	return append(next, m.loose.first(kind.GroupKind(), namespace, most)...)
 }
 
-// MadeRoom records that a pod ended or was deleted.
+// MadeRoom records that a pod ended or was deleted now.
 func (m *Manager) MadeRoom() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.room = m.clock.Now()
 }
 
-// RoomMadeAt is when a pod last ended or was deleted.
+// RoomMadeAt returns when a pod last ended or was deleted.
 func (m *Manager) RoomMadeAt() time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -11,14 +11,14 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler"
 )
 
-// unplaced are the submitted applications whose pods wait for their schedulers, in order of their submission. After a restart
-// they return with their next observation. B-trees make joining and leaving cheap.
+// unplaced are the submitted applications whose pods wait for their schedulers, the earliest first. After a restart they are added again by their next
+// observation. B-trees make joining and leaving cheap.
 type unplaced struct {
 	lines  map[string]*btree.BTreeG[arrival] // by scheduler
 	places map[scheduler.Key]unplacedPlace
 }
 
-// arrival is a waiting application with its begin. The longest wait comes first.
+// arrival is a waiting application and the start of its wait. The longest wait comes first.
 type arrival struct {
 	app   scheduler.Key
 	since time.Time
@@ -45,7 +45,7 @@ func newUnplaced() unplaced {
 	return unplaced{lines: map[string]*btree.BTreeG[arrival]{}, places: map[scheduler.Key]unplacedPlace{}}
 }
 
-// front returns the first of a line.
+// front returns the first applications of a line, at most scheduler.Front.
 func (u *unplaced) front(name string) []arrival {
 	line, known := u.lines[name]
 	if !known {
@@ -59,7 +59,7 @@ func (u *unplaced) front(name string) []arrival {
 	return first
 }
 
-// leave removes an application, and returns the one that thereby reaches the front, if any.
+// leave removes an application, and returns the application that reaches the front as a result, if any.
 func (u *unplaced) leave(app scheduler.Key) (next []scheduler.Key) {
 	p, known := u.places[app]
 	if !known {
@@ -86,7 +86,7 @@ func (u *unplaced) join(app scheduler.Key, p unplacedPlace) {
 	u.places[app] = p
 }
 
-// SetUnplaced records whether a submitted application, queued since a time, has pods without a node.
+// SetUnplaced records whether a submitted application has pods without a node. since is when the application was queued.
 func (m *Manager) SetUnplaced(app scheduler.Key, name string, since time.Time, o scheduler.Observation) {
 	m.mu.Lock()
 	var next []scheduler.Key
@@ -100,7 +100,7 @@ func (m *Manager) SetUnplaced(app scheduler.Key, name string, since time.Time, o
 	m.enqueue(next)
 }
 
-// UnplacedAhead counts the applications with such pods that were queued earlier for the same scheduler, up to scheduler.Front.
+// UnplacedAhead counts the applications with pods without a node that were queued earlier for the same scheduler, up to scheduler.Front.
 func (m *Manager) UnplacedAhead(app scheduler.Key, name string, since time.Time) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package resolve is the one loader: from an object, its record and the operator's configuration it builds the value that every
-// decision starts from, in the controller, at admission and on the command line. It is pure.
+// Package resolve is the only loader: it builds the input of every decision from an object, its record and the operator's configuration. The controllers,
+// admission and the command line use it. It is pure.
 package resolve
 
 import (
@@ -22,60 +22,61 @@ import (
 // Operator is the part of the operator's configuration that affects decisions.
 type Operator struct {
 	Registry *scheduler.Registry
-	// Policies are those of all namespaces.
+	// Policies are the policies of all namespaces.
 	Policies policy.Set
 	Exposure exposure.Config
-	// Submitters configures the recorder of submitters.
+	// Submitters configures the source of submitters.
 	Submitters lifecycle.Submitters
 }
 
-// Kind translates between one kind of objects and the model. Its methods are functions of their arguments.
+// Kind translates between one kind of objects and the model. The results of its methods depend only on the arguments.
 type Kind[T metav1.Object] interface {
 	// New returns an empty object.
 	New() T
 	// Family describes the kind to the core.
 	Family() lifecycle.Family
-	// Identity returns the ids of an attempt, counted from 1.
+	// Identity returns the IDs of an attempt. Attempts are counted from 1.
 	Identity(o T, attempt int32, submitTime time.Time) spark.Identity
-	// FromStatus reads back what ToStatus stored.
+	// FromStatus returns the record that ToStatus stored.
 	FromStatus(T) lifecycle.Record
 	// Load returns the content of the object.
 	Load(T, lifecycle.Record) lifecycle.Loaded
-	// Desired returns a part of Load at a lower cost: most applications have ended.
+	// Desired returns the field Desired of Load at a lower cost, because most applications have ended.
 	Desired(T, lifecycle.Record) lifecycle.Application
-	// RaiseMemory returns the model with more memory after so many attempts that ran out of it.
+	// RaiseMemory returns the model with more memory. raises counts the attempts that ran out of memory.
 	RaiseMemory(app spark.Application, o T, raises int32) spark.Application
-	// ToStatus returns a copy of the object with the status for the outcome; changed is false if it is the same.
+	// ToStatus returns a copy of the object with the status of the outcome. changed is false if the status stays the same.
 	ToStatus(o T, outcome lifecycle.Outcome, now time.Time) (next T, changed bool)
-	// DriverWaits returns the reason why a submitted driver does not run yet; "" if its start is normal.
+	// DriverWaits returns the reason why a submitted driver is not running yet; "" if its start is normal.
 	DriverWaits(T) string
 }
 
 // Application is one application at its current attempt, under the operator's configuration.
 type Application struct {
-	// Loaded has the model of the attempt, with the policies' defaults, the exposure's properties and the labels.
+	// Loaded has the model of the attempt. The model includes the policies' defaults, the properties for exposure, and the labels.
 	lifecycle.Loaded
 	Record   lifecycle.Record
 	Identity spark.Identity
 	Family   lifecycle.Family
-	// Owner is the owner of all objects of the attempt.
+	// Owner owns all objects of the attempt.
 	Owner lifecycle.Owner
-	// Policies are those of the application's namespace.
+	// Policies are the policies of the application's namespace.
 	Policies policy.Set
 	// Now is when an unrecorded attempt begins to wait.
 	Now time.Time
-	// Retention is the user's setting, before the policies bound it.
+	// Retention is the user's setting, without the policies' bounds.
 	Retention lifecycle.Retention
 }
 
-// Rest returns the input of lifecycle.NothingDue from an object, at a lower cost than Load: most applications have ended.
+// Rest returns an object's input for lifecycle.NothingDue, at a lower cost than Load, because most applications have ended.
 func Rest[T metav1.Object](k Kind[T], o T, record lifecycle.Record, operator Operator, now time.Time) lifecycle.Application {
 	desired := requested(k.Desired(o, record), o, k.Family(), record, now)
 	desired.Policies.Retention = retention(operator.Policies.For(o.GetNamespace()), desired)
 	return desired
 }
 
-// retention returns the user's setting within the policies. A server never ends: one that cannot run waits for an edit.
+// retention returns the user's setting within the policies' bounds. The bounds do not apply to a server, because it never ends: a server that cannot run waits
+// for an edit.
 func retention(policies policy.Set, desired lifecycle.Application) lifecycle.Retention {
 	if desired.Endures {
 		return desired.Policies.Retention
@@ -83,19 +84,19 @@ func retention(policies policy.Set, desired lifecycle.Application) lifecycle.Ret
 	return policies.Retention(desired.Policies.Retention)
 }
 
-// requested adds the requests in annotations: to run again and to wake.
+// requested adds the requests in annotations: to run again, and to wake.
 func requested(desired lifecycle.Application, o metav1.Object, family lifecycle.Family, record lifecycle.Record, now time.Time) lifecycle.Application {
 	requests := o.GetAnnotations()
 	return desired.WithRerun(requests[family.RerunAt], record, now).WithWake(requests[family.WakeAt], now)
 }
 
-// Spark's properties for redaction of its output.
+// Spark's properties for the redaction of output.
 const (
 	confRedactKeys  = "spark.redaction.regex"
 	confRedactTexts = "spark.redaction.string.regex"
 )
 
-// Load resolves an object. now becomes the submission's time.
+// Load resolves an object. now is the submission time.
 func Load[T metav1.Object](k Kind[T], o T, record lifecycle.Record, operator Operator, now time.Time) Application {
 	a := Application{Loaded: k.Load(o, record), Record: record, Now: now, Policies: operator.Policies.For(o.GetNamespace()), Family: k.Family()}
 	a.Desired = requested(a.Desired, o, a.Family, record, now)
@@ -135,13 +136,13 @@ func Load[T metav1.Object](k Kind[T], o T, record lifecycle.Record, operator Ope
 	return a
 }
 
-// WithScheduler reads the scheduler from the pods, if no other field names one.
+// WithScheduler returns the application with the scheduler of its pods, if no other field names a scheduler.
 func WithScheduler(app spark.Application, registry *scheduler.Registry) spark.Application {
 	return plainScheduler(servingScheduler(app, registry), registry)
 }
 
-// servingScheduler replaces the pods' scheduler name by the plugin that serves it. Without a plugin, the name stays on the pods
-// only, where the policies' limits see it.
+// servingScheduler chooses the plugin that is responsible for the pods' scheduler name. Without such a plugin the name stays only on the pods, where the
+// policies' limits apply to it.
 func servingScheduler(app spark.Application, registry *scheduler.Registry) spark.Application {
 	s, served := &app.Scheduling, false
 	if registry != nil && s.PodScheduler != "" {
@@ -153,8 +154,8 @@ func servingScheduler(app spark.Application, registry *scheduler.Registry) spark
 	return app
 }
 
-// plainScheduler uses a scheduler name without a plugin as the pods' own, if the operator allows that. It stays the user's, so
-// the policies' limits see it.
+// plainScheduler sets a scheduler name without a plugin as the schedulerName of the pods, if the operator allows that. The name remains the user's choice, so
+// the policies' limits apply to it.
 func plainScheduler(app spark.Application, registry *scheduler.Registry) spark.Application {
 	name := app.Scheduling.Scheduler
 	if registry == nil {
@@ -173,7 +174,7 @@ func plainScheduler(app spark.Application, registry *scheduler.Registry) spark.A
 	return app
 }
 
-// DriverName returns the name of the existing driver, else that of the next one.
+// DriverName returns the name of the recorded driver, or else of the next one.
 func (a Application) DriverName() string {
 	if !a.Record.NeverRan() && a.Record.DriverName != "" {
 		return a.Record.DriverName
@@ -181,8 +182,7 @@ func (a Application) DriverName() string {
 	return a.Desired.DriverName
 }
 
-// labeled adds the attempt's labels to the pods of both roles. The driver passes its executors' labels on. Labels that Spark
-// sets itself are not set twice.
+// labeled adds the attempt's labels to the pods of both roles. The driver sets the labels of its executors. Labels that Spark itself sets are omitted.
 func labeled(app spark.Application, labels lifecycle.Labels, submissionID, specHash string) spark.Application {
 	conf := maps.Clone(app.OperatorConf)
 	if !spark.IsReservedLabel(labels.Submission) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package text makes texts of tenants and their programs safe to display, suggests names for misspelled ones, and matches
-// administrators' patterns. It is pure and independent of the subject.
+// Package text makes texts of tenants and their programs safe to display, suggests names for misspelled ones, and matches administrators' patterns. It is pure.
 package text
 
 import (
@@ -15,11 +14,11 @@ import (
 	"github.com/agnivade/levenshtein"
 )
 
-// Printable returns a text that is safe for a page, a log or a terminal. Line ends, control characters, escape sequences,
-// bidirectional marks, invisible characters and invalid UTF-8 are escaped: "\n", "\x1b", "\u202e". Tabs stay.
+// Printable returns a text that is safe for a page, a log or a terminal. It escapes line ends, control characters, escape sequences,
+// bidirectional marks, invisible characters and invalid UTF-8: "\n", "\x1b", "\u202e". Tabs stay.
 func Printable(text string) string { return spelledOut(text, false) }
 
-// Lines is Printable that keeps line ends.
+// Lines is like Printable, and keeps line ends.
 func Lines(text string) string { return spelledOut(text, true) }
 
 func spelledOut(text string, lines bool) string {
@@ -45,7 +44,7 @@ func spelledOut(text string, lines bool) string {
 	return out.String()
 }
 
-// spelling returns a rune as a Go literal.
+// spelling returns a rune as an escape sequence of Go.
 func spelling(bytes string, r rune, invalid bool) string {
 	switch {
 	case r == '\n':
@@ -60,7 +59,7 @@ func spelling(bytes string, r rune, invalid bool) string {
 	return fmt.Sprintf(`\u%04x`, r)
 }
 
-// Line is Printable for a message: it joins several lines to one.
+// Line is like Printable, and joins the lines of a message with spaces.
 func Line(text string) string {
 	if strings.Contains(text, "\n") {
 		text = folded.Replace(text)
@@ -70,10 +69,10 @@ func Line(text string) string {
 
 var folded = strings.NewReplacer("\r\n", " ", "\n", " ")
 
-// Writer passes the Lines of each written text on: the entries of a log.
+// Writer is the writer of a log. It writes Lines of each text.
 type Writer struct{ io.Writer }
 
-// Write implements io.Writer. It reports a complete write if all of the printable text was written.
+// Write implements io.Writer. It returns the length of text if all of the printable text was written.
 func (w Writer) Write(text []byte) (int, error) {
 	if _, err := io.WriteString(w.Writer, Lines(string(text))); err != nil {
 		return 0, err
@@ -81,7 +80,7 @@ func (w Writer) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// DidYouMean suggests the known name nearest to the last one of a path: "did you mean cores?". It is "" if none is near.
+// DidYouMean suggests the known name nearest to the last name of a path: "did you mean cores?". It is "" if none is near.
 func DidYouMean(path string, known []string) string {
 	best := Nearest(path[strings.LastIndex(path, ".")+1:], known)
 	if best == "" {
@@ -90,9 +89,9 @@ func DidYouMean(path string, known []string) string {
 	return "did you mean " + best + "?"
 }
 
-// Nearest is the known name that is nearest to a name; "" if none is near.
+// Nearest returns the known name nearest to a name; "" if none is near.
 func Nearest(name string, known []string) string {
-	most := max(1, min(2, len(name)/3)) // of longer names more may be wrong
+	most := max(1, min(2, len(name)/3)) // longer names may have more slips
 	best, distance := "", most+1
 	for _, k := range known {
 		if n := Slips(strings.ToLower(name), strings.ToLower(k)); n < distance && n < len(name) {
@@ -102,7 +101,7 @@ func Nearest(name string, known []string) string {
 	return best
 }
 
-// Slips is how many letters of two names differ. Letters that are swapped are one slip.
+// Slips returns the number of different letters in two names. Two swapped letters are one slip.
 func Slips(a, b string) int {
 	n := levenshtein.ComputeDistance(a, b)
 	if n == 2 && string(slices.Sorted(slices.Values([]byte(a)))) == string(slices.Sorted(slices.Values([]byte(b)))) {
@@ -111,7 +110,7 @@ func Slips(a, b string) int {
 	return n
 }
 
-// Some joins the first of many names.
+// Some joins up to three names, and counts the others.
 func Some(names []string) string {
 	const shown = 3
 	if len(names) <= shown {
@@ -125,7 +124,7 @@ func MatchesAny(patterns []string, text string) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool { return Matches(pattern, text) })
 }
 
-// Matches reports whether a text matches a pattern, in which * matches any text, including slashes.
+// Matches reports whether a text matches a pattern. An asterisk matches any text, including slashes.
 func Matches(pattern, text string) bool {
 	parts := strings.Split(pattern, "*")
 	first, last := parts[0], parts[len(parts)-1]

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package webhook is the optional admission webhook. It refuses an application at its creation with the messages with which the
-// operator would refuse it later, and writes the operator's defaults. Both come from the operator's own pure packages, so
-// applications run the same without it.
+// Package webhook is the optional admission webhook. It refuses an invalid application at its creation, with the operator's own messages, and writes the
+// operator's defaults. Checks and defaults come from the operator's pure packages, so applications run the same without the webhook.
 package webhook
 
 import (
@@ -33,7 +32,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/validation"
 )
 
-// register serves all kinds, at kubebuilder's paths.
+// register registers the handlers of all kinds at kubebuilder's paths.
 func register(server webhook.Server, scheme *runtime.Scheme, operator func() resolve.Operator, c config.OperatorConfiguration) {
 	for _, row := range kinds.All() {
 		a := &admitter{Row: row, decoder: admission.NewDecoder(scheme), operator: operator, now: time.Now, submitter: c.Submitter, selector: labels.Everything()}
@@ -54,12 +53,12 @@ type admitter struct {
 	operator  func() resolve.Operator
 	now       func() time.Time
 	submitter config.Submitter
-	// selector selects the objects that this operator works on; only they are checked. Submitters are recorded for all objects,
-	// because an object may get the labels later.
+	// selector selects the objects of this operator. Only these are checked. Submitters are recorded for all objects, because an object may get the labels
+	// later.
 	selector labels.Selector
 }
 
-// mutate adds the submitter and the defaults, and changes no other field, known or unknown.
+// mutate adds the submitter and the defaults. It changes no other field, known or unknown.
 func (a *admitter) mutate(_ context.Context, request admission.Request) admission.Response {
 	if request.Operation != admissionv1.Create && request.Operation != admissionv1.Update {
 		return admission.Allowed("")
@@ -87,7 +86,7 @@ func (a *admitter) mutate(_ context.Context, request admission.Request) admissio
 	return admission.PatchResponseFromRaw(before, after)
 }
 
-// completed returns the document of an object with the defaults of its spec.
+// completed returns the document of an object with the defaults added to its spec.
 func (a *admitter) completed(document []byte, request admission.Request) ([]byte, error) {
 	object, asked, err := a.asked(request)
 	if err != nil || !asked {
@@ -109,8 +108,8 @@ func (a *admitter) completed(document []byte, request admission.Request) ([]byte
 	return jsonpatch.MergePatch(document, difference)
 }
 
-// validate refuses an object for all its errors. An edit is refused only for new errors: otherwise an application that an older
-// operator accepted could not be suspended.
+// validate refuses an object because of its errors. It refuses an edit only because of new errors, so that a user can suspend an application that an older
+// operator accepted.
 func (a *admitter) validate(_ context.Context, request admission.Request) admission.Response {
 	object, asked, err := a.asked(request)
 	switch {
@@ -124,7 +123,7 @@ func (a *admitter) validate(_ context.Context, request admission.Request) admiss
 		stored := a.New()
 		before, err := documentOf(request.OldObject.Raw)
 		if before.check() != nil {
-			before.Metadata = document{}.Metadata // an edit that shrinks it must pass
+			before.Metadata = document{}.Metadata // an edit that shrinks the metadata must pass
 		}
 		if err = errors.Join(err, a.decode(before, stored)); err != nil {
 			return admission.Errored(http.StatusBadRequest, err)
@@ -142,13 +141,13 @@ func (a *admitter) validate(_ context.Context, request admission.Request) admiss
 	return a.refuse(cmp.Or(object.GetName(), request.Name), errs).WithWarnings(bounded(warnings)...)
 }
 
-// findings returns the errors of an object, and sentences about ignored fields.
+// findings returns the errors of an object, and warnings about ignored fields.
 func (a *admitter) findings(object client.Object) (field.ErrorList, []string) {
 	forecast := a.DryRun(object, kinds.Assumed{SubmitTime: time.Unix(0, 0), Now: a.now(), Local: time.Local}, a.operator())
 	return forecast.Errors, validation.Sentences(forecast.Warnings)
 }
 
-// refusals returns the errors that refuse an object, and the sentences about the others.
+// refusals returns the errors that refuse an object, and the other errors as warnings.
 func (a *admitter) refusals(object client.Object) (refused field.ErrorList, warnings []string) {
 	errs, ignored := a.findings(object)
 	for _, e := range errs {
@@ -161,8 +160,7 @@ func (a *admitter) refusals(object client.Object) (refused field.ErrorList, warn
 	return refused, append(warnings, ignored...)
 }
 
-// asked returns the object of a request, and whether to check it: not if an edit leaves the spec unchanged, and not if the
-// object is being deleted.
+// asked returns the object of a request, and whether to check it. An object that is being deleted is not checked, nor is an edit that keeps the spec.
 func (a *admitter) asked(request admission.Request) (object client.Object, asked bool, err error) {
 	object = a.New()
 	if request.Operation != admissionv1.Create && request.Operation != admissionv1.Update {
@@ -210,7 +208,7 @@ func split(errs, before field.ErrorList) (fresh, old field.ErrorList) {
 	return fresh, old
 }
 
-// maxWarnings bounds the warnings of a response, because the API server cuts them.
+// maxWarnings bounds the warnings of a response, because the API server truncates them.
 const maxWarnings = 10
 
 func bounded(warnings []string) []string {
@@ -220,7 +218,7 @@ func bounded(warnings []string) []string {
 	return warnings
 }
 
-// refuse responds as the API server does for a schema: each field is a separate cause.
+// refuse returns a response like the API server's for a schema error, with a cause for each field.
 func (a *admitter) refuse(name string, errs field.ErrorList) admission.Response {
 	details := &metav1.StatusDetails{Group: a.Group, Kind: a.Kind, Name: name}
 	for _, e := range errs {

@@ -15,16 +15,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 )
 
-// Bounds of the webhook's cost of requests: any client that reaches its port may send them, and the cost arises before the
-// client is known. They keep it below the 128Mi of its container (TestMemory).
+// Bounds of the cost of requests. Any client that reaches the port may send requests, and their cost arises before the client is known. The bounds keep the
+// memory below the 128Mi of the container (TestMemory).
 const (
 	// maxRequest bounds a request, in bytes. The API server stores objects of at most 1.5 MiB, and sends at most two of them.
 	maxRequest = 7 << 19
-	// maxReading bounds the requests that are read concurrently, maxAnswering those that are decoded and checked.
+	// maxReading bounds the requests that are read concurrently. maxAnswering bounds those that are decoded and checked.
 	maxReading, maxAnswering = 8, 2
-	// readTime bounds the arrival of a request, which comes from a nearby server.
+	// readTime bounds the time for reading a request, which comes from a nearby server.
 	readTime = 5 * time.Second
-	// answerTime bounds the response, including the wait for others. The API server waits for 10 s.
+	// answerTime bounds the time for a response, including the wait for other requests. The API server waits for 10 s.
 	answerTime = 10 * time.Second
 )
 
@@ -34,7 +34,7 @@ type boundedHandler struct {
 	*slots
 }
 
-// slots are shared by the handlers of a server.
+// slots limit the concurrent requests of all handlers of a server.
 type slots struct {
 	reading, answering *semaphore.Weighted
 	// readTime and answerTime override the constants.
@@ -45,7 +45,7 @@ func newSlots() *slots {
 	return &slots{semaphore.NewWeighted(maxReading), semaphore.NewWeighted(maxAnswering), readTime, answerTime}
 }
 
-// ServeHTTP reads the request before it occupies a slot for answering: a slow sender blocks no other request.
+// ServeHTTP reads the request before it takes a slot for answering, so that a slow sender blocks no other request.
 func (b boundedHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), b.answerTime)
 	defer cancel()
@@ -75,13 +75,13 @@ func (b boundedHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	b.Handler.ServeHTTP(w, r)
 }
 
-// read returns the body, or its error. length is negative if unknown.
+// read returns the body, or a problem with its status code. length is negative if unknown.
 func read(body io.Reader, length int64) (text []byte, problem string, code int) {
 	if length > maxRequest {
 		return nil, tooLarge, http.StatusRequestEntityTooLarge
 	}
 	var all bytes.Buffer
-	all.Grow(int(max(0, length)) + bytes.MinRead) // no copies while it grows
+	all.Grow(int(max(0, length)) + bytes.MinRead) // avoids copies while the buffer grows
 	_, err := all.ReadFrom(body)
 	var larger *http.MaxBytesError
 	switch {

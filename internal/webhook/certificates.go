@@ -22,8 +22,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/config"
 )
 
-// The lifetime of created certificates, and the time of renewal before its end. They limit the damage of a stolen certificate;
-// only the Secret has the CA's key.
+// The lifetimes of created certificates, and how long before their end they are renewed. They limit the damage of a stolen certificate. Only the Secret has the
+// CA's key.
 const (
 	day             = 24 * time.Hour
 	authorityLife   = 365 * day
@@ -31,8 +31,8 @@ const (
 	renewBefore     = 30 * day
 )
 
-// addRotation lets cert-controller create and renew the certificates in the Secret and publish the CA in the configurations,
-// and writes them to the server's files. The check fails until all of that has happened once.
+// addRotation makes cert-controller create and renew the certificates in the Secret and publish the CA in the webhook configurations. It also writes the
+// certificates to the server's files. The returned check fails until all of this has happened once.
 func addRotation(mgr ctrl.Manager, c config.Webhook) (healthz.Checker, error) {
 	host := fmt.Sprintf("%s.%s.svc", c.ServiceName, c.Namespace)
 	ready := make(chan struct{})
@@ -65,20 +65,19 @@ func addRotation(mgr ctrl.Manager, c config.Webhook) (healthz.Checker, error) {
 	return closed(ready, fmt.Sprintf("the certificates in Secret %s/%s are not ready", c.Namespace, c.SecretName)), nil
 }
 
-// mirror writes the Secret's certificate to files as soon as it changes, because a mounted Secret lags by a minute. The server
-// watches the files.
+// mirror writes the Secret's certificate to files when it changes. A mounted Secret would be late by a minute. The server watches the files.
 type mirror struct {
 	client.Reader
 	dir string
 }
 
-// Reconcile writes the present content of the Secret.
+// Reconcile writes the content of the Secret.
 func (m mirror) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	var secret corev1.Secret
 	if err := m.Get(ctx, request.NamespacedName, &secret); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	for _, name := range []string{keyFile, certificateFile} { // the server waits for the certificate
+	for _, name := range []string{keyFile, certificateFile} { // the certificate is last, because the server waits for it
 		content := secret.Data[name]
 		if len(content) == 0 {
 			return ctrl.Result{}, nil // it will be filled
@@ -100,8 +99,8 @@ func replace(file string, content []byte) error {
 	return os.Rename(next, file)
 }
 
-// narrowed returns a configuration whose lists and watches select single objects by name, as the role requires: cert-controller
-// would list every Secret of its namespace.
+// narrowed returns a client configuration whose lists and watches select single objects by name, as the role requires. cert-controller would list every Secret
+// of its namespace.
 func narrowed(cfg *rest.Config, c config.Webhook) *rest.Config {
 	cfg = rest.CopyConfig(cfg)
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper {
@@ -112,13 +111,13 @@ func narrowed(cfg *rest.Config, c config.Webhook) *rest.Config {
 	return cfg
 }
 
-// narrow adds a field selector to collection requests, by resource.
+// narrow adds a field selector to requests for collections, by resource.
 type narrow struct {
 	next  http.RoundTripper
 	names map[string]string
 }
 
-// RoundTrip sends the request restricted to one object.
+// RoundTrip restricts the request to one object and sends it.
 func (n narrow) RoundTrip(request *http.Request) (*http.Response, error) {
 	if name, ok := n.names[path.Base(request.URL.Path)]; ok && request.Method == http.MethodGet {
 		request = request.Clone(request.Context())

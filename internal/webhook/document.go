@@ -14,7 +14,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 )
 
-// document is the read part of an object. Its status and managedFields are irrelevant to the request, and may be large.
+// document is the part of an object that the webhook reads. It lacks the status and managedFields, which may be large and do not matter to the request.
 type document struct {
 	APIVersion string `json:"apiVersion,omitempty"`
 	Kind       string `json:"kind,omitempty"`
@@ -32,8 +32,7 @@ type document struct {
 	Spec json.RawMessage `json:"spec,omitempty"`
 }
 
-// maxMetadata bounds each decoded part of the metadata, in bytes. The API server rejects annotations above 256 KiB only after
-// it has called webhooks.
+// maxMetadata bounds each decoded part of the metadata, in bytes. The API server limits annotations to 256 KiB only after it has called webhooks.
 const maxMetadata = 512 << 10
 
 // documentOf splits an object into its parts without decoding them.
@@ -55,8 +54,8 @@ func (d document) check() error {
 	return nil
 }
 
-// submitted returns a document with its object's submitter. On creation it is the user of the request, on updates the stored
-// submitter. Objects that the operator creates have the submitter of their schedule.
+// submitted returns a document with the submitter of its object. At creation this is the user of the request, and in an update the stored submitter. Objects
+// that the operator creates have the submitter of their schedule.
 func (a *admitter) submitted(document []byte, request admission.Request) ([]byte, error) {
 	switch {
 	case a.submitter.From != lifecycle.SubmitterFromWebhook:
@@ -96,7 +95,7 @@ func (a *admitter) submitted(document []byte, request admission.Request) ([]byte
 	return jsonpatch.MergePatch(document, patch)
 }
 
-// submitterOf returns the annotations of an object that name its submitter.
+// submitterOf returns the annotations of an object, which may name its submitter.
 func submitterOf(raw []byte) (map[string]string, error) {
 	d, err := documentOf(raw)
 	if err != nil || len(d.Metadata.Annotations) == 0 {

@@ -44,11 +44,11 @@ func Scheme() *runtime.Scheme {
 	return s
 }
 
-// podNamespaceFile holds the namespace of a process in a pod. Kubernetes: service account admission.
+// podNamespaceFile has the namespace of the pod. The service account admission of Kubernetes mounts it.
 var podNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
-// New returns the manager of the webhook's process. The process is ready when the API server can call it. Every replica serves,
-// so there is no leader election. operator returns the operator's current configuration.
+// New returns the manager of the webhook's process. The process is ready when the API server can call it. There is no leader election, because every replica
+// serves. operator returns the operator's current configuration.
 func New(cfg *rest.Config, c config.OperatorConfiguration, operator func() resolve.Operator) (ctrl.Manager, error) {
 	self := c.Webhook.Certificates == config.CertificatesSelf
 	if self && c.Webhook.Namespace == "" {
@@ -92,7 +92,7 @@ func New(cfg *rest.Config, c config.OperatorConfiguration, operator func() resol
 	return mgr, nil
 }
 
-// addServer returns a check that connects to the server.
+// addServer adds the server to the manager. It returns a check that connects to the server.
 func addServer(mgr ctrl.Manager, c config.OperatorConfiguration, operator func() resolve.Operator) (healthz.Checker, error) {
 	options := webhook.Options{Port: c.Webhook.Port, CertDir: c.Webhook.CertDir, CertName: certificateFile, KeyName: keyFile}
 	s := server{webhook.NewServer(options), c.Webhook.CertDir, newSlots()}
@@ -103,7 +103,7 @@ func addServer(mgr ctrl.Manager, c config.OperatorConfiguration, operator func()
 	return s.StartedChecker(), nil
 }
 
-// server listens as soon as a certificate exists; controller-runtime's server would fail without one.
+// server listens once a certificate exists. controller-runtime's server would fail without one.
 type server struct {
 	webhook.Server
 	certDir string
@@ -128,7 +128,7 @@ func (s server) Start(ctx context.Context) error {
 	return s.Server.Start(ctx)
 }
 
-// closed is a check that fails until the channel is closed.
+// closed returns a check that fails until the channel is closed.
 func closed(c <-chan struct{}, missing string) healthz.Checker {
 	return func(*http.Request) error {
 		select {
