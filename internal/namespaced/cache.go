@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package namespaced is a cache over namespaces that change while the operator runs. A namespace that cannot be watched,
-// because it or a permission is missing, delays no other one: its informers retry by themselves.
+// Package namespaced is a cache over a set of namespaces that changes while the operator runs. A namespace that cannot be watched, because it or a permission
+// is missing, does not delay the others: its informers retry independently.
 package namespaced
 
 import (
@@ -25,7 +25,7 @@ import (
 // All stands for all namespaces in Set.
 const All = metav1.NamespaceAll
 
-// NotWatchedError is returned for a namespace that is not watched.
+// NotWatchedError is the error for a namespace that is not watched.
 type NotWatchedError struct{ Namespace string }
 
 // Error names the namespace.
@@ -33,12 +33,12 @@ func (e *NotWatchedError) Error() string {
 	return fmt.Sprintf("namespace %q is not watched", e.Namespace)
 }
 
-// Cache is a cache.Cache over a set of namespaces, or over all of them. A separate cache has cluster-scoped objects.
+// Cache is a cache.Cache over some namespaces, or over all of them. A separate member has the cluster-scoped objects.
 type Cache struct {
 	cfg     *rest.Config
 	options cache.Options
-	// changed is called with the namespace (All for all) that becomes ready or stops being so; failing with each error that
-	// stops a watch, and with nil after the last one is over.
+	// changed is called with a namespace (All for all) whose readiness changes. failing is called with each error that stops a watch, and with nil after the
+	// last such error is over.
 	changed func(namespace string)
 	failing func(namespace string, err error)
 	// selectors select the objects of some kinds.
@@ -49,7 +49,7 @@ type Cache struct {
 
 	mu      sync.Mutex
 	ctx     context.Context // of Start
-	updated chan struct{}   // closed and replaced whenever a member becomes ready or fails
+	updated chan struct{}   // closed and replaced when a member becomes ready or fails
 	members map[string]*member
 	cluster *member
 	kinds   map[kind]*informer
@@ -64,8 +64,7 @@ type index struct {
 	extract client.IndexerFunc
 }
 
-// New returns a cache with the options that watches nothing yet. DefaultNamespaces, DefaultWatchErrorHandler and NewInformer
-// must be empty.
+// New returns a cache with these options that watches no namespace yet. DefaultNamespaces, DefaultWatchErrorHandler and NewInformer must be empty.
 func New(cfg *rest.Config, options cache.Options) (*Cache, error) {
 	c := &Cache{
 		cfg: cfg, options: options, changed: func(string) {}, failing: func(string, error) {},
@@ -76,20 +75,19 @@ func New(cfg *rest.Config, options cache.Options) (*Cache, error) {
 	return c, err
 }
 
-// Notify sets the functions for changes of readiness, and for watch errors. It must be called before Start. The functions are
-// called without a lock and in any order: Ready and Watching return the present state.
+// Notify sets the functions for changes of readiness and for watch errors. It must be called before Start. The functions are called without a lock and in any
+// order. They get the present state from Ready and Watching.
 func (c *Cache) Notify(changed func(namespace string), failing func(namespace string, err error)) {
 	c.changed, c.failing = changed, failing
 }
 
-// Select restricts the cache to objects of some kinds whose labels match. It must be called before Set. Unlike the option
-// ByObject it accepts kinds that are not installed yet, and does not change other kinds.
+// Select restricts the cache to objects with matching labels, for some kinds. It must be called before Set. Unlike the option ByObject it accepts kinds that
+// are not installed yet, and it does not change other kinds.
 func (c *Cache) Select(selectors map[schema.GroupVersionKind]labels.Selector) {
 	c.selectors = selectors
 }
 
-// Set makes the cache watch these namespaces and no others. Namespaces that stay are unchanged. An error skips its namespace;
-// Set can be called again.
+// Set makes the cache watch exactly these namespaces. Namespaces that stay are unchanged. After an error the namespace is skipped, and Set can be called again.
 func (c *Cache) Set(ctx context.Context, namespaces ...string) error {
 	c.mu.Lock()
 	var gone []string
@@ -149,13 +147,13 @@ func (c *Cache) Start(ctx context.Context) error {
 	c.mu.Unlock()
 	close(c.started)
 	<-ctx.Done()
-	c.mu.Lock()   // namespaces added later see that the cache has stopped
+	c.mu.Lock()   // namespaces that are added later see that the cache has stopped
 	c.mu.Unlock() //nolint:staticcheck // only waits for concurrent calls
 	c.running.Wait()
 	return nil
 }
 
-// NeedLeaderElection is false: standby replicas watch too.
+// NeedLeaderElection is false, because standby replicas also watch.
 func (c *Cache) NeedLeaderElection() bool { return false }
 
 // runLocked runs a member until the member is removed or the cache stops.
@@ -172,7 +170,7 @@ func (c *Cache) runLocked(m *member) {
 	c.settleLocked(m)
 }
 
-// WaitForCacheSync waits until every namespace is ready or known to be unwatchable. It is false if the context ends before.
+// WaitForCacheSync waits until every namespace is ready or cannot be watched. It returns false if the context ends first.
 func (c *Cache) WaitForCacheSync(ctx context.Context) bool {
 	select {
 	case <-c.started:
@@ -205,7 +203,7 @@ func (c *Cache) Ready(namespace string) bool {
 	return m != nil && m.ready
 }
 
-// Serves reports whether objects of a kind, in one namespace or in all watched ones, can be read.
+// Serves reports whether objects of a kind can be read in a namespace, or in all watched namespaces.
 func (c *Cache) Serves(object client.Object, namespace string) bool {
 	key, err := c.kindOf(object)
 	if err != nil {
@@ -235,7 +233,7 @@ func (c *Cache) memberLocked(namespace string) *member {
 	return c.members[All]
 }
 
-// Get reads an object. It returns a *NotWatchedError if its namespace is not watched.
+// Get reads an object. It returns a *NotWatchedError if the namespace is not watched.
 func (c *Cache) Get(ctx context.Context, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
 	if key.Namespace == "" {
 		return c.cluster.cache.Get(ctx, key, object, options...)
@@ -249,8 +247,8 @@ func (c *Cache) Get(ctx context.Context, key client.ObjectKey, object client.Obj
 	return m.cache.Get(ctx, key, object, options...)
 }
 
-// Indexer returns the store of a kind in a namespace after its first list, for types that controller-runtime's readers cannot
-// copy. Its content is read-only. The error is a *NotWatchedError if the namespace is not watched.
+// Indexer returns the store of a kind in a namespace, after the first list. It is for types that controller-runtime's readers cannot copy. The content is
+// read-only. The error is a *NotWatchedError if the namespace is not watched.
 func (c *Cache) Indexer(ctx context.Context, object client.Object, namespace string) (toolscache.Indexer, error) {
 	c.mu.Lock()
 	m := c.memberLocked(namespace)
@@ -273,7 +271,7 @@ func (c *Cache) Indexer(ctx context.Context, object client.Object, namespace str
 	return store.(toolscache.Indexer), nil // newInformer stored it
 }
 
-// List reads the objects of one namespace, or of all that have listed the kind.
+// List reads the objects of one namespace, or of all namespaces in which the kind is listed.
 func (c *Cache) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
 	var o client.ListOptions
 	o.ApplyOptions(options)
@@ -301,8 +299,8 @@ func (c *Cache) List(ctx context.Context, list client.ObjectList, options ...cli
 	return listAll(ctx, c.listed(kind{gvk, formOf(list)}), list, o)
 }
 
-// listed returns the members that have listed a kind, by namespace; for a kind without a watch, those that are ready. A member
-// counts even if another kind is missing, as in Serves.
+// listed returns the members that have listed a kind, sorted by namespace. If a member does not watch the kind, it must be ready. Other missing kinds do not
+// matter, as in Serves.
 func (c *Cache) listed(key kind) []*member {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -316,7 +314,7 @@ func (c *Cache) listed(key kind) []*member {
 	return all
 }
 
-// IndexField indexes a kind of objects, also in namespaces added later.
+// IndexField indexes a kind of objects, also in namespaces that are added later.
 func (c *Cache) IndexField(ctx context.Context, object client.Object, field string, extract client.IndexerFunc) error {
 	if _, err := c.GetInformer(ctx, object, cache.BlockUntilSynced(false)); err != nil {
 		return err
@@ -353,13 +351,13 @@ func (c *Cache) kindOf(object client.Object) (kind, error) {
 	return kind{gvk, formOf(object)}, nil
 }
 
-// notifyLocked wakes those who wait for a change.
+// notifyLocked wakes the callers that wait for a change.
 func (c *Cache) notifyLocked() {
 	close(c.updated)
 	c.updated = make(chan struct{})
 }
 
-// settleLocked updates a member's readiness, and notifies of a change.
+// settleLocked updates a member's readiness, and reports a change.
 func (c *Cache) settleLocked(m *member) {
 	ready := c.ctx != nil
 	for _, joined := range m.informers {
@@ -375,7 +373,7 @@ func (c *Cache) settleLocked(m *member) {
 	}
 }
 
-// With a selector of namespaces, the operator watches namespaces' labels. The permission is separate (config/rbac/namespaces),
-// because without a selector the operator does not need it.
+// With a namespace selector, the operator watches the labels of namespaces. The permission is separate (config/rbac/namespaces), because the operator does
+// not need it without a selector.
 //
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=list;watch

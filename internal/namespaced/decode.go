@@ -16,12 +16,11 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 )
 
-// Custom resources are sent as JSON. Kubernetes' decoders parse the text of an event eight times before they decode it: the
-// frame, the event, the kind and the object, each once more for validation. With thousands of applications that is most of the
-// cost of a start. The API server's format is known well enough to skip most of it: an event has a type and an object only
-// (meta/v1 WatchEvent). Other formats are passed to Kubernetes' decoders.
+// Custom resources are sent as JSON. Kubernetes' decoders parse the text of an event eight times before they decode it: the frame, the event, the kind and the
+// object, each once more for validation. With thousands of applications this is most of the cost of a start. The API server's format is simple enough to skip
+// most of the parsing: an event has only a type and an object (meta/v1 WatchEvent). Other formats go to Kubernetes' decoders.
 
-// own returns a cheaper source for a kind that decodes itself; else the given source.
+// own returns a cheaper source for a kind that decodes itself. For other kinds it returns the given source.
 func (c *Cache) own(source toolscache.ListerWatcher, namespace string, gvk schema.GroupVersionKind, object runtime.Object) (toolscache.ListerWatcher, error) {
 	if _, decodes := object.(json.Unmarshaler); !decodes || formOf(object) != "" || c.selects() {
 		return source, nil
@@ -40,7 +39,7 @@ func (c *Cache) own(source toolscache.ListerWatcher, namespace string, gvk schem
 	return toolscache.NewListWatchFromClient(client, mapping.Resource.Resource, namespace, fields.Everything()), nil
 }
 
-// selects reports whether the watch of a self-decoding kind has a selector, which only controller-runtime's source supports.
+// selects reports whether watches have a selector, which only controller-runtime's source supports.
 func (c *Cache) selects() bool {
 	for object := range c.options.ByObject {
 		if _, decodes := object.(json.Unmarshaler); decodes {
@@ -50,7 +49,7 @@ func (c *Cache) selects() bool {
 	return c.options.DefaultLabelSelector != nil || c.options.DefaultFieldSelector != nil
 }
 
-// codecs decode lists as usual and watch events of one kind at a lower cost.
+// codecs decode watch events of one kind at a lower cost, and lists as usual.
 type codecs struct {
 	serializer.WithoutConversionCodecFactory
 	info runtime.SerializerInfo
@@ -74,7 +73,7 @@ func (c codecs) SupportedMediaTypes() []runtime.SerializerInfo {
 	return []runtime.SerializerInfo{c.info}
 }
 
-// objects decodes objects of one kind. An API server writes the kind first.
+// objects decodes objects of one kind. The kind is at the beginning, because API servers write it first.
 type objects struct {
 	runtime.Serializer
 	gvk    schema.GroupVersionKind
@@ -94,11 +93,10 @@ func (o objects) Decode(data []byte, defaults *schema.GroupVersionKind, into run
 	return o.Serializer.Decode(data, defaults, into)
 }
 
-// events decodes watch events. Their text is a complete JSON value from the framer.
+// events decodes watch events. The framer passes each event as a complete JSON value.
 type events struct{ runtime.Serializer }
 
-// Decode implements runtime.Decoder. The object of an event is a part of data, which the caller of a stream decodes before the
-// next read.
+// Decode implements runtime.Decoder. The object of the event is a part of data. That is safe, because the caller decodes it before the next read.
 func (e events) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
 	event, ok := into.(*metav1.WatchEvent)
 	if !ok {

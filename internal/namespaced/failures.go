@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
-// Watching reports whether a namespace is ready and its watches work. Listed objects can be read in any case. For All,
-// cluster-scoped objects count, too.
+// Watching reports whether a namespace is ready and its watches work. Objects that were listed can be read even if not. For All, the watches of cluster-scoped
+// objects must work, too.
 func (c *Cache) Watching(namespace string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -23,13 +23,13 @@ func (c *Cache) Watching(namespace string) bool {
 	return m != nil && m.ready && !m.failing() && (namespace != All || !c.cluster.failing())
 }
 
-// newInformer returns the constructor of a member's informers: the usual ones, with a record of whether they watch.
+// newInformer returns the constructor of a member's informers. They are the usual ones, and they record whether their watches work.
 func (c *Cache) newInformer(m *member) func(toolscache.ListerWatcher, runtime.Object, time.Duration, toolscache.Indexers) toolscache.SharedIndexInformer {
 	return func(source toolscache.ListerWatcher, object runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
 		gvk, err := apiutil.GVKForObject(object, c.options.Scheme)
 		utilruntime.Must(err) // controller-runtime has just checked the same
 		if own, err := c.own(source, m.namespace, gvk, object); err == nil {
-			source = own // otherwise the usual source serves
+			source = own // after an error the usual source serves
 		}
 		if selector, some := c.selectors[gvk]; some {
 			source = selected(source, selector.String())
@@ -57,8 +57,7 @@ func selected(source toolscache.ListerWatcher, selector string) toolscache.Liste
 	}
 }
 
-// observed records the end of an error when a watch begins. A list does not suffice: the permissions to list and to watch
-// differ.
+// observed records the end of a failure when a watch begins. A list does not prove it, because the permissions to list and to watch differ.
 func (c *Cache) observed(source toolscache.ListerWatcher, m *member, key kind) toolscache.ListerWatcher {
 	from := toolscache.ToListerWatcherWithContext(source)
 	return &toolscache.ListWatch{
@@ -83,7 +82,7 @@ func (c *Cache) watchErrors(m *member, key kind) toolscache.WatchErrorHandlerWit
 	}
 }
 
-// noteFailed records that a kind cannot be watched, unless it was removed concurrently.
+// noteFailed records that a kind cannot be watched, unless the kind was removed concurrently.
 func (c *Cache) noteFailed(m *member, key kind, err error) {
 	c.mu.Lock()
 	if _, joined := m.informers[key]; joined || key == (kind{}) {
@@ -94,7 +93,7 @@ func (c *Cache) noteFailed(m *member, key kind, err error) {
 	c.failing(m.namespace, err)
 }
 
-// over records that a kind is watched, and notifies if it was the member's last failing one.
+// over records that a kind is watched, and reports it if this was the member's last failing kind.
 func (c *Cache) over(m *member, key kind) {
 	c.mu.Lock()
 	last := m.failed[key] && len(m.failed) == 1

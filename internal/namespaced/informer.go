@@ -16,8 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
-// GetInformer returns the informer of a kind over all present and future namespaces. A blocking call waits as WaitForCacheSync
-// does.
+// GetInformer returns the informer of a kind over all present and future namespaces. If the call blocks, it waits as WaitForCacheSync does.
 func (c *Cache) GetInformer(ctx context.Context, object client.Object, options ...cache.InformerGetOption) (cache.Informer, error) {
 	i, err := c.informer(ctx, object)
 	if err != nil {
@@ -36,7 +35,7 @@ func (c *Cache) GetInformer(ctx context.Context, object client.Object, options .
 	return i, nil
 }
 
-// GetInformerForKind is GetInformer for a kind of the scheme.
+// GetInformerForKind is like GetInformer, for a kind of the scheme.
 func (c *Cache) GetInformerForKind(ctx context.Context, gvk schema.GroupVersionKind, options ...cache.InformerGetOption) (cache.Informer, error) {
 	made, err := c.options.Scheme.New(gvk)
 	if err != nil {
@@ -69,13 +68,13 @@ func (c *Cache) informer(ctx context.Context, object client.Object) (*informer, 
 			return nil, err
 		}
 	}
-	if namespaced { // others need not join later namespaces
+	if namespaced { // the others do not join later namespaces
 		c.kinds[key] = i
 	}
 	return i, nil
 }
 
-// RemoveInformer stops watching a kind, and forgets its indexes.
+// RemoveInformer stops watching a kind, and removes its indexes.
 func (c *Cache) RemoveInformer(ctx context.Context, object client.Object) error {
 	key, err := c.kindOf(object)
 	if err != nil {
@@ -119,7 +118,7 @@ type informer struct {
 
 var _ cache.Informer = (*informer)(nil)
 
-// homesLocked returns the members with objects of the kind.
+// homesLocked returns the members that can have objects of the kind.
 func (i *informer) homesLocked(namespaced bool) []*member {
 	if !namespaced {
 		return []*member{i.cache.cluster}
@@ -127,7 +126,7 @@ func (i *informer) homesLocked(namespaced bool) []*member {
 	return i.cache.allLocked()[1:]
 }
 
-// join adds the informer and its handlers to a member, which is ready again after it has listed the kind.
+// join adds the informer and its handlers to a member. The member is ready again when it has listed the kind.
 func (i *informer) join(ctx context.Context, m *member) error {
 	j, ok := m.informers[i.key]
 	if !ok {
@@ -153,7 +152,7 @@ func (i *informer) join(ctx context.Context, m *member) error {
 	return nil
 }
 
-// await notifies after an informer's first list.
+// await waits for an informer's first list, and updates the member's readiness.
 func (i *informer) await(m *member, j *joined) {
 	select {
 	case <-j.HasSyncedChecker().Done():
@@ -166,7 +165,7 @@ func (i *informer) await(m *member, j *joined) {
 	i.cache.settleLocked(m)
 }
 
-// joinedLocked returns the informers of the members with the kind.
+// joinedLocked returns the informers of the kind by member.
 func (i *informer) joinedLocked() map[*member]*joined {
 	all := map[*member]*joined{}
 	for _, m := range i.cache.allLocked() {
@@ -182,7 +181,7 @@ func (i *informer) AddEventHandler(handler toolscache.ResourceEventHandler) (too
 	return i.AddEventHandlerWithOptions(handler, toolscache.HandlerOptions{})
 }
 
-// AddEventHandlerWithResyncPeriod is AddEventHandler with a resync period.
+// AddEventHandlerWithResyncPeriod is like AddEventHandler, with a resync period.
 func (i *informer) AddEventHandlerWithResyncPeriod(handler toolscache.ResourceEventHandler,
 	period time.Duration) (toolscache.ResourceEventHandlerRegistration, error) {
 	return i.AddEventHandlerWithOptions(handler, toolscache.HandlerOptions{ResyncPeriod: &period})
@@ -227,7 +226,7 @@ func (i *informer) RemoveEventHandler(handle toolscache.ResourceEventHandlerRegi
 	return errors.Join(failed...)
 }
 
-// AddIndexers adds indexes, also in namespaces watched later.
+// AddIndexers adds indexes, also in namespaces that are watched later.
 func (i *informer) AddIndexers(indexers toolscache.Indexers) error {
 	i.cache.mu.Lock()
 	defer i.cache.mu.Unlock()
@@ -252,7 +251,7 @@ func (i *informer) HasSynced() bool {
 	return true
 }
 
-// HasSyncedChecker completes after the kind is listed in the present namespaces.
+// HasSyncedChecker is done when the kind is listed in the present namespaces.
 func (i *informer) HasSyncedChecker() toolscache.DoneChecker {
 	i.cache.mu.Lock()
 	defer i.cache.mu.Unlock()
@@ -292,7 +291,7 @@ func (r *registration) join(m *member, j *joined) error {
 	return nil
 }
 
-// HasSynced reports whether the handler got all objects of the ready namespaces.
+// HasSynced reports whether the handler has received all objects of the ready namespaces.
 func (r *registration) HasSynced() bool {
 	r.informer.cache.mu.Lock()
 	defer r.informer.cache.mu.Unlock()
@@ -304,7 +303,7 @@ func (r *registration) HasSynced() bool {
 	return true
 }
 
-// HasSyncedChecker completes after the handler got all objects of the present namespaces.
+// HasSyncedChecker is done when the handler has received all objects of the present namespaces.
 func (r *registration) HasSyncedChecker() toolscache.DoneChecker {
 	r.informer.cache.mu.Lock()
 	defer r.informer.cache.mu.Unlock()
@@ -315,7 +314,7 @@ func (r *registration) HasSyncedChecker() toolscache.DoneChecker {
 	return awaitAll(r.informer.key.String(), all)
 }
 
-// pending is a condition to wait for while its member exists.
+// pending is a condition to wait for as long as its member exists.
 type pending struct {
 	member  *member
 	checker toolscache.DoneChecker

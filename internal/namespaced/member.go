@@ -25,7 +25,7 @@ type member struct {
 	cache     cache.Cache
 	ctx       context.Context
 	cancel    context.CancelFunc
-	// informers are those that readiness waits for.
+	// informers are the informers that must have listed their objects before the member is ready.
 	informers map[kind]*joined
 	// ready is set after the first list of all informers.
 	ready bool
@@ -41,7 +41,7 @@ type joined struct {
 	synced bool
 }
 
-// newMember returns the cache of a namespace, not yet running.
+// newMember returns the cache of a namespace. It is not running yet.
 func (c *Cache) newMember(namespace string) (*member, error) {
 	m := &member{namespace: namespace, informers: map[kind]*joined{}, failed: map[kind]bool{}}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
@@ -58,7 +58,7 @@ func (c *Cache) newMember(namespace string) (*member, error) {
 	return m, nil
 }
 
-// unsettled reports whether callers wait for the member.
+// unsettled reports whether callers have to wait for the member.
 func (m *member) unsettled() bool { return !m.ready && !m.failing() }
 
 func (m *member) failing() bool { return len(m.failed) > 0 }
@@ -68,7 +68,7 @@ func (m *member) serves(key kind) bool {
 	return ok && j.synced
 }
 
-// await waits for the first list of a kind.
+// await waits for the first list of an informer.
 func (m *member) await(ctx context.Context, i cache.Informer) error {
 	select {
 	case <-i.HasSyncedChecker().Done():
@@ -80,13 +80,13 @@ func (m *member) await(ctx context.Context, i cache.Informer) error {
 	}
 }
 
-// isWatchError reports whether an error is more than the normal end of a watch.
+// isWatchError reports whether an error is not just the normal end of a watch.
 func isWatchError(err error) bool {
 	return err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, context.Canceled) &&
 		!apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) && !apierrors.IsTooManyRequests(err)
 }
 
-// Whole reports whether a list over all namespaces has all objects of a kind, not only those of watched namespaces.
+// Whole reports whether a list over all namespaces has all objects of a kind, and not only the objects of watched namespaces.
 func (c *Cache) Whole(object client.Object) bool {
 	namespaced, err := apiutil.IsObjectNamespaced(object, c.options.Scheme, c.options.Mapper)
 	if err != nil {
@@ -97,7 +97,7 @@ func (c *Cache) Whole(object client.Object) bool {
 	return !namespaced || c.members[All] != nil
 }
 
-// listAll fills the list from the members.
+// listAll fills the list with the objects of all members.
 func listAll(ctx context.Context, members []*member, list client.ObjectList, o client.ListOptions) error {
 	var all []runtime.Object
 	version := ""

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// maxFailed bounds the stored names of a backfill's failed runs.
+// maxFailed bounds how many failed runs of a backfill are stored by name.
 const maxFailed = 100
 
-// backfill returns the next run of the backfill.
+// backfill returns the next run of the backfill; nil for none.
 func (c *decision) backfill() *Start {
 	b := c.desired.Backfill
 	if b == nil {
@@ -45,7 +45,7 @@ func (c *decision) backfill() *Start {
 	return nil
 }
 
-// failures records the failed runs of a backfill before they are deleted.
+// failures records the failed runs of a backfill, before the runs are deleted.
 func (c *decision) failures(p *Progress) {
 	for _, run := range c.observed.Runs {
 		if run.Reason != ReasonBackfill || run.Tick.Before(p.From) || !run.Tick.Before(p.To) {
@@ -73,7 +73,7 @@ func (c *decision) backfilling() int {
 	return n
 }
 
-// recorded reports whether the status has a backfill's knowledge of a run: that it was started, and its name if it failed.
+// recorded reports whether the status records a run of a backfill: that it was started, and its name if it failed.
 func (c *decision) recorded(run Run) bool {
 	wanted, p := c.desired.Backfill, c.before.Backfill
 	if wanted == nil || run.Tick.Before(wanted.From) || !run.Tick.Before(wanted.To) {

@@ -23,15 +23,15 @@ const (
 	ReasonRunsActive Reason = "RunsActive"
 	// ReasonNoActiveRuns : all runs have finished.
 	ReasonNoActiveRuns Reason = "NoActiveRuns"
-	// ReasonWaitingForActive : a due run waits for an earlier one.
+	// ReasonWaitingForActive : a due run waits for an unfinished one.
 	ReasonWaitingForActive Reason = "WaitingForActiveRun"
-	// ReasonReplacing : a due run waits for the deletion of earlier ones.
+	// ReasonReplacing : a due run waits for the deletion of earlier runs.
 	ReasonReplacing Reason = "ReplacingRun"
 	// ReasonNameConflict : another object has the name of a run.
 	ReasonNameConflict Reason = "NameConflict"
 	// ReasonRunRefused : the API server refuses a run.
 	ReasonRunRefused Reason = "RunRefused"
-	// ReasonInvalidTrigger : the trigger annotation is no time.
+	// ReasonInvalidTrigger : the trigger annotation is not a time.
 	ReasonInvalidTrigger Reason = "InvalidTrigger"
 	// ReasonNoTrouble : no action required.
 	ReasonNoTrouble Reason = "NoTrouble"
@@ -51,7 +51,7 @@ const (
 	ConditionScheduled = "Scheduled"
 	// ConditionRunActive : a run is unfinished.
 	ConditionRunActive = "RunActive"
-	// ConditionStalled : an obstacle that a user has to remove prevents a run (kstatus).
+	// ConditionStalled : a run cannot start before a user removes an obstacle (kstatus).
 	ConditionStalled = "Stalled"
 )
 
@@ -122,7 +122,7 @@ func stalled(p Plan, r Record) Condition {
 	return c
 }
 
-// head returns the beginning of a message, on one line and without control characters.
+// head returns the beginning of a message, on one line and without control characters. limit is in bytes.
 func head(sentence string, limit int) string {
 	message := text.Line(sentence)
 	if len(message) <= limit {

@@ -14,30 +14,30 @@ import (
 type Plan struct {
 	// Start is the run to create; nil for none.
 	Start *Start
-	// Stop are the runs to delete because a later one replaces them; Remove are finished runs beyond the limit.
+	// Stop are the runs to delete because a later one replaces them. Remove are finished runs beyond the limit.
 	Stop, Remove []Run
-	// NeedsLive requests that the runs be read from the API server, and Decide be called again, before any action: a cache may
-	// lack a run that another operator started.
+	// NeedsLive requires that the runs are read from the API server and Decide is called again, before any action. A cache may lack a run that another operator
+	// started.
 	NeedsLive bool
-	// Errors are the schedule's errors; they prevent all runs.
+	// Errors are the schedule's errors. They prevent all runs.
 	Errors field.ErrorList
 
 	desired Desired
 	times   *Timetable
-	// record is stored if no run is started; before is the stored record.
+	// record is stored if no run is started. before is the stored record.
 	record, before Record
 	observed       Observation
 	skipped        []skipped
-	// waits is the reason why a due run is not started; "" if none is due.
+	// waits is the reason why a due run is not started; "" if no run is due or waits.
 	waits Reason
-	// requested is the message about a trigger without effect; empty for none.
+	// requested is the message about a trigger that starts no run; "" for none.
 	requested string
-	// again is set if another step follows immediately; next is the time of the next one.
+	// again is set if another step follows immediately. next is the time of the next step.
 	again bool
 	next  time.Time
 }
 
-// skipped are due runs that will not be started.
+// skipped counts due runs that are not started.
 type skipped struct {
 	reason SkipReason
 	n      int64
@@ -66,7 +66,7 @@ func Decide(d Desired, r Record, o Observation, env Env) Plan {
 	return p
 }
 
-// decision is a plan in the making.
+// decision is a plan that is being made.
 type decision struct {
 	*Plan
 	env Env
@@ -75,7 +75,7 @@ type decision struct {
 	now, second time.Time
 }
 
-// base returns the last handled time of the schedule.
+// base returns the last time of the schedule that is handled.
 func (r Record) base() time.Time {
 	if r.LastTick.After(r.Since) {
 		return r.LastTick
@@ -93,7 +93,7 @@ func (r Record) clone() Record {
 	return r
 }
 
-// upTo returns the last time whose run may have started.
+// upTo returns the latest scheduled time whose run may start now.
 func (c *decision) upTo() time.Time { return c.now.Add(-c.desired.Delay()) }
 
 func (c *decision) wake(at time.Time) {
@@ -102,7 +102,7 @@ func (c *decision) wake(at time.Time) {
 	}
 }
 
-// rebase sets the begin of the schedule: a changed one begins now. Due runs of the previous timetable are skipped.
+// rebase sets the start of the schedule. A changed schedule starts now, and due runs of the previous timetable are skipped.
 func (c *decision) rebase() {
 	key := Key(c.desired.Schedule, c.desired.TimeZone)
 	switch {
@@ -119,16 +119,15 @@ func (c *decision) rebase() {
 	}
 }
 
-// unbegun reports whether the schedule was created suspended and still is: it begins when it is resumed. Triggers may have
-// started runs.
+// unbegun reports whether the schedule was created suspended and is still suspended. Such a schedule starts when it is resumed. Triggers may have started runs.
 func (c *decision) unbegun() bool {
 	r := c.record
-	takenOver := !r.NextRun.IsZero() || !r.LastRun.IsZero() && r.LastTrigger.IsZero() // a record of the Kubeflow operator
+	takenOver := !r.NextRun.IsZero() || !r.LastRun.IsZero() && r.LastTrigger.IsZero() // the Kubeflow operator wrote the record
 	return c.desired.Suspend && r.Since.IsZero() && !takenOver && !slices.ContainsFunc(c.observed.Runs, func(run Run) bool { return run.Reason != ReasonTrigger })
 }
 
-// since returns the begin of a schedule without this operator's record: its creation, or the last run of the Kubeflow operator.
-// A schedule that was created suspended begins now.
+// since returns the start of a schedule that this operator has not recorded: its creation, or the last run of the Kubeflow operator. A schedule that was
+// created suspended starts now.
 func (c *decision) since() time.Time {
 	since := c.desired.Created
 	switch next := c.record.NextRun; {
@@ -149,8 +148,8 @@ func (c *decision) since() time.Time {
 	return since.Truncate(time.Second)
 }
 
-// choose chooses the run to start: a trigger first, because a user waits, and a backfill last. All three are evaluated, because
-// they find existing runs.
+// choose chooses the run to start. A trigger comes first, because a user waits, and a backfill comes last. All three are evaluated, because each finds existing
+// runs.
 func (c *decision) choose() {
 	trigger, tick, backfill := c.trigger(), c.tick(), c.backfill()
 	for _, s := range []*Start{trigger, tick, backfill} {
@@ -161,7 +160,7 @@ func (c *decision) choose() {
 	}
 }
 
-// trigger returns the requested run outside the schedule.
+// trigger returns the run that the trigger requests; nil for none.
 func (c *decision) trigger() *Start {
 	at, err := c.desired.trigger()
 	switch {
@@ -185,7 +184,7 @@ func (c *decision) trigger() *Start {
 	return &s
 }
 
-// start returns the run of a time.
+// start returns the run for a time.
 func (c *decision) start(at time.Time, reason RunReason) Start {
 	s := Start{Name: Name(c.desired.Name, at, c.env.Precision), Reason: reason, Tick: at.In(c.times.Location)}
 	if reason == ReasonTrigger {
@@ -196,7 +195,7 @@ func (c *decision) start(at time.Time, reason RunReason) Start {
 	return s
 }
 
-// tick returns the due run of the schedule.
+// tick returns the due run of the schedule; nil for none.
 func (c *decision) tick() *Start {
 	c.passStarted()
 	if c.desired.Suspend {
@@ -209,7 +208,7 @@ func (c *decision) tick() *Start {
 	if limit, reason := c.lateness(); limit != nil {
 		late := c.second.Add(-c.desired.Delay() - *limit - time.Nanosecond)
 		if committed := c.record.Replacing; committed.After(c.record.base()) && !committed.After(late) {
-			// Runs were stopped for it: it is too late only if a later one can start.
+			// Runs were stopped for this run. It is too late only if a later one can start.
 			if latest := c.times.Latest(c.record.base(), upTo); !latest.After(late) {
 				upTo = committed
 			}
@@ -224,8 +223,7 @@ func (c *decision) tick() *Start {
 		return nil
 	}
 	if limit, _ := c.lateness(); limit != nil {
-		// A run for which others were stopped is never too late: a past time would cause a reconcile each millisecond until they
-		// are gone.
+		// A run for which others were stopped is never too late. A time in the past would cause a reconcile each millisecond until the others are gone.
 		if late := at.Add(c.desired.Delay() + *limit + time.Second); late.After(c.now) {
 			c.wake(late)
 		}
@@ -234,7 +232,7 @@ func (c *decision) tick() *Start {
 	return &s
 }
 
-// passStarted skips the times with existing runs. The record may lack them after an edit or a crash.
+// passStarted skips the times with existing runs. After an edit or a crash the record may lack them.
 func (c *decision) passStarted() {
 	for upTo := c.upTo(); !c.record.Since.IsZero(); {
 		at := c.times.Next(c.record.base())
@@ -245,7 +243,7 @@ func (c *decision) passStarted() {
 	}
 }
 
-// lateness returns the longest delay of a start, nil for no limit, and the reason for skipping a later one.
+// lateness returns the longest delay of a start, and the reason for skipping a run that is later; nil for no limit.
 func (c *decision) lateness() (limit *time.Duration, reason SkipReason) {
 	if c.desired.Deadline != nil {
 		return c.desired.Deadline, SkipDeadline
@@ -257,7 +255,7 @@ func (c *decision) lateness() (limit *time.Duration, reason SkipReason) {
 	return nil, ""
 }
 
-// supersede skips due runs that are not made up for.
+// supersede skips due runs that the policy does not catch up on.
 func (c *decision) supersede(upTo time.Time) {
 	if c.desired.Missed != RunAll {
 		if latest := c.times.Latest(c.record.base(), upTo); !latest.IsZero() {
@@ -288,7 +286,7 @@ func (c *decision) obstacle() SkipReason {
 	return SkipMissed
 }
 
-// skip skips and counts the times up to a time that have no run.
+// skip skips the times up to until. It counts those without a run.
 func (c *decision) skip(times *Timetable, until time.Time, reason SkipReason) {
 	base := c.record.base()
 	last := times.Latest(base, until)
@@ -315,7 +313,7 @@ func (c *decision) skip(times *Timetable, until time.Time, reason SkipReason) {
 	c.count(last, reason, n)
 }
 
-// count counts skipped runs; the last one was due at the given time.
+// count counts skipped runs. The last one was due at the given time.
 func (c *decision) count(last time.Time, reason SkipReason, n int64) {
 	c.record.Skips += n
 	c.record.LastSkipped, c.record.LastSkipReason = last, reason
@@ -323,7 +321,7 @@ func (c *decision) count(last time.Time, reason SkipReason, n int64) {
 	c.NeedsLive = !c.observed.Live
 }
 
-// admit starts a run if the unfinished ones allow it.
+// admit starts a run if the concurrency policy allows it.
 func (c *decision) admit(s Start) {
 	var active []Run
 	for _, run := range c.observed.Runs {
@@ -337,13 +335,13 @@ func (c *decision) admit(s Start) {
 		c.waits = ReasonWaitingForActive
 	case c.desired.Concurrency == Replace && s.Reason != ReasonBackfill && blocked:
 		c.waits = ReasonReplacing
-		// A driver pod is looked up only for runs stored as active, and the start of a run must be known.
+		// Only runs that are stored as active are searched for driver pods, and the start of a run must be recorded.
 		c.again = slices.ContainsFunc(active, func(r Run) bool {
 			return !slices.Contains(c.before.Active, r.Name) && slices.Contains(c.record.Active, r.Name)
 		})
 		if s.Reason == ReasonSchedule {
 			c.record.Replacing = s.Tick
-			if !c.before.Replacing.Equal(s.Tick) { // stored before anything is stopped for it: after a crash the time must not be too late
+			if !c.before.Replacing.Equal(s.Tick) { // the time is stored before runs are stopped, so that it is not too late after a crash
 				c.again = true
 				break
 			}
@@ -362,7 +360,7 @@ func (c *decision) admit(s Start) {
 	}
 }
 
-// plan sets the time of the next run. A handled time loses its claim on stopped runs.
+// plan sets the time of the next run. It clears Replacing once that time is handled.
 func (c *decision) plan() {
 	if !c.record.Replacing.After(c.record.base()) {
 		c.record.Replacing = time.Time{}

@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// Event is an event of a schedule, reported once, after it is stored.
+// Event describes a stored change of a schedule. It is reported once.
 type Event struct {
 	Warning                 bool
 	Reason, Action, Message string
 }
 
-// maxNote is the API's limit for the text of an event, in bytes.
+// maxNote is the API server's limit for the text of an event, in bytes.
 const maxNote = 1024
 
-// Events returns the events between a stored record and a later stored outcome.
+// Events returns the events for the change from a stored record to a stored outcome.
 func Events(d Desired, from Record, o Outcome) []Event {
 	var all []Event
 	add := func(warning bool, reason, action, format string, args ...any) {
@@ -71,7 +71,7 @@ func ended(add adder, d Desired, all []Ended) {
 	}
 }
 
-// stalls reports the begin of an obstacle.
+// stalls reports a new obstacle.
 func stalls(add adder, from Record, o Outcome) {
 	if t := o.Record.Trouble; t.Reason != "" && t.Reason != from.Trouble.Reason {
 		add(true, string(t.Reason), "Run", "%s", t.Message)

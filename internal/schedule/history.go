@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// maxActive bounds the stored names of active runs.
+// maxActive bounds how many active runs are stored by name.
 const maxActive = 500
 
 // census records the existing runs.
@@ -20,7 +20,7 @@ func (c *decision) census() {
 			r.Active = append(r.Active, run.Name)
 		}
 		if run.Reason == ReasonTrigger && run.Tick.After(r.LastTrigger) {
-			r.LastTrigger = run.Tick // started by an operator that crashed; the trigger may have changed since
+			r.LastTrigger = run.Tick // an operator that crashed started the run, and the trigger may have changed since
 		}
 		if run.Created.After(r.LastRun) {
 			r.LastRun, r.LastRunName = run.Created, run.Name
@@ -31,8 +31,8 @@ func (c *decision) census() {
 	r.Active = r.Active[:min(len(r.Active), maxActive)]
 }
 
-// history keeps the configured number of finished runs, and as many of a backfill, whose runs are the oldest and would be
-// deleted first. Runs that are not stored yet stay as a proof of their start.
+// history keeps the configured number of finished runs. It keeps as many runs of a backfill in addition, because these are the oldest and would be deleted
+// first. Runs that are not stored yet stay as a proof of their start.
 func (c *decision) history() {
 	c.record.Succeeded, c.record.Failed = nil, nil
 	for _, backfilled := range []bool{false, true} {
@@ -59,7 +59,7 @@ func (c *decision) keep(phase Phase, backfilled bool, limit int32) []string {
 	return names
 }
 
-// about returns the time of a run.
+// about returns the scheduled time of a run, or its creation time if it has none.
 func (r Run) about() time.Time {
 	if r.Tick.IsZero() {
 		return r.Created
@@ -67,12 +67,12 @@ func (r Run) about() time.Time {
 	return r.Tick
 }
 
-// stored reports whether the start of a run is stored, so that it is not started again after its deletion.
+// stored reports whether the start of a run is stored. Such a run is not started again after its deletion.
 func (c *decision) stored(run Run) bool {
 	b := c.before
 	trigger, _ := c.desired.trigger()
 	switch {
-	case b.Since.IsZero(): // of a schedule created suspended, only triggers start runs
+	case b.Since.IsZero(): // in a schedule that was created suspended, only triggers start runs
 		return run.Reason == ReasonTrigger && !run.Tick.After(b.LastTrigger)
 	case run.Reason == "":
 		return true

@@ -28,7 +28,7 @@ const (
 // Precisions lists them, the finest first.
 func Precisions() []Precision { return []Precision{Nanos, Micros, Millis, Seconds, Minutes} }
 
-// Unit returns the length of one; a nanosecond for an unknown precision.
+// Unit returns the duration of one unit; a nanosecond for an unknown precision.
 func (p Precision) Unit() time.Duration {
 	switch p {
 	case Micros:
@@ -44,8 +44,8 @@ func (p Precision) Unit() time.Duration {
 	return time.Nanosecond
 }
 
-// Name returns the name of the run of a schedule's time. It is a function of both, so one run has one name. A time that is not
-// a multiple of the unit uses the next finer unit, so that two runs have two names.
+// Name returns the name of the run for a schedule's time. It depends only on both, so that each run has one name. A time that is not a multiple of the unit
+// uses a finer unit, so that two runs have two names.
 func Name(schedule string, at time.Time, p Precision) string {
 	all := Precisions()
 	i := max(0, slices.Index(all, p))

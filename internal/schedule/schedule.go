@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package schedule decides when a schedule starts a run: values in, values out. It knows no API family; convert translates
-// (kubeflow.Schedules).
+// Package schedule decides when a schedule starts a run. It is pure and knows no API family (convert: kubeflow.Schedules).
 //
-// Its interface: Parse and Timetable (the times of a schedule, including clock changes), Name and Start.Expand (names of runs
-// and variables, functions of the object and the time), Desired.Validate (errors by field), Decide and Settle (one reconcile:
-// Desired, Record and Observation to a Plan, and with the result of its action to an Outcome), Events.
+// Its interface: Parse and Timetable (the times of a schedule, including clock changes), Name and Start.Expand (names of runs and variables, functions of the
+// object and the time), Desired.Validate (errors by field), Decide and Settle (one reconcile: from Desired, Record and Observation to a Plan, and from its
+// result to an Outcome), Events.
 //
-// The times of a schedule are handled in order: each run is started, or skipped and counted. Record.LastTick is the last
-// handled time. A run that was started but not stored, because of a crash, is found by its name, a function of the time.
+// The times of a schedule are handled in order: each run is started, or skipped and counted. Record.LastTick is the last handled time. If a crash prevented
+// storing the start of a run, the run is found by its name, a function of the time.
 package schedule
 
 import (
@@ -17,14 +16,14 @@ import (
 	"time"
 )
 
-// Concurrency policies. An empty one is Allow.
+// Concurrency policies. The empty string means Allow.
 const (
 	Allow   = "Allow"
 	Forbid  = "Forbid"
 	Replace = "Replace"
 )
 
-// Policies for missed runs. An empty one is RunLatest.
+// Policies for missed runs. The empty string means RunLatest.
 const (
 	RunLatest = "RunLatest"
 	RunAll    = "RunAll"
@@ -32,21 +31,21 @@ const (
 )
 
 const (
-	// MaxOutstanding bounds the missed runs that RunAll makes up for.
+	// MaxOutstanding bounds the missed runs that RunAll catches up on.
 	MaxOutstanding = 100
 	// MaxBackfill bounds the runs of a backfill.
 	MaxBackfill = 1000
-	// defaultMaxActive is the default of concurrent runs of a backfill.
+	// defaultMaxActive is the default limit for concurrent runs of a backfill.
 	defaultMaxActive = 1
 	// maxCounted bounds the work of counting missed runs.
 	maxCounted = 100_000
-	// skipWindow is the longest delay of a run with Skip and without a starting deadline.
+	// skipWindow is the longest delay of a run with the policy Skip and without a starting deadline.
 	skipWindow = 10 * time.Second
-	// retryPeriod is the delay before a refused run is tried again.
+	// retryPeriod is the delay before the next try of a refused run.
 	retryPeriod = 30 * time.Second
-	// gonePeriod is the interval of checks for the end of a replaced run: no event reports the end of its driver pod.
+	// gonePeriod is the interval for checking whether a replaced run is gone. No event reports the end of its driver pod.
 	gonePeriod = time.Second
-	// maxWait bounds the wait for the next time, because the clock may be put forward.
+	// maxWait bounds the wait for the next time, because the clock may be set forward.
 	maxWait = time.Hour
 )
 
@@ -55,39 +54,39 @@ type Desired struct {
 	Name, UID  string
 	Generation int64
 	Created    time.Time
-	// Malformed explains why the spec could not be decoded; the fields below are empty then.
+	// Malformed explains why the spec could not be decoded. The fields below are then empty.
 	Malformed string
 
 	Schedule, TimeZone string
 	Suspend            bool
 	Concurrency        string
 	Missed             string
-	// KeepSucceeded and KeepFailed are the numbers of finished runs to keep.
+	// KeepSucceeded and KeepFailed limit the number of finished runs that are kept.
 	KeepSucceeded, KeepFailed int32
 	// Deadline is the longest delay of a run's start; nil for no limit.
 	Deadline *time.Duration
 	// Jitter is the largest random delay of a run.
 	Jitter   time.Duration
 	Backfill *Backfill
-	// Trigger is the requested time of a run outside the schedule, as written; empty for none.
+	// Trigger is the requested time of a run outside the schedule, as in the annotation; "" for none.
 	Trigger string
-	// Texts are the template's texts with variables.
+	// Texts are the template's strings with variables.
 	Texts []Text
-	// Unknown are the paths of stored unknown fields.
+	// Unknown are the paths of unknown fields in the stored object.
 	Unknown []string
 }
 
-// Text is a text of the template with its path.
+// Text is a string in the template, with its path.
 type Text struct{ Path, Value string }
 
-// Backfill is a range of past times that get runs.
+// Backfill is a range of past times for which runs are started.
 type Backfill struct {
 	From, To time.Time
-	// MaxActive bounds its concurrent runs; 0 for the default.
+	// MaxActive bounds the backfill's concurrent runs; 0 for the default.
 	MaxActive int32
 }
 
-// Delay returns the constant delay of the schedule's runs.
+// Delay returns the delay of the schedule's runs, which is the same for all of them.
 func (d Desired) Delay() time.Duration {
 	if d.Jitter < time.Second {
 		return 0
@@ -97,14 +96,14 @@ func (d Desired) Delay() time.Duration {
 	return time.Duration(h.Sum64()%uint64(d.Jitter/time.Second+1)) * time.Second
 }
 
-// Env is the input of a decision besides the object.
+// Env holds the inputs of a decision that do not come from the object.
 type Env struct {
 	Now time.Time
 	// Local is the time zone of schedules without one.
 	Local *time.Location
 	// Precision is the unit in the names of runs.
 	Precision Precision
-	// Hold is the time before which no run is started, because the last one was refused.
+	// Hold is the earliest time of the next start, because the last run was refused.
 	Hold time.Time
 	// Retry replaces retryPeriod, unless 0.
 	Retry time.Duration
@@ -120,27 +119,27 @@ const (
 	FailedValidation State = "FailedValidation"
 )
 
-// Record is the stored state of a schedule. Observable state is stored for users only.
+// Record is the stored state of a schedule. The observable part is stored only for users.
 type Record struct {
 	State State
 	// Error describes the error in the state FailedValidation.
 	Error      string
 	Generation int64
 
-	// Key is the schedule with its time zone (Key), and Since its begin.
+	// Key is the schedule with its time zone (see the function Key). Since is the start of the schedule.
 	Key   string
 	Since time.Time
 	// LastTick is the last handled time of the schedule.
 	LastTick time.Time
-	// Replacing is the scheduled time for which Replace is stopping runs; zero for none. Its run is never too late.
+	// Replacing is the scheduled time of the run for which Replace stops others; zero for none. That run is never too late.
 	Replacing time.Time
-	// LastRun is the creation time of the last run, NextRun that of the next; zero while the schedule is suspended.
+	// LastRun is the creation time of the last run. NextRun is the time of the next run; zero while the schedule is suspended.
 	LastRun, NextRun time.Time
 	LastRunName      string
-	// Active are the unfinished runs; Succeeded and Failed are the kept ones, the newest first.
+	// Active are the unfinished runs. Succeeded and Failed are the kept finished runs, the newest first.
 	Active, Succeeded, Failed []string
 
-	// Skips counts runs that were due and not started. LastSkipped and LastSkipReason are the time and the reason of the last.
+	// Skips counts runs that were due and not started. LastSkipped and LastSkipReason describe the last one.
 	Skips          int64
 	LastSkipped    time.Time
 	LastSkipReason SkipReason
@@ -148,7 +147,7 @@ type Record struct {
 	// LastTrigger is the last handled trigger.
 	LastTrigger time.Time
 	Backfill    *Progress
-	// Trouble is the obstacle of a run, with its begin.
+	// Trouble is the obstacle that prevents a run.
 	Trouble Trouble
 	// StalledBy is the stored reason of the condition Stalled. It is read-only.
 	StalledBy Reason
@@ -157,21 +156,21 @@ type Record struct {
 // Progress is the progress of a backfill.
 type Progress struct {
 	From, To time.Time
-	// Next is the next time to handle; zero if there is none left.
+	// Next is the next time to handle; zero if none is left.
 	Next    time.Time
 	Started int32
-	// Failed are its failed runs, including deleted ones; at most maxFailed.
+	// Failed are the failed runs, including deleted ones, at most maxFailed.
 	Failed []string
 }
 
-// Trouble is an obstacle to the start of a run.
+// Trouble is an obstacle that prevents the start of a run.
 type Trouble struct {
 	Reason  Reason
 	Message string
 	Since   time.Time
 }
 
-// SkipReason is the reason of a skipped run.
+// SkipReason is the reason why a run was skipped.
 type SkipReason string
 
 // Reasons of skipped runs.
@@ -182,7 +181,7 @@ const (
 	SkipActive SkipReason = "RunStillActive"
 	// SkipDeadline : the starting deadline had passed.
 	SkipDeadline SkipReason = "DeadlineExceeded"
-	// SkipTooMany : more runs were missed than RunAll makes up for.
+	// SkipTooMany : more runs were missed than RunAll catches up on.
 	SkipTooMany SkipReason = "TooManyMissed"
 	// SkipChanged : the schedule was changed before the run was started.
 	SkipChanged SkipReason = "ScheduleChanged"
@@ -200,7 +199,7 @@ func SkipReasons() []SkipReason {
 // RunReason is the cause of a run.
 type RunReason string
 
-// Causes of runs. A run of the Kubeflow operator has none.
+// Causes of runs. A run that the Kubeflow operator created has none.
 const (
 	ReasonSchedule RunReason = "Schedule"
 	ReasonTrigger  RunReason = "Trigger"
@@ -221,7 +220,7 @@ const (
 type Run struct {
 	Name, UID, Version string
 	Reason             RunReason
-	// Tick is the scheduled time of the run; zero for a run of the Kubeflow operator.
+	// Tick is the scheduled time of the run; zero for a run that the Kubeflow operator created.
 	Tick     time.Time
 	Created  time.Time
 	Phase    Phase
@@ -246,10 +245,10 @@ type Start struct {
 	From, To time.Time
 }
 
-// Is reports whether an existing run is this one: a time has one run, whatever its cause.
+// Is reports whether an existing run is the run to create. A time has only one run, whatever its cause.
 func (s Start) Is(r Run) bool { return r.Reason != "" && r.Tick.Equal(s.Tick) }
 
-// find returns the existing run of the start; nil if there is none.
+// find returns the existing run for the start; nil for none.
 func (s Start) find(runs []Run) *Run {
 	if i := slices.IndexFunc(runs, s.Is); i >= 0 {
 		return &runs[i]

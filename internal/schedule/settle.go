@@ -9,20 +9,20 @@ import (
 	"time"
 )
 
-// Class is the class of a result.
+// Class classifies the result of a start.
 type Class int
 
 // Classes of results.
 const (
-	// ClassNone : no run to start.
+	// ClassNone : there was no run to start.
 	ClassNone Class = iota
 	// ClassStarted : the run exists.
 	ClassStarted
-	// ClassConflict : another object has its name.
+	// ClassConflict : another object has the run's name.
 	ClassConflict
-	// ClassRefused : the API server refuses it.
+	// ClassRefused : the API server refuses the run.
 	ClassRefused
-	// ClassFailed : the outcome is unknown, or the action failed; it is repeated.
+	// ClassFailed : the start failed or its result is unknown. It is repeated.
 	ClassFailed
 )
 
@@ -32,7 +32,7 @@ type Result struct {
 	// Created is when the run was created.
 	Created time.Time
 	Message string
-	// Changed is set if a run to be removed has changed.
+	// Changed is set if a run to remove has changed.
 	Changed bool
 	// Err is an error of the plan.
 	Err error
@@ -42,14 +42,14 @@ type Result struct {
 type Outcome struct {
 	Record     Record
 	Conditions []Condition
-	// Requeue is the latest time of the next reconcile.
+	// Requeue is the longest time until the next reconcile.
 	Requeue time.Duration
-	// Started are the newly recorded runs; Skipped counts skipped ones by reason.
+	// Started are the newly recorded runs. Skipped counts the newly skipped runs by reason.
 	Started []Run
 	Skipped map[SkipReason]int64
-	// Ended are runs that are no longer active.
+	// Ended are the runs that are no longer active.
 	Ended []Ended
-	// Delay is the delay of the run that this plan started; negative for none.
+	// Delay is the delay of the run that this plan started; negative if it started none.
 	Delay time.Duration
 	// Hold is the time of the next try of a refused run; zero for none.
 	Hold time.Time
@@ -59,12 +59,12 @@ type Outcome struct {
 // Ended is a run that is no longer active.
 type Ended struct {
 	Name string
-	// Phase is its final phase, if it still exists.
+	// Phase is the run's final phase, unless Gone is set because the run no longer exists.
 	Phase Phase
 	Gone  bool
 }
 
-// Settle computes the state after a plan with its result.
+// Settle computes the state after a plan and its result.
 func Settle(p Plan, result Result, env Env) Outcome {
 	o := Outcome{Record: p.record.clone(), Skipped: map[SkipReason]int64{}, Delay: -1, Err: result.Err}
 	for _, s := range p.skipped {
@@ -87,7 +87,7 @@ func Settle(p Plan, result Result, env Env) Outcome {
 		case ClassNone, ClassFailed:
 		}
 	} else if p.waits == "" && !env.Hold.After(env.Now) {
-		o.Record.Trouble = Trouble{} // no due run could be in trouble
+		o.Record.Trouble = Trouble{} // no run was due that could have an obstacle
 	}
 	if result.Changed {
 		next = earlier(next, env.Now.Add(time.Second))
@@ -101,7 +101,7 @@ func Settle(p Plan, result Result, env Env) Outcome {
 	return o
 }
 
-// dropTrigger drops a trigger whose run's name is taken: a later trigger has another name, and the schedule does not wait.
+// dropTrigger drops a trigger if the name of its run is taken. A later trigger has another name, and the schedule does not wait.
 func (o *Outcome) dropTrigger(s Start) {
 	r := &o.Record
 	r.LastTrigger, r.LastSkipped, r.LastSkipReason = s.Tick, s.Tick, SkipConflict
@@ -109,7 +109,7 @@ func (o *Outcome) dropTrigger(s Start) {
 	o.Skipped[SkipConflict]++
 }
 
-// refused records that a run cannot be created at present.
+// refused records that a run cannot be created now.
 func (o *Outcome) refused(result Result, env Env) {
 	t := &o.Record.Trouble
 	reason := ReasonRunRefused
@@ -150,7 +150,7 @@ func (o *Outcome) started(p Plan, s Start, result Result, env Env) {
 	o.Started = append(o.Started, Run{Name: s.Name, Reason: s.Reason, Tick: s.Tick, Created: result.Created})
 }
 
-// compare determines the end of runs that were active, and the newly found ones.
+// compare finds the runs that have ended, and those that are newly found.
 func (o *Outcome) compare(p Plan) {
 	runs := map[string]Run{}
 	for _, run := range p.observed.Runs {

@@ -13,24 +13,22 @@ import (
 )
 
 const (
-	// horizon is the longest time between two times of a schedule: 29 February is skipped at most turns of a century.
+	// horizon is the maximum time between two times of a schedule. The extreme case is 29 February, which most turns of a century lack.
 	horizon = 9 * 366 * 24 * time.Hour
 	// allHours are the bits of all hours in cron's hour field.
 	allHours = 1<<24 - 1
 )
 
-// errTimeZone is the error of an unknown time zone.
+// errTimeZone is the error for an unknown time zone.
 var errTimeZone = errors.New("unknown time zone")
 
-// errNever is the error of a well-formed schedule without any time.
+// errNever is the error for a valid schedule that has no time.
 var errNever = errors.New("no date matches it")
 
-// Timetable has the times of a schedule. They are a function of the schedule, its time zone and, for @every, the object's
-// creation; not of the time of the call.
+// Timetable has the times of a schedule. They depend only on the schedule, its time zone and, for @every, the object's creation.
 //
-// The five fields of cron describe a wall clock. Where the clock is put forward, a skipped time moves by the change: 02:30
-// becomes 03:30, only once if 03:30 is a time of the schedule, too. Where the clock is put back, a repeated time counts once,
-// unless the schedule runs in every hour.
+// The five fields of cron describe a wall clock. When the clock is put forward, a skipped time moves by the change: 02:30 becomes 03:30. If 03:30 is also a
+// time of the schedule, it counts once. When the clock is put back, a repeated time counts once, unless the schedule runs in every hour.
 type Timetable struct {
 	// Location is the schedule's time zone.
 	Location *time.Location
@@ -41,8 +39,8 @@ type Timetable struct {
 	anchor    time.Time
 }
 
-// Parse returns the times of a schedule: five fields of cron or a descriptor, optionally after CRON_TZ= or TZ=. Its zone is
-// that, else the given one, else local. The times of @every count from created.
+// Parse returns the times of a schedule: five fields of cron or a descriptor, optionally after CRON_TZ= or TZ=. That prefix overrides zone, and zone overrides
+// local. The times of @every count from created.
 func Parse(text, zone string, local *time.Location, created time.Time) (*Timetable, error) {
 	zone, fields, err := split(text, zone)
 	if err != nil {
@@ -84,7 +82,7 @@ func location(zone string) (*time.Location, error) {
 	return l, err
 }
 
-// split separates the time zone from the fields of a schedule.
+// split separates the time zone of a schedule from its fields.
 func split(text, zone string) (effective, fields string, err error) {
 	for _, prefix := range []string{"CRON_TZ=", "TZ="} {
 		rest, found := strings.CutPrefix(text, prefix)
@@ -118,8 +116,8 @@ func interval(text string) (time.Duration, error) {
 	return every, nil
 }
 
-// Key joins a schedule and its time zone to one text that Parse accepts. Equivalent schedules may have different keys. The key
-// of an invalid schedule is safe to display.
+// Key joins a schedule and its time zone to one string that Parse accepts. Equivalent schedules may have different keys. The key of an invalid schedule is safe
+// to display.
 func Key(text, zone string) string {
 	effective, fields, err := split(text, zone)
 	switch {
@@ -131,7 +129,7 @@ func Key(text, zone string) string {
 	return head(fields, maxSchedule+len("CRON_TZ= "))
 }
 
-// Next returns the first time after another; zero if there is none within the next years.
+// Next returns the first time after the given one; zero if there is none within the horizon.
 func (t *Timetable) Next(after time.Time) time.Time {
 	if t.every > 0 {
 		next := t.anchor.Add(after.Sub(t.anchor) / t.every * t.every)
@@ -156,9 +154,9 @@ func (t *Timetable) Next(after time.Time) time.Time {
 	return time.Time{}
 }
 
-// leap skips clock changes before the next time of a sparse schedule.
+// leap moves ahead to the next time of a sparse schedule, so that clock changes before it are not visited.
 func (t *Timetable) leap(at time.Time) time.Time {
-	const margin = 36 * time.Hour // longer than any clock change or difference of two zones
+	const margin = 36 * time.Hour // exceeds any clock change and any difference of two zones
 	wall := t.wall.Next(at.UTC().Add(-margin))
 	if wall.IsZero() {
 		return time.Time{}
@@ -169,7 +167,7 @@ func (t *Timetable) leap(at time.Time) time.Time {
 	return at
 }
 
-// period is a time with a constant offset from UTC.
+// period is a time range with a constant offset from UTC.
 type period struct {
 	start, end       time.Time // zero for none
 	offset, previous time.Duration
@@ -188,7 +186,7 @@ func (t *Timetable) periodAt(at time.Time) period {
 	return p
 }
 
-// next returns the first time after another within the period; zero if there is none.
+// next returns the first time of the period after the given one; zero if there is none.
 func (p period) next(t *Timetable, after time.Time) time.Time {
 	from := after.UTC()
 	if !p.start.IsZero() && from.Before(p.start) {
@@ -203,7 +201,7 @@ func (p period) next(t *Timetable, after time.Time) time.Time {
 		best = best.Add(-p.offset)
 	}
 	if skipped := p.offset - p.previous; skipped > 0 && from.Before(p.start.Add(skipped)) {
-		// The times that the clock skipped between the last change and this one.
+		// These times are in the hour that the clock skipped at the start of the period.
 		lost := t.wall.Next(from.Add(p.previous))
 		if at := lost.Add(-p.previous); !lost.IsZero() && at.Before(p.start.Add(skipped)) && (best.IsZero() || at.Before(best)) {
 			best = at
@@ -215,7 +213,7 @@ func (p period) next(t *Timetable, after time.Time) time.Time {
 	return best.In(t.Location)
 }
 
-// Latest returns the last time after one and not after another; zero if there is none. It does not visit all of them.
+// Latest returns the last time after one time and not after another; zero if there is none. It finds that time without visiting all others.
 func (t *Timetable) Latest(after, until time.Time) time.Time {
 	latest := t.Next(after)
 	if latest.IsZero() || latest.After(until) {
@@ -235,7 +233,7 @@ func (t *Timetable) Latest(after, until time.Time) time.Time {
 	return latest
 }
 
-// Previous returns the last time before another; zero if there is none within the last years.
+// Previous returns the last time before the given one; zero if there is none within the horizon.
 func (t *Timetable) Previous(before time.Time) time.Time {
 	until := before.Add(-time.Nanosecond)
 	for back := time.Minute; back < horizon; back *= 4 {
@@ -249,7 +247,7 @@ func (t *Timetable) Previous(before time.Time) time.Time {
 // has reports whether a time belongs to the timetable.
 func (t *Timetable) has(at time.Time) bool { return t.Next(at.Add(-time.Second)).Equal(at) }
 
-// Count counts the times after one and not after another, up to a limit, and reports whether there are more.
+// Count counts the times after one time and not after another, up to a limit. more is set if there are more.
 func (t *Timetable) Count(after, until time.Time, limit int) (n int, more bool) {
 	for at := t.Next(after); !at.IsZero() && !at.After(until); at = t.Next(at) {
 		if n == limit {
@@ -260,12 +258,12 @@ func (t *Timetable) Count(after, until time.Time, limit int) (n int, more bool) 
 	return n, false
 }
 
-// Interval returns the data interval of a run: from the preceding time to its own.
+// Interval returns the data interval of a run, from the previous time to the run's time.
 func (t *Timetable) Interval(at time.Time) (start, end time.Time) {
 	return t.Previous(at), at
 }
 
-// LastInterval returns the last complete interval before any time; zero bounds if there is none.
+// LastInterval returns the last complete interval before the given time; zero if there is none.
 func (t *Timetable) LastInterval(at time.Time) (start, end time.Time) {
 	end = t.Previous(at.Add(time.Nanosecond))
 	if end.IsZero() {
@@ -274,7 +272,7 @@ func (t *Timetable) LastInterval(at time.Time) (start, end time.Time) {
 	return t.Previous(end), end
 }
 
-// Forecast returns the next runs after a time as if nothing prevented them; none for an invalid schedule.
+// Forecast returns the next n runs after a time, assuming that nothing prevents them; none for an invalid schedule.
 func (d Desired) Forecast(after time.Time, n int, env Env) []Start {
 	times, err := d.Timetable(env.Local)
 	if err != nil {
@@ -288,7 +286,7 @@ func (d Desired) Forecast(after time.Time, n int, env Env) []Start {
 	return next
 }
 
-// Due returns the scheduled time of the due run that the plan has not handled; zero if there is none.
+// Due returns the scheduled time of a due run that the plan does not handle; zero if there is none.
 func (p Plan) Due(env Env) time.Time {
 	if p.times == nil || p.desired.Suspend || len(p.Errors) > 0 {
 		return time.Time{}

@@ -4,7 +4,7 @@ package schedule
 
 import "time"
 
-// giveUp skips a run that could not be started before the next one was due. The next one starts after that is stored.
+// giveUp skips a run that could not be started before the next one was due. The next run starts after the skip is stored.
 func (c *decision) giveUp() bool {
 	t := c.record.Trouble
 	if t.Reason != ReasonNameConflict && t.Reason != ReasonRunRefused {

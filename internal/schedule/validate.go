@@ -28,33 +28,33 @@ var (
 	pathBackfill  = pathSpec.Child("backfill")
 )
 
-// Limits of durations, in the API's unit.
+// Limits of durations.
 const (
 	maxJitter   = 24 * time.Hour
 	maxDeadline = 10 * 366 * 24 * time.Hour
 )
 
 const (
-	// maxSchedule bounds a schedule with its time zone, in bytes: the status stores both.
+	// maxSchedule bounds a schedule with its time zone, in bytes. The status stores both.
 	maxSchedule = 1024
-	// maxShown bounds a value or a path in a message, in bytes, and maxTexts the named texts.
+	// maxShown bounds a value or a path in a message, in bytes. maxTexts bounds how many strings are named.
 	maxShown = 120
 	maxTexts = 10
 )
 
-// The range of years: names of runs contain nanoseconds since 1970 in 64 bits.
+// The permitted years. Names of runs contain the nanoseconds since 1970 as a 64-bit number.
 const firstYear, lastYear = 1700, 2199
 
 var yearsSay = fmt.Sprintf("must be in one of the years from %d to %d", firstYear, lastYear)
 
-// Validate returns the errors of a schedule, by field; they prevent all runs. ValidateTrigger checks the trigger.
+// Validate returns the errors of a schedule by field. They prevent all runs. ValidateTrigger checks the trigger.
 func (d Desired) Validate(local *time.Location) field.ErrorList {
 	_, all := d.validate(local)
 	return all
 }
 
-// validate also returns the times of the schedule. The errors are short and safe to display, because they appear in statuses,
-// events, logs and responses.
+// validate returns the times of the schedule and its errors. The errors are short and safe to display, because they appear in statuses, events, logs and
+// responses.
 func (d Desired) validate(local *time.Location) (*Timetable, field.ErrorList) {
 	times, all := d.check(local)
 	for _, e := range all {
@@ -106,7 +106,7 @@ func (d Desired) check(local *time.Location) (*Timetable, field.ErrorList) {
 	return times, append(all, d.validateTexts()...)
 }
 
-// validateTexts names one unknown variable of each text, and only some of the texts, of which there may be thousands.
+// validateTexts reports one unknown variable of each string. It reports at most maxTexts strings, because there may be thousands.
 func (d Desired) validateTexts() (all field.ErrorList) {
 	for _, text := range d.Texts {
 		unknown := UnknownVariables(text.Value)
@@ -128,7 +128,7 @@ func (d Desired) Timetable(local *time.Location) (*Timetable, error) {
 	return Parse(d.Schedule, d.TimeZone, local, d.Created)
 }
 
-// unreadable is the error of the schedule or its time zone.
+// unreadable returns the error of the schedule or of its time zone.
 func (d Desired) unreadable(err error) *field.Error {
 	if errors.Is(err, errTimeZone) && !strings.Contains(d.Schedule, "TZ=") {
 		return field.Invalid(pathTimeZone, d.TimeZone, err.Error())
@@ -153,7 +153,7 @@ func (d Desired) validateBackfill(times *Timetable) field.ErrorList {
 	case times == nil:
 		return nil
 	}
-	// The begin of the range is included, its end excluded.
+	// The range includes its start and excludes its end.
 	n, more := times.Count(b.From.Add(-time.Second), b.To.Add(-time.Second), 10*MaxBackfill)
 	if n <= MaxBackfill {
 		return nil
@@ -166,7 +166,7 @@ func (d Desired) validateBackfill(times *Timetable) field.ErrorList {
 		fmt.Sprintf("the range has %s times of the schedule; a backfill may have %d: choose a shorter range", has, MaxBackfill))}
 }
 
-// known reports whether a time is in the range of years.
+// known reports whether a time is in a permitted year.
 func known(at time.Time) bool { return at.UTC().Year() >= firstYear && at.UTC().Year() <= lastYear }
 
 // ValidateTrigger returns the error of a trigger.
@@ -192,8 +192,7 @@ func (d Desired) trigger() (time.Time, error) {
 	return at.Truncate(time.Second), err
 }
 
-// invalid returns the status message of an invalid schedule. Tools search for the Kubeflow operator's beginning of the message
-// about a time zone.
+// invalid returns the status message of an invalid schedule. For a time zone it begins as the Kubeflow operator's message, because tools search for that.
 func invalid(all field.ErrorList) string {
 	prefix, sentences := "", make([]string, 0, len(all))
 	for _, e := range all {

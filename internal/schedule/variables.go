@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Names of variables, each also with one of the suffixes.
+// Names of variables. Each also exists with the suffixes.
 const (
 	scheduledTime     = "SCHEDULED_TIME"
 	dataIntervalStart = "DATA_INTERVAL_START"
@@ -21,10 +21,10 @@ const (
 	asUnix = "_UNIX"
 )
 
-// variable matches a use of a schedule variable, known or not. Other uses, such as those of Kubernetes, are left alone.
+// variable matches a schedule variable in a text, known or not. It does not match other variables, such as those of Kubernetes.
 var variable = regexp.MustCompile(`\$?\$\(((?:SCHEDULED_|DATA_INTERVAL_)[A-Za-z0-9_]*)\)`)
 
-// Variables returns the names for templates.
+// Variables returns the names of the variables for templates.
 func Variables() []string {
 	var all []string
 	for _, name := range []string{scheduledTime, dataIntervalStart, dataIntervalEnd} {
@@ -44,7 +44,7 @@ func UnknownVariables(text string) []string {
 	return unknown
 }
 
-// Expand replaces the variables in a text of a run's template. $$(NAME) becomes $(NAME), as in Kubernetes.
+// Expand replaces the variables in a string of a run's template. $$(NAME) becomes $(NAME), as in Kubernetes.
 func (s Start) Expand(text string) string {
 	return variable.ReplaceAllStringFunc(text, func(use string) string {
 		if strings.HasPrefix(use, "$$") {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package testutil holds what the tests of several packages share: the usual application and the comparison with
-// golden files.
+// Package testutil has the example application and the comparison with golden files, for the tests of several packages.
 package testutil
 
 import (
@@ -16,13 +15,13 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// SparkVersion is the version of the usual application.
+// SparkVersion is the version of the example application.
 const SparkVersion = "4.1.4"
 
-// UID is that of the usual application.
+// UID is the UID of the example application.
 const UID types.UID = "7b0f0a52-0000-4000-8000-000000000001"
 
-// Pi returns jobs/pi, the application of Spark's own examples with no field that it can do without, after some changes.
+// Pi returns jobs/pi, the application of Spark's own examples, with only the required fields, after some changes.
 func Pi(changes ...func(*v1beta2.SparkApplication)) *v1beta2.SparkApplication {
 	app := &v1beta2.SparkApplication{}
 	app.Namespace, app.Name, app.UID, app.Generation = "jobs", "pi", UID, 1
@@ -39,7 +38,7 @@ func Pi(changes ...func(*v1beta2.SparkApplication)) *v1beta2.SparkApplication {
 	return app
 }
 
-// New gives the application another name, and makes it one that no API server has seen.
+// New changes the namespace and name of an application, and removes the fields that the API server sets.
 func New(namespace, name string) func(*v1beta2.SparkApplication) {
 	return func(app *v1beta2.SparkApplication) {
 		app.Namespace, app.Name, app.UID, app.Generation = namespace, name, "", 0
@@ -51,8 +50,8 @@ func Executors(n int32) func(*v1beta2.SparkApplication) {
 	return func(app *v1beta2.SparkApplication) { app.Spec.Executor.Instances = &n }
 }
 
-// Model returns the model of the usual application, after some changes. The tests of internal/spark have their own Model: an
-// import of this package would be a cycle.
+// Model returns the model of the example application, after some changes. The tests of internal/spark have their own Model, because importing this package
+// would be a cycle.
 func Model(changes ...func(*spark.Application)) spark.Application {
 	app := spark.Application{
 		Namespace: "jobs", Name: "pi", UID: UID, SparkVersion: SparkVersion,
@@ -70,8 +69,7 @@ func Model(changes ...func(*spark.Application)) spark.Application {
 	return app
 }
 
-// ApacheStates returns the states in a status of spark.apache.org: those of the previous attempt and of the current one, in
-// order.
+// ApacheStates returns the states in a status of spark.apache.org, in order: those of the previous attempt and of the current one.
 func ApacheStates(s *apache.SparkApplicationStatus) []string {
 	histories := []map[string]apache.ApplicationState{s.StateTransitionHistory}
 	if p := s.PreviousAttemptSummary; p != nil {
@@ -80,7 +78,7 @@ func ApacheStates(s *apache.SparkApplicationStatus) []string {
 	return inOrder(histories, func(state apache.ApplicationState) string { return string(state.CurrentStateSummary) })
 }
 
-// ApacheClusterStates returns the states of a cluster.
+// ApacheClusterStates returns the states in a cluster's status, in order.
 func ApacheClusterStates(s *apache.SparkClusterStatus) []string {
 	histories := []map[string]apache.ClusterState{s.StateTransitionHistory}
 	if p := s.PreviousAttemptSummary; p != nil {
@@ -89,7 +87,7 @@ func ApacheClusterStates(s *apache.SparkClusterStatus) []string {
 	return inOrder(histories, func(state apache.ClusterState) string { return string(state.CurrentStateSummary) })
 }
 
-// inOrder are the words of the states of histories, by their keys.
+// inOrder returns the names of the states in histories, sorted by their keys.
 func inOrder[S any](histories []map[string]S, word func(S) string) []string {
 	all := map[int]string{}
 	for _, history := range histories {

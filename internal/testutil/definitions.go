@@ -2,8 +2,8 @@
 
 package testutil
 
-// CloseSchema lets a schema, as JSON is decoded without a type, keep only the fields that it names, as the definitions of other operators and of our
-// earlier releases do.
+// CloseSchema makes a schema drop all fields that it does not name, as the definitions of other operators and of earlier releases do. node is a schema decoded
+// from JSON without a type.
 func CloseSchema(node any) {
 	switch node := node.(type) {
 	case map[string]any:

@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// Golden compares a text with a file, or writes the file if the flag -update is given.
+// Golden compares a text with a file. With the flag -update it writes the file.
 func Golden(t *testing.T, file, got string) {
 	t.Helper()
 	file = filepath.FromSlash(file)
@@ -37,7 +37,7 @@ func Golden(t *testing.T, file, got string) {
 	}
 }
 
-// NoStaleGolden fails the test for each file of the pattern that belongs to no case.
+// NoStaleGolden fails the test for each file that matches the pattern and belongs to no case.
 func NoStaleGolden[T any](t *testing.T, pattern string, cases map[string]T) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.FromSlash(pattern))
@@ -52,7 +52,7 @@ func NoStaleGolden[T any](t *testing.T, pattern string, cases map[string]T) {
 	}
 }
 
-// Scrape returns what of the metrics is not 0. Of histograms and summaries it has the count.
+// Scrape returns the metrics that are not 0. The value of a histogram or a summary is its count.
 func Scrape(tb testing.TB, m prometheus.Collector) map[string]float64 {
 	tb.Helper()
 	registry := prometheus.NewPedanticRegistry()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package apiserver has a fake API server for tests. It is apart from testutil, since what links a client takes seconds to link.
+// Package apiserver has a fake API server for tests. It is separate from testutil, because linking a client takes seconds.
 package apiserver
 
 import (
@@ -28,11 +28,11 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 )
 
-// patience bounds what a test waits for.
+// patience bounds the waits of a test.
 const patience = 20 * time.Second
 
-// Server is an API server over HTTP for programs that read: discovery, get, list and watch of its kinds, and logs. A write
-// fails the test, unless AllowWrites was called. Tests that need only a client use controller-runtime's fake client.
+// Server is an API server over HTTP for programs that read: discovery, get, list and watch of its kinds, and logs. A write fails the test, unless AllowWrites
+// was called. Tests that need only a client use controller-runtime's fake client.
 type Server struct {
 	*httptest.Server
 	t *testing.T
@@ -44,19 +44,19 @@ type Server struct {
 	asked  []Request
 	writes bool
 	closed bool
-	// documents are served at their paths, and allowed are the users of whom reviews say yes.
+	// documents are served at their paths. allowed are the users to whom reviews grant the rights.
 	documents map[string]any
 	allowed   []string
-	// history has every change; the version of an object is the number of its last one.
+	// history has every change. The version of an object is the number of its last change.
 	history []change
-	// ended counts how often all watches were ended, begun the watches of each resource, awaited those that AwaitWatch saw.
+	// ended counts how often all watches were ended. begun counts the watches of each resource, and awaited those that AwaitWatch has returned for.
 	ended          int
 	begun, awaited map[string]int
-	// updated is closed, and replaced, when something of the above has changed that a test may wait for.
+	// updated is closed and replaced after each change that a test may wait for.
 	updated chan struct{}
 }
 
-// Scheme returns the types of Kubernetes and of the usual application.
+// Scheme returns the types of Kubernetes and of the example application.
 func Scheme() *runtime.Scheme {
 	s := runtime.NewScheme()
 	utilruntime.Must(clientgoscheme.AddToScheme(s))
@@ -64,15 +64,15 @@ func Scheme() *runtime.Scheme {
 	return s
 }
 
-// Request is an API request. As a pattern it matches all requests that have the same in every field that is set.
+// Request is an API request. As a pattern it matches all requests with the same values in its non-empty fields.
 type Request struct {
 	// Verb is get, list, watch, create, patch or delete.
 	Verb, Group, Resource, Namespace, Name string
-	// URL is the path with the query, and Body what was sent; a pattern has none.
+	// URL is the path with the query, and Body the sent body. Patterns have neither.
 	URL, Body string
 }
 
-// of is the resource in its group.
+// of returns the resource with its group.
 func (p Request) of() schema.GroupResource {
 	return schema.GroupResource{Group: p.Group, Resource: p.Resource}
 }
@@ -103,7 +103,7 @@ var scheme = func() *runtime.Scheme {
 	return s
 }()
 
-// New starts an API server that serves some kinds, with some objects. It ends with the test.
+// New starts an API server that serves some kinds and objects. It ends with the test.
 func New(t *testing.T, kinds []schema.GroupVersionKind, objects ...client.Object) *Server {
 	t.Helper()
 	s := newServer(t, kinds, objects...)
@@ -149,10 +149,10 @@ func (s *Server) Uninstall(kind schema.GroupVersionKind) {
 	})
 }
 
-// Deny refuses the requests of some patterns from now on, and no others.
+// Deny makes the server refuse the requests that match these patterns, and no others, from now on.
 func (s *Server) Deny(patterns ...Request) { s.set(func() { s.denied = patterns }) }
 
-// AllowWrites takes merge patches and deletions from now on.
+// AllowWrites makes the server accept merge patches and deletions from now on.
 func (s *Server) AllowWrites() { s.set(func() { s.writes = true }) }
 
 // SetLog sets the log of a container.
@@ -160,10 +160,10 @@ func (s *Server) SetLog(pod, container, text string) {
 	s.set(func() { s.logs[pod+"/"+container] = text })
 }
 
-// EndWatches ends all watches, as an API server does now and then. Watches first send all earlier events.
+// EndWatches ends all watches, as an API server does from time to time. Each watch first sends all earlier events.
 func (s *Server) EndWatches() { s.set(func() { s.ended++ }) }
 
-// AwaitWatch waits until one more watch of a resource has begun than it has seen.
+// AwaitWatch waits until a watch of a resource begins that no earlier call has returned for.
 func (s *Server) AwaitWatch(resource string) {
 	s.t.Helper()
 	late := time.NewTimer(patience)
@@ -186,7 +186,7 @@ func (s *Server) AwaitWatch(resource string) {
 	}
 }
 
-// Requests returns all requests since the start, except discovery.
+// Requests returns all requests since the start, without discovery.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -224,7 +224,7 @@ func (s *Server) change(o client.Object, kind watch.EventType) {
 	})
 }
 
-// find returns an object, nil if there is none. The lock is held.
+// find returns an object; nil if there is none. The caller holds the lock.
 func (s *Server) find(resource schema.GroupResource, namespace, name string) *unstructured.Unstructured {
 	for _, c := range slices.Backward(s.history) {
 		if c.of(resource, namespace, name) {
@@ -237,7 +237,7 @@ func (s *Server) find(resource schema.GroupResource, namespace, name string) *un
 	return nil
 }
 
-// all returns the objects of a resource in the order in which they came. The lock is held.
+// all returns the objects of a resource in the order of their creation. The caller holds the lock.
 func (s *Server) all(resource schema.GroupResource) []*unstructured.Unstructured {
 	var all []*unstructured.Unstructured
 	for _, c := range s.history {
@@ -250,7 +250,7 @@ func (s *Server) all(resource schema.GroupResource) []*unstructured.Unstructured
 	return all
 }
 
-// resourceOf is how the paths of a kind call it.
+// resourceOf returns the resource name of a kind, as in paths.
 func resourceOf(kind schema.GroupVersionKind) string {
 	plural, _ := meta.UnsafeGuessKindToResource(kind)
 	return plural.Resource

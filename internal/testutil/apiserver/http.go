@@ -22,10 +22,10 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// user is who asks, as the API server's authorization says it.
+// user is the requesting user, in the format of the API server's authorization errors.
 const user = `User "eve"`
 
-// withoutNamespace are the kinds that are in no namespace.
+// withoutNamespace are the cluster-scoped kinds.
 var withoutNamespace = map[string]bool{
 	"Namespace": true, "Node": true, "MutatingWebhookConfiguration": true, "ValidatingWebhookConfiguration": true,
 	"SelfSubjectAccessReview": true,
@@ -49,7 +49,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		reply(w, http.StatusOK, s.groups())
 	case parts[0] == "api" && len(parts) == 2:
 		s.discover(w, schema.GroupVersion{Version: parts[1]})
-	case len(parts) == 2: // no client needs a group alone
+	case len(parts) == 2: // no client requests a group alone
 		fail(w, noSuchPath())
 	case parts[0] == "apis" && len(parts) == 3:
 		s.discover(w, schema.GroupVersion{Group: parts[1], Version: parts[2]})
@@ -94,7 +94,7 @@ func (s *Server) discover(w http.ResponseWriter, gv schema.GroupVersion) {
 	reply(w, http.StatusOK, list)
 }
 
-// answer serves what is under namespaces/NAMESPACE/RESOURCE[/NAME[/log]], and the same without a namespace.
+// answer serves the paths namespaces/NAMESPACE/RESOURCE[/NAME[/log]], and the same without a namespace.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, gv schema.GroupVersion, parts []string) {
 	asked := Request{Verb: "list", URL: r.URL.String()}
 	if parts[0] == "namespaces" && len(parts) > 2 {
@@ -129,7 +129,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, gv schema.GroupV
 	case denied:
 		fail(w, apierrors.NewForbidden(gr, asked.Name, fmt.Errorf("%s cannot %s resource %q in API group %q in the namespace %q",
 			user, asked.Verb, gr.Resource, gr.Group, asked.Namespace)))
-	case query.Get("sendInitialEvents") != "": // as an API server of yesterday, which has to be asked for a list
+	case query.Get("sendInitialEvents") != "": // older API servers refuse this, so that the client lists
 		fail(w, apierrors.NewInvalid(schema.GroupKind{Kind: "ListOptions"}, "", nil))
 	case asked.Verb == "watch":
 		s.watch(w, r, asked)
@@ -150,7 +150,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, gv schema.GroupV
 	}
 }
 
-// selected reports whether an object is in the namespace and has the requested labels and fields.
+// selected reports whether an object is in the namespace and matches the label and field selectors.
 func (s *Server) selected(o *unstructured.Unstructured, query url.Values, namespace string) bool {
 	byLabel, err := labels.Parse(query.Get("labelSelector"))
 	if err != nil {
@@ -163,7 +163,7 @@ func (s *Server) selected(o *unstructured.Unstructured, query url.Values, namesp
 	return err == nil && (namespace == "" || namespace == o.GetNamespace()) && byLabel.Matches(labels.Set(o.GetLabels())) && byField.Matches(paths(o.Object))
 }
 
-// paths are the fields of an object by their paths.
+// paths gives access to the fields of an object by path.
 type paths map[string]any
 
 // Get implements fields.Fields.
@@ -194,7 +194,7 @@ func (s *Server) list(w http.ResponseWriter, query url.Values, asked Request, gv
 	})
 }
 
-// watch sends the changes after a version; if none is given, all objects before.
+// watch sends the changes after a version. If no version is given, it first sends all objects.
 func (s *Server) watch(w http.ResponseWriter, r *http.Request, asked Request) {
 	query := r.URL.Query()
 	w.Header().Set("Content-Type", "application/json")
@@ -239,7 +239,7 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, asked Request) {
 	}
 }
 
-// noSuchPath is the answer to a path that is not served.
+// noSuchPath is the error for a path that is not served.
 func noSuchPath() *apierrors.StatusError {
 	return apierrors.NewGenericServerResponse(http.StatusNotFound, "get", schema.GroupResource{}, "", "404 page not found", 0, true)
 }

@@ -14,12 +14,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// NewInMemory starts an API server that clients without TLS reach in this process, whatever its address, and no other process. It is
-// for a bubble of testing/synctest, whose clock stands while anybody waits for a network.
+// NewInMemory starts an API server that only clients in this process reach, without TLS and at any address. It is for bubbles of testing/synctest, whose clock
+// does not advance while a goroutine waits for the network.
 func NewInMemory(t *testing.T, kinds []schema.GroupVersionKind, objects ...client.Object) *Server {
 	t.Helper()
 	l := &memoryListener{dialed: make(chan net.Conn), closed: make(chan struct{})}
-	before := http.DefaultTransport // client-go's clients have no other if they need nothing special
+	before := http.DefaultTransport // client-go's clients use this transport if they need nothing special
 	http.DefaultTransport = &http.Transport{DialContext: l.dial}
 	t.Cleanup(func() { http.DefaultTransport = before })
 	s := newServer(t, kinds, objects...)

@@ -10,24 +10,24 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 )
 
-// reviews are questions about rights, of an account and of the user. Nothing is stored of them, so that a read-only program may ask.
+// reviews ask for the rights of an account, and selfReviews for those of the user. The API server stores neither, so a read-only program may create them.
 const (
 	reviews     = "localsubjectaccessreviews"
 	selfReviews = "selfsubjectaccessreviews"
 )
 
-// isReview reports whether a resource is a question about rights.
+// isReview reports whether a resource is a review of rights.
 func isReview(resource string) bool { return resource == reviews || resource == selfReviews }
 
-// Publish serves a document at a path, as an API server serves its schemas.
+// Publish serves a document at a path, e.g. a schema.
 func (s *Server) Publish(path string, document any) {
 	s.set(func() { s.documents[path] = document })
 }
 
-// AllowUsers answers reviews of these users with yes, and of all others with no.
+// AllowUsers makes reviews grant the rights to these users, and to no others.
 func (s *Server) AllowUsers(users ...string) { s.set(func() { s.allowed = users }) }
 
-// selfReview answers a question about the user's rights: everything that is not denied is allowed.
+// selfReview answers a review of the user's rights. Everything that is not denied is allowed.
 func (s *Server) selfReview(w http.ResponseWriter, asked Request) {
 	var review authorizationv1.SelfSubjectAccessReview
 	if _, _, err := clientgoscheme.Codecs.UniversalDeserializer().Decode([]byte(asked.Body), nil, &review); err != nil { // JSON or protobuf
@@ -42,7 +42,7 @@ func (s *Server) selfReview(w http.ResponseWriter, asked Request) {
 	reply(w, http.StatusCreated, review)
 }
 
-// review answers a question about rights of an account.
+// review answers a review of an account's rights.
 func (s *Server) review(w http.ResponseWriter, asked Request) {
 	var review authorizationv1.LocalSubjectAccessReview
 	if _, _, err := clientgoscheme.Codecs.UniversalDeserializer().Decode([]byte(asked.Body), nil, &review); err != nil { // JSON or protobuf

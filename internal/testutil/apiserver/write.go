@@ -16,10 +16,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// writingVerbs are the verbs of the methods that change something.
+// writingVerbs maps HTTP methods that write to their verbs.
 var writingVerbs = map[string]string{http.MethodPatch: "patch", http.MethodDelete: "delete"}
 
-// write patches or deletes an object. A patch that names another UID or version is a conflict. A dry run changes nothing and answers the same.
+// write patches or deletes an object. A patch with another UID or version is a conflict. A dry run has the same response and changes nothing.
 func (s *Server) write(w http.ResponseWriter, r *http.Request, asked Request, stored *unstructured.Unstructured) {
 	dry := r.URL.Query().Get("dryRun") != "" || strings.Contains(asked.Body, `"dryRun":["All"]`)
 	if asked.Verb == "delete" {
@@ -54,7 +54,7 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, asked Request, st
 	reply(w, http.StatusOK, changed)
 }
 
-// create stores a new object, whose UID is made from its name.
+// create stores a new object. Its UID is derived from its name.
 func (s *Server) create(w http.ResponseWriter, r *http.Request, asked Request) {
 	switch asked.Resource {
 	case reviews:
@@ -77,9 +77,9 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request, asked Request) {
 	reply(w, http.StatusCreated, o)
 }
 
-// nameIn is the name of an object that is sent.
+// nameIn returns the name in a sent object.
 func nameIn(body []byte) string {
 	var o metav1.PartialObjectMetadata
-	_ = json.Unmarshal(body, &o) // without a name it is refused
+	_ = json.Unmarshal(body, &o) // a missing name is refused later
 	return o.Name
 }

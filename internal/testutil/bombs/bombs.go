@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package bombs generates specs that are small as text and as large as possible in memory: for each list, map and string of a
-// type, at any depth, one spec fills it with the smallest elements.
+// Package bombs generates specs that are small as text and as large as possible in memory. For each list, map and string of a type, at any depth, one spec
+// fills it with the smallest elements.
 package bombs
 
 import (
@@ -15,9 +15,9 @@ import (
 	"strings"
 )
 
-// Bomb is one field of a type, and what to fill it with.
+// Bomb is a spec with one field of a type filled.
 type Bomb struct {
-	// Name is the path of the field, and what the field is filled with.
+	// Name is the path of the field, with the variant of its content.
 	Name string
 	path []step
 	fill filler
@@ -29,7 +29,7 @@ type Budget struct{ Bytes, Values, Nodes int }
 // filler writes the value of a field within a budget.
 type filler func(Budget) string
 
-// step is a field of a struct; it may be a list, whose first element comes next, or a map of one entry.
+// step is a field of a struct. It may be a list, whose first element contains the next step, or a map with one entry.
 type step struct {
 	field       string
 	list, keyed bool
@@ -37,8 +37,8 @@ type step struct {
 	named bool
 }
 
-// Of returns the bombs of a type, one or more for each field of each struct. A field that occurs in several places counts once
-// below each field of the type itself.
+// Of returns the bombs of a type, one or more for each field of each struct. A struct's field that is reachable on several paths counts once below each field
+// of the type itself.
 func Of(t reflect.Type) []Bomb {
 	var all []Bomb
 	for _, f := range fieldsOf(t) {
@@ -54,10 +54,10 @@ type walker struct {
 	found []Bomb
 }
 
-// depth bounds how deep a field may be.
+// depth bounds the depth of fields.
 const depth = 9
 
-// field adds the bombs of a field of a struct, and of the fields below it.
+// field adds the bombs of a struct's field, and of the fields below it.
 func (w *walker) field(f member, parent reflect.Type, path []step) {
 	id := parent.String() + "." + f.name
 	if w.seen[id] || len(path) > depth {
@@ -99,7 +99,7 @@ func (w *walker) below(t reflect.Type, path []step) {
 	}
 }
 
-// elements adds the bombs of a list or a map with elements of a type.
+// elements adds the bombs of a list or a map with elements of the given type.
 func (w *walker) elements(t reflect.Type, path []step, keyed bool) {
 	variants := map[string]func(i int) string{"smallest": func(int) string { return smallest(t) }}
 	if t.Kind() == reflect.Struct && !scalar(t) {
@@ -123,10 +123,10 @@ func (w *walker) add(path []step, what string, fill filler) {
 	w.found = append(w.found, Bomb{Name: strings.Join(at, ".") + " " + what, path: slices.Clone(path), fill: fill})
 }
 
-// longText is one string of so many bytes.
+// longText returns one string that uses all bytes of the budget.
 func longText(b Budget) string { return `"` + strings.Repeat("a", max(1, b.Bytes)) + `"` }
 
-// repeated fills a list or a map.
+// repeated fills a list or a map with elements.
 func repeated(element func(i int) string, keyed bool) filler {
 	return func(budget Budget) string {
 		ends := "[]"
@@ -155,13 +155,13 @@ func repeated(element func(i int) string, keyed bool) filler {
 	}
 }
 
-// Spec returns a spec with the bomb in it, within a budget; the rest of it is base, a JSON object.
+// Spec returns a spec with the bomb, within a budget. base is the rest of the spec, a JSON object.
 func (b Bomb) Spec(base string, budget Budget) (string, error) {
 	var root map[string]any
 	if err := json.Unmarshal([]byte(base), &root); err != nil {
 		return "", fmt.Errorf("read the spec that %s is put into: %w", b.Name, err)
 	}
-	const rest, nodes, bytes = 50, 25, 1000 // what stands around the bomb
+	const rest, nodes, bytes = 50, 25, 1000 // the size of the spec without the bomb
 	set(root, b.path, json.RawMessage(b.fill(Budget{budget.Bytes - bytes, budget.Values - rest, budget.Nodes - nodes})))
 	text, err := json.Marshal(root)
 	if err != nil {
@@ -170,7 +170,7 @@ func (b Bomb) Spec(base string, budget Budget) (string, error) {
 	return string(text), nil
 }
 
-// set puts a value where a path leads.
+// set puts a value at a path.
 func set(o map[string]any, path []step, value any) {
 	s := path[0]
 	if len(path) == 1 {
@@ -194,7 +194,7 @@ func set(o map[string]any, path []step, value any) {
 	set(next, path[1:], value)
 }
 
-// member is a field of a struct as JSON has it.
+// member is a field of a struct with its JSON name.
 type member struct {
 	name string
 	of   reflect.Type
@@ -234,7 +234,7 @@ var (
 	readsText = reflect.TypeFor[encoding.TextUnmarshaler]()
 )
 
-// scalar reports whether a type is written as one value.
+// scalar reports whether a type is encoded as one JSON value.
 func scalar(t reflect.Type) bool {
 	if p := reflect.PointerTo(t); p.Implements(readsJSON) || p.Implements(readsText) {
 		return true
@@ -243,7 +243,7 @@ func scalar(t reflect.Type) bool {
 	return k != reflect.Slice && k != reflect.Map && k != reflect.Struct || k == reflect.Slice && t.Elem().Kind() == reflect.Uint8
 }
 
-// smallest returns the shortest JSON value that fills a type.
+// smallest returns the shortest JSON value of a type.
 func smallest(t reflect.Type) string {
 	switch k := t.Kind(); {
 	case scalar(t) && t.Name() == "Quantity":

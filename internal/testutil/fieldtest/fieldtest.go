@@ -27,7 +27,7 @@ func Read(t *testing.T, file string, object any) []byte {
 	return manifest
 }
 
-// RoundTrip fails the test unless object is written as the manifest has it.
+// RoundTrip fails the test unless object is encoded to the same manifest.
 func RoundTrip(t *testing.T, manifest []byte, object any) {
 	t.Helper()
 	encoded, err := json.Marshal(object)
@@ -46,7 +46,7 @@ func RoundTrip(t *testing.T, manifest []byte, object any) {
 	}
 }
 
-// ours begins the paths of packages whose types are walked; a field of another package's type is one field.
+// ours is the path prefix of packages whose types are walked. A type of another package counts as one field.
 const ours = "github.com/firesteel-dev/firesteel/api/"
 
 // Unset returns the paths of zero fields in a value.

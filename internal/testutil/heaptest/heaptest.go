@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package heaptest lets a test fail if it takes too much memory: a memory limit of the runtime causes more collections, but no
-// failure.
+// Package heaptest fails a test that allocates too much memory. A memory limit of the runtime would only cause more garbage collections.
 package heaptest
 
 import (
@@ -16,8 +15,8 @@ const (
 	perByte = 32
 )
 
-// Bound fails the test if more is allocated until the function that it returns is called than an input of so many bytes
-// justifies. What is collected again counts, too, so that the answer does not depend on the collector.
+// Bound returns a function to call at the end of a test. It fails the test if more was allocated in between than an input of this size justifies. Memory that
+// was freed again counts, too, so that the result does not depend on the garbage collector.
 func Bound(tb testing.TB, input int) func() {
 	tb.Helper()
 	before := total()
@@ -29,7 +28,7 @@ func Bound(tb testing.TB, input int) func() {
 	}
 }
 
-// Taken returns the bytes that a function allocates, with those that are collected again.
+// Taken returns the bytes that a function allocates, including those that are freed again.
 func Taken(run func()) uint64 {
 	before := total()
 	run()
@@ -43,8 +42,8 @@ func total() uint64 {
 	return stats.TotalAlloc
 }
 
-// Bombs are Spark properties that are small enough to be decoded and expand to something large, by the name of what they
-// do. Each has the key Trigger, which Spark reads as a size.
+// Bombs are Spark properties that are small enough to be decoded and expand to a large value, by their structure. Each has the key Trigger, which Spark reads
+// as a size.
 func Bombs() map[string]map[string]string {
 	wide := map[string]string{"spark.a": strings.Repeat("a", 400_000), Trigger: strings.Repeat("${spark.a}", 500)}
 	deep := map[string]string{"spark.z": "zzzzzzzzzz", Trigger: "${spark.a}"}
@@ -58,5 +57,5 @@ func Bombs() map[string]map[string]string {
 	return map[string]map[string]string{"Wide": wide, "Deep": deep, "Nested": nested}
 }
 
-// Trigger is the key of the property that sets off a bomb.
+// Trigger is the key of the property that expands to a large value.
 const Trigger = "spark.executor.memoryOverhead"

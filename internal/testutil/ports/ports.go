@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ports finds ports for servers that tests start and that cannot be given a listener, nor be asked where they listen.
+// Package ports finds ports for servers that tests start. It is for servers that cannot use a given listener and do not report their port.
 package ports
 
 import (
@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// The assigned ports are below the kernel's range for connections and unspecified listeners: another process could get a port
-// of that range before the server opens it. Each process of tests has its own block.
+// The ports are below the kernel's ephemeral range. From that range another process could get a port before the server opens it. Each process of tests has its
+// own block.
 const (
 	first, last = 20000, 30000
 	block       = 200
@@ -22,12 +22,12 @@ const (
 
 var taken struct {
 	sync.Mutex
-	// guard listens on the first port of this process's block, as long as the process lives.
+	// guard listens on the first port of this process's block as long as the process lives.
 	guard net.Listener
 	given int
 }
 
-// Free returns a port on which no process listens, and that no other test of this machine gets. It comes again when all others have come.
+// Free returns a port on which no process listens and which no other test on this machine gets. It returns the port again after all others of the block.
 func Free(ctx context.Context) (int, error) {
 	taken.Lock()
 	defer taken.Unlock()
@@ -50,7 +50,7 @@ func Free(ctx context.Context) (int, error) {
 	return 0, fmt.Errorf("none of the ports of this process is free: %w", errors.Join(errs...))
 }
 
-// ForTest returns what Free does, or fails the test.
+// ForTest is like Free, and fails the test after an error.
 func ForTest(tb testing.TB) int {
 	tb.Helper()
 	port, err := Free(tb.Context())

@@ -10,17 +10,16 @@ import (
 	"path/filepath"
 )
 
-// The programs of this repository that tests run as processes, by the name of their folder below cmd/.
+// The programs of this repository that tests run as processes, by their folders below cmd/.
 const (
 	Operator     = "spark-operator"
 	KubectlSpark = "kubectl-spark"
 )
 
-// envPrograms names the folder with all programs: hack/test.sh builds them once for all tests of a run.
+// envPrograms is the variable with the folder of all programs. hack/test.sh builds them once for all tests of a run.
 const envPrograms = "FIRESTEEL_PROGRAMS"
 
-// Program returns where a program is: in the folder that the run has made, or else built into dir as the image has it, from the
-// repository at root.
+// Program returns the path of a program: in the folder of the run, or else built into dir as in the image. root is the repository.
 func Program(ctx context.Context, root, dir, program string) (string, error) {
 	if made := os.Getenv(envPrograms); made != "" {
 		path := filepath.Join(made, program)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package testrun says how much a run of the tests is to prove, where it leaves its numbers and where its programs are. hack/test.sh sets the
-// environment.
+// Package testrun has the settings of a test run: how much it proves, and where its numbers and programs are. hack/test.sh sets the environment.
 package testrun
 
 import (
@@ -14,17 +13,17 @@ import (
 	"testing"
 )
 
-// FIRESTEEL_TESTS selects the purpose of a run.
+// Values of FIRESTEEL_TESTS, which selects how much a run proves.
 const (
-	// Check is the inner loop, the default of `go test`: fixed seeds, a few seconds.
+	// Check is for development, the default of `go test`: fixed seeds, a few seconds.
 	Check = "check"
-	// Landing is required before each landing: fresh seeds in addition to the fixed ones.
+	// Landing is required before each landing. It adds fresh seeds to the fixed ones.
 	Landing = "landing"
 	// All runs everything, once a day and before a release.
 	All = "all"
 )
 
-// Pick returns the value for the current run. An unknown kind of run is one that proves most.
+// Pick returns the value for the current run. An unknown value of FIRESTEEL_TESTS counts as All.
 func Pick[T any](check, landing, all T) T {
 	switch os.Getenv("FIRESTEEL_TESTS") {
 	case Check, "":
@@ -36,10 +35,10 @@ func Pick[T any](check, landing, all T) T {
 	}
 }
 
-// freshSeeds begin above the fixed seeds.
+// freshSeeds is the lowest fresh seed, above all fixed seeds.
 const freshSeeds = 1 << 32
 
-// Seed is where the fresh seeds of this run begin: FIRESTEEL_SEED, or a random number above 1<<32.
+// Seed returns the first fresh seed of this run: FIRESTEEL_SEED, or a random number above 1<<32.
 var Seed = sync.OnceValue(func() uint64 {
 	if text := os.Getenv("FIRESTEEL_SEED"); text != "" {
 		seed, err := strconv.ParseUint(text, 10, 64)
@@ -51,8 +50,8 @@ var Seed = sync.OnceValue(func() uint64 {
 	return freshSeeds + rand.Uint64N(freshSeeds) //nolint:gosec // it picks tests, not secrets
 })
 
-// Publish leaves a line in the folder FIRESTEEL_NUMBERS, which hack/test.sh prints at the end of a run. Without one it does nothing: what a test
-// writes outside of its own folder would keep Go from caching its result.
+// Publish writes a line to the folder FIRESTEEL_NUMBERS. hack/test.sh prints these lines at the end of a run. Without the variable it writes nothing, because a
+// test that writes outside of its own folder is not cached by Go.
 func Publish(tb testing.TB, name, line string) {
 	tb.Helper()
 	dir := os.Getenv("FIRESTEEL_NUMBERS")
