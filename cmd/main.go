@@ -2,6 +2,5 @@
 
 //go:build ignore
 
-// Kubebuilder requires this file and writes wiring to its markers; it has none. The operator's program is cmd/spark-operator,
-// and no binary is built from this file.
+// Kubebuilder requires this file, and writes wiring at its markers; it has none. No program is built from it. The operator's program is cmd/spark-operator.
 package main

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command kubectl-spark is a plugin of kubectl. It shows what the operator would report and create, without a cluster, and the
-// state of applications and schedules in a cluster.
+// Command kubectl-spark is a plugin of kubectl. Without a cluster it shows what the operator would report and create. In a cluster it shows the state of
+// applications and schedules.
 package main
 
 import (
 	"os"
-	_ "time/tzdata" // time zones of schedules, for machines without them
+	_ "time/tzdata" // the machine may have no time zones
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 

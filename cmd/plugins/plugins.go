@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package plugins lists the schedulers that Firesteel is built with. No other package names them.
+// Package plugins lists the scheduler plugins of this build. No other package names them.
 package plugins
 
 import (
@@ -17,8 +17,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/scheduler/yunikorn"
 )
 
-// base returns the schedulers of this program. A build adds a scheduler by a line here, and removes one by deleting its line
-// and its folder. The configuration selects those that users may choose.
+// base returns the scheduler plugins of this build. To add a plugin, add a line here; to remove one, delete its line and its folder. The configuration selects
+// the plugins that users may choose.
 func base(c config.BatchScheduler) []scheduler.Plugin {
 	return []scheduler.Plugin{
 		kube.Plugin{},
@@ -28,7 +28,7 @@ func base(c config.BatchScheduler) []scheduler.Plugin {
 	}
 }
 
-// plugins returns those schedulers, and each again for every additional configured name.
+// plugins returns the plugins of base, and each again for every additional name in the configuration.
 func plugins(c config.BatchScheduler) []scheduler.Plugin {
 	all := base(c)
 	for _, plugin := range base(c) {
@@ -43,7 +43,7 @@ func plugins(c config.BatchScheduler) []scheduler.Plugin {
 	return all
 }
 
-// checkNames refuses additional names of a plugin that serves one scheduler only.
+// checkNames refuses additional names for a plugin that serves only one scheduler.
 func checkNames(c config.BatchScheduler) error {
 	for _, plugin := range base(c) {
 		name := plugin.Describe().Name
@@ -54,14 +54,14 @@ func checkNames(c config.BatchScheduler) error {
 	return nil
 }
 
-// admissions are asked before every scheduler. They are added and removed like plugins.
+// admissions are asked before every scheduler. They are added and removed in the same way as plugins.
 func admissions(c config.BatchScheduler) []scheduler.Plugin {
 	return []scheduler.Plugin{
 		quota.New(string(c.Quota.Mode), elasticQuotaSchedulers(c)),
 	}
 }
 
-// elasticQuotaSchedulers returns the configured plugins under all their names.
+// elasticQuotaSchedulers returns the configured plugins, with all their names.
 func elasticQuotaSchedulers(c config.BatchScheduler) []string {
 	names := slices.Clone(c.Quota.ElasticQuotaSchedulers)
 	for _, plugin := range plugins(c) {

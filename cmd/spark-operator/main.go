@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command spark-operator runs one of the operator's processes: the controller or the admission webhook. It reads its
-// configuration, wires the parts and runs until it is stopped.
+// Command spark-operator runs one of the operator's processes: the controller or the admission webhook. It reads its configuration, wires the packages and runs
+// until it is stopped.
 package main
 
 import (
@@ -41,7 +41,7 @@ func main() {
 // process wires one process of the operator. The returned key-value pairs are logged.
 type process func(context.Context, *rest.Config, config.OperatorConfiguration) (mgr ctrl.Manager, facts []any, err error)
 
-// root runs the controller, unless a subcommand says otherwise.
+// root returns the command. It runs the controller, unless a subcommand is given.
 func root() *cobra.Command {
 	var path string
 	logging := zap.Options{}
@@ -83,7 +83,7 @@ func root() *cobra.Command {
 const ctrlKubeconfig = "kubeconfig"
 
 func run(ctx context.Context, path string, logging zap.Options, wire process) error {
-	logging.DestWriter = text.Writer{Writer: os.Stderr} // tenants write some of the logged texts
+	logging.DestWriter = text.Writer{Writer: os.Stderr} // some of the logged texts come from tenants
 	logger := zap.New(zap.UseFlagOptions(&logging))
 	ctrl.SetLogger(logger)
 	klog.SetLogger(logger)
@@ -108,19 +108,19 @@ func run(ctx context.Context, path string, logging zap.Options, wire process) er
 	return nil
 }
 
-// memoryShare is the fraction of the container's memory that Go's collector aims to stay below. The rest is for uncounted
-// memory, and for allocations during a collection.
+// memoryShare is the share of the container's memory that Go's garbage collector tries not to exceed. The rest is for memory that Go does not count, and for
+// allocations during a collection.
 const memoryShare = 0.7
 
-// limitMemory makes the collector run before the container's limit is reached, not only after the heap has doubled. GOMEMLIMIT
-// overrides it. The returned value is logged.
+// limitMemory makes the garbage collector run before the container's limit is reached, and not only after the heap has doubled. GOMEMLIMIT overrides it. The
+// returned value is logged.
 func limitMemory(of memlimit.Provider) []any {
 	limit, err := memlimit.SetGoMemLimitWithOpts(memlimit.WithProvider(of), memlimit.WithRatio(memoryShare))
 	switch {
 	case err != nil:
 		return []any{"memoryLimit", err.Error()}
 	case limit == 0:
-		return nil // no limit, or one from the environment
+		return nil // there is no limit, or the environment sets it
 	}
 	return []any{"memoryLimit", limit}
 }

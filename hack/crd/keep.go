@@ -2,11 +2,11 @@
 
 package main
 
-// The API server decodes a stored object into the version of a request, drops the fields that this version's schema lacks, and stores the rest. So
-// a client that writes an older version, or writes while an older release's definitions are installed, would delete the operator's records.
+// The API server decodes a stored object into the version of a request, drops the fields that this version's schema lacks, and stores the rest. A client that
+// writes an older version would thus delete the operator's records. So would a client that writes while an older release's definitions are installed.
 
-// keep makes every version keep the fields of the stored one: in the spec by their names, so that a misspelled field is still refused, and in the
-// status all fields, so that a release also keeps the records of a newer one.
+// keep makes every version keep the fields of the stored version. The spec keeps them by name, so that a misspelled field is still refused. The status keeps
+// all fields, so that a release also keeps the records of a newer one.
 func keep(doc map[string]any) {
 	var stored map[string]any
 	versions := versionsOf(doc)
@@ -48,8 +48,8 @@ func property(schema map[string]any, name string) map[string]any {
 	return p
 }
 
-// complete adds the properties of the stored version that a schema lacks, without descriptions and defaults: they are kept, and not offered. Values that
-// the stored version may have are valid in the other, too, or else each write of such an object is refused.
+// complete adds the properties of the stored version that a schema lacks. They have no descriptions and no defaults, because they are kept and not offered. A
+// value that is valid in the stored version is valid in the other one, too; otherwise each write of such an object would be refused.
 func complete(schema, stored map[string]any) {
 	if values, ok := stored["enum"]; ok {
 		schema["enum"] = values
@@ -98,7 +98,7 @@ func undescribed(node any) any {
 	}
 }
 
-// preserveAll marks a schema and those within it that have properties.
+// preserveAll marks a schema, and the schemas within it that have properties.
 func preserveAll(schema map[string]any) {
 	properties, ok := schema["properties"].(map[string]any)
 	if ok {

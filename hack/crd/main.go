@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command crd makes the generated CustomResourceDefinitions small, and every version of them keep what the others have.
+// Command crd makes the generated CustomResourceDefinitions smaller. It also makes every version keep the fields of the others.
 //
 //	go run ./hack/crd FILE...
 //
-// Core Kubernetes types inside a CRD (containers, volumes, affinity ...) would take most of its size. Where the Go
-// types mark such a field with x-kubernetes-preserve-unknown-fields, its schema keeps the types of the first level
-// only: enough to refuse a number where text belongs (the usual slip in env), and nothing in a manifest is pruned.
+// Core Kubernetes types inside a CRD (containers, volumes, affinity ...) would take most of its size. If the Go types mark such a field with
+// x-kubernetes-preserve-unknown-fields, its schema keeps only the types of the first level. That is enough to refuse a number in place of a string (the usual
+// error in env), and the API server drops no field of a manifest.
 package main
 
 import (
@@ -21,7 +21,7 @@ import (
 
 const preserve = "x-kubernetes-preserve-unknown-fields"
 
-// kept are the keys that say how a value is decoded. Rules such as required or enum are left to the validation of pods.
+// kept are the keys that determine how a value is decoded. The validation of pods checks rules such as required or enum.
 var kept = []string{"type", "format", "items", "additionalProperties", "anyOf", "pattern", "x-kubernetes-int-or-string"}
 
 func main() {
@@ -53,7 +53,7 @@ func rewrite(path string) error {
 	return os.WriteFile(path, out, 0o644)
 }
 
-// shrink returns the CRD with its marked schemas trimmed. Its own result it returns as it is.
+// shrink returns the CRD with its marked schemas reduced. It returns its own result unchanged.
 func shrink(crd []byte) ([]byte, error) {
 	var doc map[string]any
 	if err := yaml.Unmarshal(crd, &doc); err != nil {
@@ -68,7 +68,7 @@ func shrink(crd []byte) ([]byte, error) {
 	return append([]byte("---\n"), out...), nil
 }
 
-// walk trims the marked schemas anywhere below node.
+// walk reduces the marked schemas anywhere below node.
 func walk(node any) {
 	switch node := node.(type) {
 	case map[string]any:
@@ -82,7 +82,7 @@ func walk(node any) {
 			}
 		}
 		if items, ok := node["items"].(map[string]any); ok && items[preserve] == true {
-			delete(items, "description") // the core type's, while the list has our own
+			delete(items, "description") // this is the core type's description, and the list has our own
 		}
 	case []any:
 		for _, child := range node {
@@ -91,7 +91,7 @@ func walk(node any) {
 	}
 }
 
-// trim reduces a marked schema to the types of its properties. Nested objects are left out, as the mark preserves them.
+// trim reduces a marked schema to the types of its properties. It omits nested objects, because the mark preserves them.
 func trim(schema map[string]any) {
 	delete(schema, "required")
 	delete(schema, "x-kubernetes-map-type")
@@ -108,7 +108,7 @@ func trim(schema map[string]any) {
 	}
 }
 
-// nested reports whether a schema is, or holds, objects with properties.
+// nested reports whether a schema is an object with properties, or contains one.
 func nested(node any) bool {
 	schema, ok := node.(map[string]any)
 	if !ok {

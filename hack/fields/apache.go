@@ -26,8 +26,7 @@ An edit acts *live*, or holds from the *next attempt* on: as in Apache's operato
 
 ` + columns
 
-// inApache describes fields that are neither properties nor parts of pods. An entry covers all fields with that prefix; the
-// longest prefix wins.
+// inApache describes the fields that are neither properties nor parts of pods. An entry applies to all fields with its prefix; the longest prefix wins.
 var inApache = map[string]string{
 	"suspend":                         "nothing is created while it is true; a driver that runs is stopped",
 	"files":                           "*ignored*, as there: write `spark.files` in `sparkConf`",
@@ -64,7 +63,7 @@ func wordsOf(path string) (words string) {
 	return words
 }
 
-// apacheSample is an application with every struct of the API, so that each of its fields can be changed.
+// apacheSample returns an application with every struct of the API, so that each of its fields can be changed.
 func apacheSample() *v1.SparkApplication {
 	meta := func() metav1.ObjectMeta { return metav1.ObjectMeta{Name: "a"} }
 	service := func() corev1.ServiceSpec { return corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 4040}}} }
@@ -90,7 +89,7 @@ func apacheSample() *v1.SparkApplication {
 	}
 }
 
-// apacheFields returns the fields of the spec, with what changes when one does. A field that nothing reads has no effects.
+// apacheFields returns the fields of the spec, with the effects of changing each. A field that is not read has no effects.
 func apacheFields() []apiField {
 	var all []apiField
 	spec := func(o *v1.SparkApplication) reflect.Value { return reflect.ValueOf(o).Elem().FieldByName("Spec") }
@@ -107,7 +106,7 @@ func apacheFields() []apiField {
 		found := map[string]bool{}
 		after := kind.Load(changed, lifecycle.Record{})
 		compare(reflect.ValueOf(before.App), reflect.ValueOf(after.App), found)
-		// a change of Desired applies at once; all else is for the next attempt
+		// a change of Desired applies immediately; any other change applies to the next attempt
 		all[i].Restarts = reflect.DeepEqual(before.Desired, after.Desired)
 		if words := wordsOf(all[i].Path); words != "" {
 			found = map[string]bool{words: true}

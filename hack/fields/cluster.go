@@ -32,7 +32,7 @@ something else. What the API server refuses of a StatefulSet that is there, such
 
 ` + columns
 
-// inCluster says what the fields do where the names of the objects that change do not.
+// inCluster describes the fields whose effects the names of changed objects do not show.
 var inCluster = map[string]string{
 	"suspend": "nothing is created while it is true; of a cluster that runs, " +
 		"StatefulSets, autoscaler and disruption budget are deleted",
@@ -46,7 +46,7 @@ var inCluster = map[string]string{
 		"PodDisruptionBudget `<cluster>-worker-pdb` if it is 1 or more",
 }
 
-// clusterSample is a cluster with every struct of the API, so that each of its fields can be changed.
+// clusterSample returns a cluster with every struct of the API, so that each of its fields can be changed.
 func clusterSample() *v1.SparkCluster {
 	o := &v1.SparkCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "<cluster>"}}
 	o.Spec.RuntimeVersions.SparkVersion = "4.1.4"
@@ -56,7 +56,7 @@ func clusterSample() *v1.SparkCluster {
 	return o
 }
 
-// changePart gives a field that holds a part of an object another value, and any other one as change does.
+// changePart changes a field that holds a part of an object. It changes any other field as change does.
 func changePart(v reflect.Value, path string) {
 	var part any
 	switch v.Interface().(type) {
@@ -111,7 +111,7 @@ func clusterEffects(path string) (effects []string, edit string) {
 	return effects, edit
 }
 
-// objectEffects says which objects differ, and of which role the pods do. An object that only one side has differs.
+// objectEffects returns the objects that differ, and the roles whose pods differ. An object that only one side has counts as different.
 func objectEffects(before, after []spark.Object) (effects []string, edit string) {
 	replaced := []string{}
 	named := map[string]spark.Object{}

@@ -28,7 +28,7 @@ the new one starts when the sessions of the old one have ended, or when ` + "`dr
 
 ` + columns
 
-// inServer says what the fields mean that are no properties and no parts of pods.
+// inServer describes the fields that are neither properties nor parts of pods.
 var inServer = map[string]string{
 	"suspend":                            "the server is stopped while it is true",
 	"idleTimeout":                        "policy: when an idle server is stopped",
@@ -39,7 +39,7 @@ var inServer = map[string]string{
 	"batchSchedulerOptions.maxEvictions": "policy: how often; of a server without end by default",
 }
 
-// connectSample is a server in which every struct of the API is there, so that each of its fields can be changed.
+// connectSample returns a server with every struct of the API, so that each of its fields can be changed.
 func connectSample() *v1alpha1.SparkConnect {
 	o := &v1alpha1.SparkConnect{Spec: v1alpha1.SparkConnectSpec{
 		SparkVersion: "4.1.4", Image: ptr.To("spark"), DynamicAllocation: &v1beta2.DynamicAllocation{Enabled: true, ShuffleTrackingEnabled: ptr.To(true)},
@@ -64,7 +64,7 @@ func connectFields() []apiField {
 	return all
 }
 
-// connectEffects changes the field, and says what else changes.
+// connectEffects changes the field, and returns the effects of the change.
 func connectEffects(path string) outcome {
 	changed := connectSample()
 	visit(reflect.ValueOf(changed).Elem().FieldByName("Spec"), "", func(f apiField, v reflect.Value) {
@@ -104,7 +104,7 @@ func connectTable(comments map[string]string) (string, error) {
 	return table(connectHead, "connect.", "replaces", connectFields(), comments)
 }
 
-// table lists fields below a head. kind begins their ids; restarts is the effect of an edit on fields that are not live.
+// table lists fields below a head. kind is the prefix of their IDs. restarts is the effect of an edit of a field that is not live.
 func table(head, kind, restarts string, fields []apiField, comments map[string]string) (string, error) {
 	var b strings.Builder
 	b.WriteString(head)

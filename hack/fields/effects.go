@@ -21,13 +21,13 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// anyKey is the key that maps are given, and anyName the name of what becomes a part of a property.
+// anyKey is the key in maps of the sample. anyName is a name in the sample that becomes part of a property.
 const (
 	anyKey  = "<key>"
 	anyName = "<name>"
 )
 
-// values replace generated values without a meaning.
+// values replace generated values that would have no meaning.
 var values = map[string]string{
 	"type": "Python", "mode": "client", "batchSchedulerOptions.onEviction": "Fail", "mainApplicationFile": "local:///other.py",
 	"logTails": "Disabled", "driver.memoryLimit": "2g", "executor.memoryLimit": "2g",
@@ -37,7 +37,7 @@ var values = map[string]string{
 	"driver.secrets[].secretType": "GCPServiceAccount", "executor.secrets[].secretType": "GCPServiceAccount",
 }
 
-// inModel says what the fields of the model mean that are no properties.
+// inModel describes the fields of the model that are not properties.
 var inModel = map[string]string{
 	"SparkVersion": "selects what spark-submit of that release would do; label `spark-version`",
 	"MainFile":     "arguments of the driver; `spark.jars` for a jar",
@@ -65,21 +65,20 @@ var inModel = map[string]string{
 	"TerminationGracePeriodSeconds": "pod: `spec.terminationGracePeriodSeconds`", "ShareProcessNamespace": "pod: `spec.shareProcessNamespace`",
 }
 
-// notMeant are parts of the model that only describe the others.
-// The exposure has words of its own.
+// notMeant are parts of the model that only describe other parts, or that are described elsewhere (inExposure).
 var notMeant = map[string]bool{"Origins": true, "Warnings": true, "Exposure": true, "Written": true}
 
 // outcome is the effect of a change of a field.
 type outcome struct {
-	// Effects are Spark properties, parts of pods and policies, in words.
+	// Effects describe the Spark properties, parts of pods and policies that change.
 	Effects []string
-	// Restarts is set if a running application runs again from the new spec.
+	// Restarts is set if the edit makes a running application run again.
 	Restarts bool
 	// Late is set if an edit affects only later attempts.
 	Late bool
 }
 
-// effects changes the field in an application that uses every part of the API, and says what else changes.
+// effects changes the field in an application that uses every part of the API, and returns the effects of the change.
 func effects(path string) outcome {
 	changed := sample()
 	visit(reflect.ValueOf(changed).Elem().FieldByName("Spec"), "", func(f apiField, v reflect.Value) {
@@ -100,7 +99,7 @@ func effects(path string) outcome {
 		Late: kubeflow.SpecHash(sample()) != kubeflow.SpecHash(changed)}
 }
 
-// inPolicies says what the fields mean that act on the lifecycle of an application. The longest path that begins a field's is its.
+// inPolicies describes the fields that act on the lifecycle of an application. The longest matching path counts.
 var inPolicies = map[string]string{
 	"restartPolicy":                                  "policy: whether and when a failed attempt is followed by another",
 	"restartPolicy.type":                             "policy: after which outcome the application runs again",
@@ -125,7 +124,7 @@ var inPolicies = map[string]string{
 	"logTails":                            "policy: whether the end of a failed driver's log is stored",
 }
 
-// inExposure says what the fields mean that describe the auxiliary objects of a running driver.
+// inExposure describes the fields for auxiliary objects of a running driver.
 var inExposure = map[string]string{
 	"sparkUIOptions":                            "auxiliary object: Service `<application>-ui-svc`",
 	"sparkUIOptions.ingressAnnotations":         "auxiliary object: Ingress `<application>-ui-ingress`, if the operator makes Ingresses",
@@ -137,7 +136,7 @@ var inExposure = map[string]string{
 	"driverPodDisruptionBudget":                 "auxiliary object: PodDisruptionBudget of the driver pod's name, if the operator makes them",
 }
 
-// besides notes a difference between the auxiliary objects of the sample and of the changed application.
+// besides notes a difference in the auxiliary objects between the sample and the changed application.
 func besides(path string, before, after spark.Exposure, found map[string]bool) {
 	if equality.Semantic.DeepEqual(before, after) {
 		return
@@ -154,7 +153,7 @@ func besides(path string, before, after spark.Exposure, found map[string]bool) {
 	found["exposure without words"] = true
 }
 
-// policies notes a difference between the policies of the sample and those of the changed application.
+// policies notes a difference in the policies between the sample and the changed application.
 func policies(path string, changed *v1beta2.SparkApplication, found map[string]bool) {
 	before, _ := kubeflow.Policies(sample())
 	after, _ := kubeflow.Policies(changed)
@@ -213,7 +212,7 @@ func properties(a, b map[string]string, found map[string]bool) {
 	}
 }
 
-// change gives a field another value.
+// change changes the value of a field.
 func change(v reflect.Value, path string) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -242,7 +241,7 @@ func change(v reflect.Value, path string) {
 	case reflect.Bool:
 		v.SetBool(!v.Bool())
 	case reflect.Int32, reflect.Int64:
-		v.SetInt(v.Int() + 2) // 1 is the default of some
+		v.SetInt(v.Int() + 2) // some fields have the default 1
 	default:
 		if text, ok := values[path]; ok {
 			v.SetString(text)
@@ -254,7 +253,7 @@ func change(v reflect.Value, path string) {
 
 func seconds(n time.Duration) *metav1.Duration { return &metav1.Duration{Duration: n * time.Second} }
 
-// sample is an application in which every struct of the API is there, so that each of its fields can be changed.
+// sample returns an application with every struct of the API, so that each of its fields can be changed.
 func sample() *v1beta2.SparkApplication {
 	pod := func() v1beta2.SparkPodSpec {
 		return v1beta2.SparkPodSpec{

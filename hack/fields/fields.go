@@ -13,21 +13,21 @@ import (
 
 // apiField is one field of the spec.
 type apiField struct {
-	// Path is the field's place in the spec, such as "driver.cores". "[]" is any element, ".<name>" any key.
+	// Path is the field's path in the spec, such as "driver.cores". "[]" is any element, ".<name>" any key.
 	Path string
-	// Type is how a manifest spells its value.
+	// Type is the type of the value in a manifest.
 	Type string
 	// Owner and Name are the Go type and field, for looking up the comment.
 	Owner, Name string
 	// Effects are the Spark properties and parts of pods that change with the field.
 	Effects []string
-	// Restarts is set if an edit runs the application again. Other edits take effect at once, or with the next attempt.
+	// Restarts is set if an edit makes the application run again. Other edits take effect immediately, or with the next attempt.
 	Restarts bool
-	// Late is set if an edit that restarts nothing reaches only later executors.
+	// Late is set if an edit takes effect only for later executors, without a restart.
 	Late bool
 	// Edit describes the effect of an edit if Restarts does not; "" otherwise.
 	Edit string
-	// Ignored is the reason why the field has no effect; "" if it has one.
+	// Ignored explains why the field has no effect; "" if it has one.
 	Ignored string
 }
 
@@ -43,7 +43,7 @@ func apiFields() []apiField {
 	return all
 }
 
-// ignored returns the reason of the path or of a field around it.
+// ignored returns the reason why a path, or a field around it, is ignored; "" if it is not.
 func ignored(path string) string {
 	for prefix, reason := range kubeflow.Ignored() {
 		if rest, ok := strings.CutPrefix(path, prefix); ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
@@ -53,15 +53,15 @@ func ignored(path string) string {
 	return ""
 }
 
-// api begins the packages of the APIs.
+// api is the prefix of the APIs' package paths.
 var api, _, _ = strings.Cut(reflect.TypeFor[v1beta2.SparkApplicationSpec]().PkgPath(), "sparkoperator/")
 
-// ours reports whether a type is a struct of the API itself. Its fields are visited one by one.
+// ours reports whether a type is a struct of the API. The fields of such a struct are visited one by one.
 func ours(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct && strings.HasPrefix(t.PkgPath(), api)
 }
 
-// visit calls leaf for every field below a struct of the API. Changes of the given value stay.
+// visit calls leaf for every field below a struct of the API. leaf may change the given value.
 func visit(v reflect.Value, prefix string, leaf func(apiField, reflect.Value)) {
 	for i := range v.NumField() {
 		field, value := v.Type().Field(i), v.Field(i)
@@ -91,7 +91,7 @@ func visit(v reflect.Value, prefix string, leaf func(apiField, reflect.Value)) {
 	}
 }
 
-// typeName is how the CRD calls a type; types of Kubernetes keep their name.
+// typeName returns the name of a type in the CRD. Types of Kubernetes keep their names.
 func typeName(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Pointer:
@@ -123,7 +123,7 @@ What they do is in [Schedules](schedules.md). An edit acts at once, on the runs 
 |---|---|---|
 `
 
-// scheduleTable lists the fields of a schedule, whose template has the fields above.
+// scheduleTable lists the fields of a schedule. Its template has the fields of an application, which are listed above.
 func scheduleTable(comments map[string]string) (string, error) {
 	var b strings.Builder
 	b.WriteString(scheduleHead)

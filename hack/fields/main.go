@@ -4,8 +4,8 @@
 //
 //	go run ./hack/fields FOLDER_OF_THE_APIS FILE
 //
-// Paths and types come from the Go types, descriptions from their comments, and effects from changing each field and
-// looking at what the conversion makes of it: there is nothing to keep up to date.
+// Paths and types come from the Go types, and descriptions from their comments. Effects come from changing each field and comparing the results of the
+// conversion, so nothing has to be kept up to date.
 package main
 
 import (
@@ -42,7 +42,7 @@ func run(apis, file string) error {
 	if err != nil {
 		return err
 	}
-	ofServers := maps.Clone(comments) // both have types of the same names
+	ofServers := maps.Clone(comments) // some types have the same names in both
 	maps.Copy(ofServers, more)
 	text, err := page(apiFields(), comments)
 	if err != nil {
@@ -75,7 +75,7 @@ func run(apis, file string) error {
 	return os.WriteFile(file, []byte(text+schedule+server+ofApache+ofClusters), 0o644)
 }
 
-// commentsIn returns the first paragraphs of the comments of all fields, by "Type.Field".
+// commentsIn returns the first paragraph of each field's comment, by "Type.Field".
 func commentsIn(folder string) (map[string]string, error) {
 	comments := map[string]string{}
 	err := eachField(folder, func(owner string, field *ast.Field) {
@@ -86,10 +86,10 @@ func commentsIn(folder string) (map[string]string, error) {
 	return comments, err
 }
 
-// boundsHere is the placeholder of the bounds of lists in the page.
+// boundsHere is the placeholder in the page for the bounds of lists.
 const boundsHere = "BOUNDS"
 
-// boundsIn says which lists of the types have a bound: the definition of Kubeflow's operator has none.
+// boundsIn lists the bounds of lists in the types. The definition of the Kubeflow operator has no bounds.
 func boundsIn(folder string) (string, error) {
 	fields := map[int][]string{}
 	err := eachField(folder, func(_ string, field *ast.Field) {
@@ -114,7 +114,7 @@ func boundsIn(folder string) (string, error) {
 	return "Lists are bounded, as Kubeflow's are not; `kubectl apply` refuses longer ones: at most " + strings.Join(said, "; ") + ".", nil
 }
 
-// eachField calls see for the documented fields of all structs of a folder.
+// eachField calls see for the documented fields of all structs in a folder.
 func eachField(folder string, see func(owner string, field *ast.Field)) error {
 	files, err := filepath.Glob(filepath.Join(folder, "*_types.go"))
 	if err != nil {
@@ -143,7 +143,7 @@ func eachField(folder string, see func(owner string, field *ast.Field)) error {
 	return nil
 }
 
-// sentence is a comment's first paragraph without markers for the code generators.
+// sentence returns the first paragraph of a comment, without markers for code generators.
 func sentence(comment string) string {
 	paragraph, _, _ := strings.Cut(comment, "\n\n")
 	var words []string
@@ -177,7 +177,7 @@ const columns = `| Field of ` + "`spec`" + ` | Type | Description | Effect | Edi
 |---|---|---|---|---|
 `
 
-// page is the head, the fields of the spec itself, and a table for each of its parts.
+// page returns the head, the fields of the spec itself, and a table for each part of the spec.
 func page(all []apiField, comments map[string]string) (string, error) {
 	parts, rows := []string{""}, map[string]string{}
 	for _, f := range all {
@@ -209,7 +209,7 @@ func page(all []apiField, comments map[string]string) (string, error) {
 	return b.String(), nil
 }
 
-// editOf says what an edit of a field of a SparkApplication does.
+// editOf returns the effect of an edit of a SparkApplication's field.
 func editOf(f apiField) string {
 	switch {
 	case f.Path == "managedBy":
@@ -225,11 +225,11 @@ func editOf(f apiField) string {
 	}
 }
 
-// named is a field's path, as a link to itself: its id is the path after the kind, without brackets.
+// named returns a field's path as a link to itself. Its ID is the path after the kind, without brackets.
 func named(kind, path string) string {
 	id := kind + strings.NewReplacer("[]", "", "<", "", ">", "").Replace(path)
 	return fmt.Sprintf("<a class=\"field\" id=\"%s\" href=\"#%s\">`%s`</a>", id, id, path)
 }
 
-// cell is a text that does not end the cell of a table.
+// cell escapes a text for the cell of a table.
 func cell(text string) string { return strings.ReplaceAll(text, "|", "\\|") }

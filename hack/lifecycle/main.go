@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command lifecycle draws docs/lifecycle-transitions.md from the state machine: every transition that some element of
-// the enumerated domain makes, and no other.
+// Command lifecycle draws docs/lifecycle-transitions.md from the state machine. The page has exactly the transitions that elements of the enumerated domain
+// make.
 package main
 
 import (
@@ -34,13 +34,13 @@ func main() {
 // edge is a change of state.
 type edge struct{ from, to lifecycle.State }
 
-// transitions returns the reasons that are recorded with each change of state that occurs in the domain.
+// transitions returns the changes of state that occur in the domain, with their recorded reasons.
 func transitions() map[edge]map[lifecycle.Reason]bool {
 	found := map[edge]map[lifecycle.Reason]bool{}
 	for _, state := range lifecycle.States() {
 		each := func(e *domain.Element) {
 			if e.App.Deleting {
-				return // nothing is stored any more
+				return // nothing more is stored
 			}
 			gates := domain.Admissions()
 			if lifecycle.NeedsAdmission(e.App, e.Record, e.Observation.Driver, e.Env) {
@@ -68,7 +68,7 @@ func transitions() map[edge]map[lifecycle.Reason]bool {
 	return found
 }
 
-// outcomes are the records that a plan can lead to: a submission meets every answer, everything else succeeds or not.
+// outcomes returns the records that a plan can lead to. A submission gets every possible response, and any other action succeeds or fails temporarily.
 func outcomes(p lifecycle.Plan, env lifecycle.Env) []lifecycle.Record {
 	classes := []lifecycle.Class{lifecycle.ClassDone, lifecycle.ClassTransient}
 	if n := len(p.Actions); n > 0 && p.Actions[n-1].Kind == lifecycle.Submit {
@@ -92,7 +92,7 @@ func outcomes(p lifecycle.Plan, env lifecycle.Env) []lifecycle.Record {
 	return out
 }
 
-// word is the state's word in status.applicationState.state.
+// word returns the name of a state in status.applicationState.state.
 func word(s lifecycle.State) string {
 	status := kubeflow.ToStatus(&v1beta2.SparkApplicationStatus{}, lifecycle.Outcome{Record: lifecycle.Record{State: s}}, domain.Now)
 	if status.AppState.State == "" {
@@ -104,7 +104,7 @@ func word(s lifecycle.State) string {
 	return string(status.AppState.State)
 }
 
-// page writes the diagram and the table. A transition without words for it, or words without a transition, is an error.
+// page writes the diagram and the table. A transition without an explanation is an error, and so is an explanation without a transition.
 func page(found map[edge]map[lifecycle.Reason]bool) (string, error) {
 	var b strings.Builder
 	b.WriteString(preface)

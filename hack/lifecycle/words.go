@@ -23,7 +23,7 @@ or a second change that comes at the same moment; the table has it.
 `
 )
 
-// explanation says why a transition happens. One without a label is not drawn.
+// explanation is the explanation of a transition. A transition without a label is not drawn.
 type explanation struct{ label, when string }
 
 const (

@@ -11,22 +11,21 @@ import (
 	"strings"
 )
 
-// mutant is one change of the code, switched on by its number.
+// mutant is one change of the code. Its number turns it on.
 type mutant struct {
 	id int
-	// key identifies the mutant in the list of survivors: file, function, and the replaced text with its replacement, which
-	// survive edits elsewhere.
+	// key identifies the mutant in the list of survivors: file, function, and the replaced text with its replacement. These stay when other code is edited.
 	key string
 }
 
-// source is a file with inserted mutants. Inserted text has no line breaks, so the compiler's line numbers match the file.
+// source is a file with inserted mutants. The inserted text has no line breaks, so the compiler's line numbers match the file.
 type source struct {
 	name   string
 	text   []byte
 	file   *ast.File
 	set    *token.FileSet
 	info   *types.Info
-	banned map[int]bool // lines whose mutants the compiler refused
+	banned map[int]bool // lines with mutants that do not compile
 	next   func() int
 
 	function string
@@ -34,7 +33,7 @@ type source struct {
 	mutants  []mutant
 }
 
-// instrument returns the file with all of its mutants, each asleep.
+// instrument returns the file with all of its mutants turned off.
 func (s *source) instrument() string {
 	s.seen = map[string]int{}
 	return string(s.text[:s.offset(s.file.Pos())]) + s.plain(s.file) + string(s.text[s.offset(s.file.End()):])
@@ -46,7 +45,7 @@ func (s *source) original(n ast.Node) string {
 	return string(s.text[s.offset(n.Pos()):s.offset(n.End())])
 }
 
-// plain returns the text of a node that is not mutated itself, with mutated descendants.
+// plain returns the text of a node that is not mutated itself. Its descendants are mutated.
 func (s *source) plain(n ast.Node) string {
 	var b strings.Builder
 	from := s.offset(n.Pos())
@@ -77,7 +76,7 @@ func (s *source) plain(n ast.Node) string {
 	return b.String()
 }
 
-// mutated is the text of a node with its own mutants; ok is false if it has none.
+// mutated returns the text of a node with its own mutants; ok is false if it has none.
 func (s *source) mutated(n ast.Node) (text string, ok bool) {
 	switch n := n.(type) {
 	case *ast.BlockStmt:
@@ -105,7 +104,7 @@ func (s *source) mutated(n ast.Node) (text string, ok bool) {
 	return "", false
 }
 
-// all is the text of a node with all of its mutants.
+// all returns the text of a node with all of its mutants.
 func (s *source) all(n ast.Node) string {
 	if text, ok := s.mutated(n); ok {
 		return text
@@ -113,7 +112,7 @@ func (s *source) all(n ast.Node) string {
 	return s.plain(n)
 }
 
-// replace is the text of a node with some of its parts, in their order, replaced, and all between them mutated.
+// replace returns the text of a node with some of its parts replaced. The parts are in the order of the text, which stays between them.
 func (s *source) replace(n ast.Node, parts []ast.Node, with []string) string {
 	var b strings.Builder
 	from := s.offset(n.Pos())
@@ -126,7 +125,7 @@ func (s *source) replace(n ast.Node, parts []ast.Node, with []string) string {
 	return b.String()
 }
 
-// each is the text of a node whose parts have a text of their own.
+// each returns the text of a node. text returns the text of each of its parts.
 func each[T ast.Node](s *source, n ast.Node, list []T, text func(T) string) string {
 	parts, with := make([]ast.Node, len(list)), make([]string, len(list))
 	for i, part := range list {
@@ -135,7 +134,7 @@ func each[T ast.Node](s *source, n ast.Node, list []T, text func(T) string) stri
 	return s.replace(n, parts, with)
 }
 
-// statement is one that is left out.
+// statement returns a statement with a mutant that omits it.
 func (s *source) statement(n ast.Stmt) string {
 	text := s.all(n)
 	if !removable(n) {
@@ -148,7 +147,7 @@ func (s *source) statement(n ast.Stmt) string {
 	return fmt.Sprintf("if !mutantOn(%d) { %s }", id, text)
 }
 
-// removable reports whether code without a statement compiles.
+// removable reports whether the code compiles without a statement.
 func removable(n ast.Stmt) bool {
 	switch n := n.(type) {
 	case *ast.AssignStmt:
@@ -168,7 +167,7 @@ func removable(n ast.Stmt) bool {
 	return false
 }
 
-// clause is a case; only those of a switch without a value have conditions.
+// clause returns a case of a switch. Its conditions are mutated if the switch has no value.
 func (s *source) clause(n *ast.CaseClause) (string, bool) {
 	var parts []ast.Node
 	var with []string
@@ -183,7 +182,7 @@ func (s *source) clause(n *ast.CaseClause) (string, bool) {
 	return s.replace(n, parts, with), len(parts) > 0
 }
 
-// condition is a statement whose condition becomes its opposite.
+// condition returns a statement with mutants that negate its condition.
 func (s *source) condition(n ast.Node, cond ast.Expr) string {
 	var parts []ast.Node
 	var with []string
@@ -208,7 +207,7 @@ func (s *source) condition(n ast.Node, cond ast.Expr) string {
 	return s.replace(n, parts, with)
 }
 
-// literal leaves out each field of a struct.
+// literal returns a struct literal with mutants that omit its fields.
 func (s *source) literal(n *ast.CompositeLit) (string, bool) {
 	t := s.info.Types[n].Type
 	if t == nil {
@@ -232,7 +231,7 @@ func (s *source) literal(n *ast.CompositeLit) (string, bool) {
 	return s.replace(n, parts, with), len(parts) > 0
 }
 
-// value is an expression that becomes its opposite or the zero value of its type.
+// value returns an expression with a mutant that negates it or returns the zero value of its type.
 func (s *source) value(e ast.Expr) string {
 	v := s.info.Types[e]
 	if isBool(v.Type) {
@@ -249,7 +248,7 @@ func (s *source) value(e ast.Expr) string {
 	return fmt.Sprintf("mutantZero(%d, %s)", id, text)
 }
 
-// zeroable reports whether the type of an expression alone says what its zero value is, and whether that is another one.
+// zeroable reports whether the type of an expression determines its zero value, and whether the expression has another value.
 func (s *source) zeroable(e ast.Expr) bool {
 	v := s.info.Types[e]
 	if v.Type == nil || v.IsNil() || v.IsType() {
@@ -270,7 +269,7 @@ func (s *source) zeroable(e ast.Expr) bool {
 	return (text || number) && typed(v.Type, e, s.info)
 }
 
-// typed reports whether a constant has its type wherever it stands.
+// typed reports whether a constant has the same type in any context.
 func typed(t types.Type, e ast.Expr, info *types.Info) bool {
 	var name *ast.Ident
 	switch e := e.(type) {
@@ -292,7 +291,7 @@ func isBool(t types.Type) bool {
 	return t == types.Typ[types.Bool] || t == types.Typ[types.UntypedBool]
 }
 
-// boolean is an expression that becomes its opposite. What is a conjunction or a disjunction becomes the other; its parts become their opposites.
+// boolean returns an expression with mutants that negate it. A conjunction becomes a disjunction, and the reverse. The parts of either are negated, too.
 func (s *source) boolean(e ast.Expr) string {
 	switch inner := ast.Unparen(e).(type) {
 	case *ast.BinaryExpr:
@@ -319,15 +318,15 @@ var opposites = map[token.Token]string{
 	token.EQL: "!=", token.NEQ: "==", token.LSS: ">=", token.GEQ: "<", token.GTR: "<=", token.LEQ: ">",
 }
 
-// bounds are the comparisons that differ where both sides are the same.
+// bounds are the comparisons that differ only for equal operands.
 var bounds = map[token.Token]string{token.LSS: "<=", token.LEQ: "<", token.GTR: ">=", token.GEQ: ">"}
 
-// calls are operators that join two values, each with its mutant and with the function that does either.
+// calls maps operators to their mutants, and to the functions that do either.
 var calls = map[token.Token]struct{ other, call string }{
 	token.LAND: {"||", "mutantAnd"}, token.LOR: {"&&", "mutantOr"}, token.ADD: {"-", "mutantAdd"}, token.SUB: {"+", "mutantSub"},
 }
 
-// binary is a comparison, a conjunction, a disjunction, a sum or a difference.
+// binary returns a comparison, a conjunction, a disjunction, a sum or a difference with its mutants; false for any other expression.
 func (s *source) binary(n *ast.BinaryExpr) (string, bool) {
 	if v := s.info.Types[n]; v.Value != nil || v.Type == nil {
 		return "", false
@@ -371,7 +370,7 @@ func (s *source) comparison(n *ast.BinaryExpr) string {
 	return text
 }
 
-// add registers a mutant; ok is false where none compiles.
+// add registers a mutant; ok is false if a mutant there does not compile.
 func (s *source) add(n ast.Node, before, after string) (id int, ok bool) {
 	if s.banned[s.set.Position(n.Pos()).Line] || s.function == "" {
 		return 0, false

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command mutation changes the code of packages in one place at a time, and reports the changes that no test finds.
+// Command mutation changes the code of a package in one place at a time, and reports the changes that no test finds.
 //
 //	mutation [-match REGEXP] FOLDER[,FOLDER]...      such as internal/schedule
 //
-// The package in a folder is changed, and those that follow after a comma test it, too. With -match, only the mutants whose name in the list of
-// survivors matches are tried, and only the lines of the list that match are compared: '^(ledger|line)\.go ' are two files of a package.
+// It changes the package in the first folder of an argument. The tests of the other folders, after a comma, count too. With -match it tries only the mutants
+// whose names in the list of survivors match, and compares only the matching lines of that list: '^(ledger|line)\.go ' selects two files of a package.
 //
-// All mutants of a package are in one program, which a variable of the environment switches on, one in each process: a program is built once, and
-// what runs are the tests that reach the mutant, the quickest first. A survivor needs a line with its reason in hack/mutation/survivors/. Exit code 1:
-// fewer than 95 % are found, or a survivor has no reason, or a reason no survivor.
+// All mutants of a package are in one program, which is built once. An environment variable turns one of them on in each process. Only the tests that reach the
+// mutant run, the quickest first. A survivor needs a line with its reason in hack/mutation/survivors/. Exit code 1: fewer than 95 % are found, a survivor has
+// no reason, or a reason has no survivor.
 package main
 
 import (
@@ -81,8 +81,8 @@ func (o *outcome) String() string {
 	return fmt.Sprintf("mutation of %s: %d of %d found: %.1f %%", o.folder, len(o.mutants)-len(o.survivors), len(o.mutants), o.share())
 }
 
-// compare compares the survivors with the list. A line is a mutant and, after " -- ", the reason why no test needs to find it.
-// Lines that do not match belong to mutants that were not tried.
+// compare compares the survivors with the list. A line has a mutant and, after " -- ", the reason why no test needs to find it. It ignores lines that only does
+// not match, because their mutants were not tried.
 func (o *outcome) compare(list string, only *regexp.Regexp) error {
 	text, err := os.ReadFile(list) //nolint:gosec // a file of the tree
 	if err != nil && !os.IsNotExist(err) {

@@ -28,22 +28,22 @@ import (
 var helpers string
 
 const (
-	// instant is the CPU time of a test that runs before all that take longer: these find most mutants.
+	// instant is the maximum CPU time of the tests that run first. They find most mutants.
 	instant = 200 * time.Millisecond
-	// quick is the CPU time that a test may take that runs in one process with others.
+	// quick is the maximum CPU time of a test that runs in one process with others.
 	quick = time.Second
-	// slow is how long one may take at all.
+	// slow is the maximum time of any test.
 	slow = 30 * time.Second
 )
 
-// test is a test with the mutants that it reaches. Its duration depends on the load of the machine, its CPU time does not.
+// test is a test with the mutants that it reaches. The load of the machine changes its duration, and not its CPU time.
 type test struct {
 	folder, name string
 	took, cpu    time.Duration
 	reach        map[int]bool
 }
 
-// trial is a package with its mutants, and the programs of the tests in some folders.
+// trial is a package with its mutants, and the test programs of some folders.
 type trial struct {
 	folder, work string
 	folders      []string
@@ -51,7 +51,7 @@ type trial struct {
 	tests        []test
 }
 
-// try finds out which mutants of the package in the first folder the tests in all of them find.
+// try finds out which mutants of the package in the first folder are found by the tests in all folders.
 func try(ctx context.Context, folders []string, only *regexp.Regexp) (*outcome, error) {
 	work, err := os.MkdirTemp("", "mutation")
 	if err != nil {
@@ -79,12 +79,12 @@ func try(ctx context.Context, folders []string, only *regexp.Regexp) (*outcome, 
 	return o, err
 }
 
-// program is the path of a folder's test program.
+// program returns the path of a folder's test program.
 func (t *trial) program(folder string) string {
 	return filepath.Join(t.work, strings.ReplaceAll(folder, "/", "-")+".test")
 }
 
-// build makes the programs, without the mutants that do not compile.
+// build builds the programs, without the mutants that do not compile.
 func (t *trial) build(ctx context.Context) error {
 	loaded, err := packages.Load(&packages.Config{
 		Context: ctx, Mode: packages.NeedName | packages.NeedCompiledGoFiles | packages.NeedSyntax |
@@ -129,7 +129,7 @@ func (t *trial) compile(ctx context.Context, overlay string) (said string, err e
 
 var complaint = regexp.MustCompile(`(?m)^(?:.*/)?([a-z0-9_]+\.go):(\d+):\d+: `)
 
-// ban adds the lines of the compiler's errors; false if none is new.
+// ban adds the lines of the compiler's errors; false if all are known.
 func ban(banned map[string]map[int]bool, said string) bool {
 	any := false
 	for _, m := range complaint.FindAllStringSubmatch(said, -1) {
@@ -143,7 +143,7 @@ func ban(banned map[string]map[int]bool, said string) bool {
 	return any
 }
 
-// instrument writes the files with their mutants, and returns the path of the overlay that puts them in their places.
+// instrument writes the files with their mutants. It returns the path of the overlay that replaces the original files.
 func (t *trial) instrument(p *packages.Package, banned map[string]map[int]bool) (string, error) {
 	t.mutants = nil
 	overlay := struct{ Replace map[string]string }{map[string]string{}}
@@ -181,7 +181,7 @@ func (t *trial) instrument(p *packages.Package, banned map[string]map[int]bool) 
 	return path, os.WriteFile(path, text, 0o600)
 }
 
-// trace runs each test by itself, with no mutant awake, and records which it reaches. Tests that are slow are left out: each survivor would run them.
+// trace runs each test alone, with all mutants turned off, and records the mutants that it reaches. It omits slow tests, because each survivor would run them.
 func (t *trial) trace(ctx context.Context, folder string) error {
 	list, err := t.command(ctx, folder, "-test.list=.").Output()
 	if err != nil {
@@ -239,7 +239,7 @@ func (t *trial) command(ctx context.Context, folder string, args ...string) *exe
 	return command
 }
 
-// all reports of each mutant whether a test finds it. Survivors are printed at once, also for a run that is cut.
+// all returns for each mutant whether a test finds it. It prints survivors immediately, so that an interrupted run shows them, too.
 func (t *trial) all(ctx context.Context) ([]bool, error) {
 	found := make([]bool, len(t.mutants))
 	work := make(chan int)
@@ -270,7 +270,7 @@ func (t *trial) all(ctx context.Context) ([]bool, error) {
 	return found, ctx.Err()
 }
 
-// finds runs the tests that reach a mutant until one fails, or does not end.
+// finds runs the tests that reach a mutant until one fails or times out.
 func (t *trial) finds(ctx context.Context, m mutant) bool {
 	if t.together(ctx, m, 0, instant) || t.together(ctx, m, instant, quick) {
 		return true

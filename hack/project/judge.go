@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// fact is a field of PROJECT, and what the repository says about it.
+// fact is a field of PROJECT, with its value and the value that the repository requires.
 type fact struct {
 	field      string
 	have, want any
@@ -36,7 +36,7 @@ func word(value any) string {
 	return fmt.Sprint(value)
 }
 
-// evidence is where markers say something about a kind; empty if none does.
+// evidence is where markers declare the parts of a kind; "" for a part without a marker.
 type evidence struct{ controller, defaulting, validation string }
 
 func evidenceOf(k kind, d definition, controllers, hooks []marker) evidence {
@@ -75,7 +75,7 @@ func (p project) right(k kind, d definition, e evidence) resource {
 	return r
 }
 
-// check compares the resource at an index, -1 for none, with its kind.
+// check compares the resource at index n with its kind; n is -1 if there is no resource.
 func (p project) check(n int, k kind, d definition, e evidence) []string {
 	right := p.right(k, d, e)
 	if right.Group+"."+right.Domain != k.group {
@@ -113,7 +113,7 @@ func facts(have, want resource, k kind, d definition, e evidence) []fact {
 			"no +kubebuilder:webhook marker in internal/webhook has mutating=false for "+resources+"/"+k.version)},
 		{"webhooks.webhookVersion", haveHooks.WebhookVersion, wantHooks.WebhookVersion, "it is v1 if there is a webhook"},
 	}
-	if have.Plural != "" { // Kubebuilder writes it for irregular ones only
+	if have.Plural != "" { // Kubebuilder writes only irregular plurals
 		out = append(out, fact{"plural", have.Plural, d.Spec.Names.Plural, d.file})
 	}
 	return out

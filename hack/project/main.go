@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command project holds PROJECT true, the file in which Kubebuilder remembers what there is.
+// Command project checks PROJECT, the file in which Kubebuilder records the kinds of the repository.
 //
 //	go run ./hack/project
 //
 // It runs in the root of the repository, after make manifests, and compares PROJECT with
 //
-//   - the kinds in api/: structs with the marker +kubebuilder:object:root=true which are no lists,
-//   - the definitions that controller-gen made of them, for scope and plural,
-//   - the controllers: a kind has one if a +kubebuilder:rbac marker in internal/controller lets it write the kind's status.
-//     The operator's role is generated from these markers, so that no controller works without its own,
+//   - the kinds in api/: structs that have the marker +kubebuilder:object:root=true and are no lists,
+//   - the definitions that controller-gen generated for them, for scope and plural,
+//   - the controllers: a kind has one if a +kubebuilder:rbac marker in internal/controller permits writing the kind's status.
+//     The operator's role is generated from these markers, so every working controller has one,
 //   - the +kubebuilder:webhook markers in internal/webhook, from which the webhook configurations are generated,
 //   - the module's path, and the version of Kubebuilder in hack/tools/kubebuilder.
 package main

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// project is the compared part of PROJECT.
+// project is the part of PROJECT that is compared.
 type project struct {
 	CLIVersion string     `json:"cliVersion"`
 	Multigroup bool       `json:"multigroup"`
@@ -54,7 +54,7 @@ func readProject(repository fs.FS) (project, error) {
 	return p, nil
 }
 
-// general compares what belongs to no resource.
+// general compares the fields that belong to no resource.
 func (p project) general(repository fs.FS) ([]string, error) {
 	const tool, program = "hack/tools/kubebuilder/go.mod", "sigs.k8s.io/kubebuilder/v4"
 	module, err := wordAfter(repository, "go.mod", "module")
@@ -72,7 +72,7 @@ func (p project) general(repository fs.FS) ([]string, error) {
 	}), nil
 }
 
-// wordAfter returns the word that stands behind another on a line of a go.mod file.
+// wordAfter returns the word that follows another one at the start of a line of a go.mod file.
 func wordAfter(repository fs.FS, file, word string) (string, error) {
 	text, err := fs.ReadFile(repository, file)
 	if err != nil {
@@ -86,8 +86,8 @@ func wordAfter(repository fs.FS, file, word string) (string, error) {
 	return "", fmt.Errorf("%s: no line begins with %q", file, word)
 }
 
-// match returns the index of each kind's resource, or -1. Resources with the right group and version are matched first, so that
-// only a wrong one is left for a kind that differs.
+// match returns the index of each kind's resource, or -1. It matches resources with the right group and version first, so that a kind that differs gets only a
+// wrong resource.
 func (p project) match(kinds []kind) []int {
 	out := slices.Repeat([]int{-1}, len(kinds))
 	for _, exact := range []bool{true, false} {
@@ -103,7 +103,7 @@ func (p project) match(kinds []kind) []int {
 	return out
 }
 
-// unknown says which resources are no kind, or a kind that has another resource already.
+// unknown returns errors about resources that match no kind, or a kind that has another resource.
 func (p project) unknown(repository fs.FS, entries []int, kinds []kind) []string {
 	var out []string
 	for n, r := range p.Resources {

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// kind is a kind of the API as its Go package has it.
+// kind is a kind of the API, from its Go package.
 type kind struct {
 	name    string
 	folder  string // api/GROUP/VERSION
@@ -30,7 +30,7 @@ type marker struct {
 	values map[string][]string
 }
 
-// definition is the needed part of a CustomResourceDefinition.
+// definition is the part of a CustomResourceDefinition that is compared.
 type definition struct {
 	file string
 	Spec struct {
@@ -61,7 +61,7 @@ func (s source) where(p token.Pos) string {
 	return fmt.Sprintf("%s:%d", s.path, s.set.Position(p).Line)
 }
 
-// sourcesIn returns the Go files below a folder, but no tests.
+// sourcesIn returns the Go files below a folder, without tests.
 func sourcesIn(repository fs.FS, folder string) ([]source, error) {
 	var out []source
 	err := fs.WalkDir(repository, folder, func(name string, entry fs.DirEntry, err error) error {
@@ -92,7 +92,7 @@ func sourcesIn(repository fs.FS, folder string) ([]source, error) {
 	return out, nil
 }
 
-// comments calls visit for every line of comment between two positions that begins with the prefix.
+// comments calls visit for every comment line between two positions that begins with the prefix.
 func (s source) comments(from, to token.Pos, prefix string, visit func(at token.Pos, rest string)) {
 	for _, group := range s.Comments {
 		for _, c := range group.List {
@@ -126,8 +126,8 @@ func kindsIn(repository fs.FS) ([]kind, error) {
 	return out, nil
 }
 
-// roots returns the types with the marker of a kind which are no lists. The marker need not stand in a type's own comment: Kubebuilder
-// puts an empty line between both.
+// roots returns the types that have the marker of a kind and are no lists. The marker may be outside of the type's own comment, because Kubebuilder writes an
+// empty line between them.
 func (s source) roots() []*ast.TypeSpec {
 	var out []*ast.TypeSpec
 	from := s.Name.End()
@@ -159,7 +159,7 @@ func isList(t *ast.TypeSpec) bool {
 	})
 }
 
-// markersIn returns the markers of one sort, as rbac, in the sources below a folder.
+// markersIn returns the markers of one sort, such as rbac, in the sources below a folder.
 func markersIn(repository fs.FS, folder, sort string) ([]marker, error) {
 	sources, err := sourcesIn(repository, folder)
 	if err != nil {
@@ -181,7 +181,7 @@ func markersIn(repository fs.FS, folder, sort string) ([]marker, error) {
 	return out, nil
 }
 
-// has says whether one of the values of a key is among those given.
+// has reports whether the marker has one of the given values for a key.
 func (m marker) has(key string, values ...string) bool {
 	return slices.ContainsFunc(m.values[key], func(v string) bool { return slices.Contains(values, v) })
 }

@@ -13,14 +13,14 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// blob is content of some media type, with the annotations of its layer.
+// blob is content with a media type, and with the annotations of its layer.
 type blob struct {
 	media       types.MediaType
 	content     []byte
 	annotations map[string]string
 }
 
-// noConfig is the configuration of an artifact without one.
+// noConfig is the configuration of an artifact that has none.
 var noConfig = blob{media: "application/vnd.oci.empty.v1+json", content: []byte("{}")}
 
 func (b blob) descriptor() (v1.Descriptor, error) {
@@ -28,13 +28,13 @@ func (b blob) descriptor() (v1.Descriptor, error) {
 	return v1.Descriptor{MediaType: b.media, Digest: digest, Size: size, Annotations: b.annotations}, err
 }
 
-// artifact is a manifest of any content: go-containerregistry makes those of images only.
+// artifact is a manifest of any content. go-containerregistry creates only manifests of images.
 type artifact struct {
 	config, manifest []byte
 	blobs            map[v1.Hash]blob
 }
 
-// newArtifact describes blobs by the other fields of a manifest.
+// newArtifact returns the manifest of blobs. head has its other fields.
 func newArtifact(head v1.Manifest, config blob, blobs ...blob) (v1.Image, error) {
 	head.SchemaVersion, head.MediaType = 2, types.OCIManifestSchema1
 	a := artifact{config: config.content, blobs: map[v1.Hash]blob{}}

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command publish pushes what hack/release.sh has made to a registry: the image for all its platforms, the chart as `helm push` does, and what
-// belongs to the image: its SBOM and the checksums and provenance of the release, which registries list as referrers of the image, and
-// signatures of image and chart as cosign looks for them.
+// Command publish pushes the result of hack/release.sh to a registry: the image for all its platforms, the chart in the format of `helm push`, and signatures
+// of both where cosign looks for them. The SBOM, the checksums and the provenance of the release become referrers of the image.
 //
 //	publish [-force] FOLDER VERSION REGISTRY     pushes, with the credentials of docker's configuration, and prints what it pushed
-//	publish -payloads FOLDER VERSION REGISTRY    writes what is to be signed of image and chart into the folder, and pushes nothing
+//	publish -payloads FOLDER VERSION REGISTRY    writes the payloads to sign for image and chart into the folder, and pushes nothing
 //
-// A tag that has another digest already is an error before anything is pushed. What is there already is not pushed again.
+// If a tag already has another digest, publish fails before it pushes anything. It does not push existing content again.
 package main
 
 import (
@@ -66,20 +65,20 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return push(ctx, things, *force, out)
 }
 
-// manifest is the content of a digest in a registry, perhaps with a tag: an image, an index of images, or an artifact.
+// manifest is the content of a digest in a registry, with or without a tag: an image, an index of images, or an artifact.
 type manifest interface {
 	remote.Taggable
 	partial.Describable
 }
 
-// thing is something that is pushed.
+// thing is a manifest to push, and where to push it.
 type thing struct {
 	what     string
 	ref      name.Reference
 	manifest manifest
 }
 
-// push asks for all tags before it pushes anything.
+// push checks all tags before it pushes the first thing.
 func push(ctx context.Context, things []thing, force bool, out io.Writer) error {
 	options := []remote.Option{remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain)}
 	var missing []thing
@@ -118,7 +117,7 @@ func push(ctx context.Context, things []thing, force bool, out io.Writer) error 
 	return nil
 }
 
-// digestOf is the digest of what a registry has there, or none.
+// digestOf returns the digest of a reference in a registry; zero if there is none.
 func digestOf(ref name.Reference, options []remote.Option) (v1.Hash, error) {
 	descriptor, err := remote.Head(ref, options...)
 	var refused *transport.Error

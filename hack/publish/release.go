@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// release is a folder of hack/release.sh, with the image and the chart in it and where they go.
+// release is a folder of hack/release.sh, with its image and its chart and their repositories.
 type release struct {
 	folder, version string
 	image           v1.ImageIndex
@@ -53,7 +53,7 @@ func (r *release) path(format string, args ...any) string {
 
 func (r *release) chartVersion() string { return strings.TrimPrefix(r.version, "v") }
 
-// openImage unpacks an OCI archive, and returns the one image in it.
+// openImage unpacks an OCI archive, and returns its only image.
 func openImage(archive, work string) (v1.ImageIndex, error) {
 	f, err := os.Open(archive)
 	if err != nil {
@@ -103,13 +103,13 @@ func unpack(r *tar.Reader, folder string) error {
 	}
 }
 
-// about is the used part of Chart.yaml.
+// about is the part of Chart.yaml that publish needs.
 type about struct {
 	Name, Version, Description, Home string
 	Sources                          []string
 }
 
-// openChart makes of a packed chart what Helm pulls: Chart.yaml is the configuration, the packed chart the layer.
+// openChart converts a packed chart to the artifact that Helm pulls. The configuration is Chart.yaml, and the layer is the packed chart.
 func openChart(file string) (v1.Image, error) {
 	packed, err := os.ReadFile(file)
 	if err != nil {
@@ -136,7 +136,7 @@ func openChart(file string) (v1.Image, error) {
 		blob{media: "application/vnd.cncf.helm.chart.content.v1.tar+gzip", content: packed})
 }
 
-// chartYAML is the Chart.yaml of a packed chart, and its time.
+// chartYAML returns the Chart.yaml of a packed chart, and its time.
 func chartYAML(packed []byte) ([]byte, time.Time, error) {
 	unzipped, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
@@ -157,7 +157,7 @@ func chartYAML(packed []byte) ([]byte, time.Time, error) {
 	}
 }
 
-// things are all that is pushed. What belongs to the image comes after it.
+// things returns everything to push. The referrers and signatures follow the image.
 func (r *release) things() ([]thing, error) {
 	things := []thing{
 		{"image", r.imageRepo.Tag(r.version), r.image},
@@ -173,7 +173,7 @@ func (r *release) things() ([]thing, error) {
 	return things, nil
 }
 
-// describe says which manifest is meant, and nothing else of it.
+// describe returns the descriptor of a manifest with only media type, size and digest.
 func describe(m manifest) (*v1.Descriptor, error) {
 	digest, err := m.Digest()
 	if err != nil {
@@ -187,7 +187,7 @@ func describe(m manifest) (*v1.Descriptor, error) {
 	return &v1.Descriptor{MediaType: media, Size: size, Digest: digest}, err
 }
 
-// referrers are the SBOM, and what the release says of all its files.
+// referrers returns the SBOM, and the checksums and provenance of all files.
 func (r *release) referrers() ([]thing, error) {
 	subject, err := describe(r.image)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// mediaOf is the media type of a file of a release.
+// mediaOf returns the media type of a file of a release.
 func mediaOf(file string) types.MediaType {
 	switch {
 	case strings.HasSuffix(file, ".cdx.json"):
@@ -27,7 +27,7 @@ func mediaOf(file string) types.MediaType {
 	return "text/plain"
 }
 
-// signed is a signable object of a registry, with the file of its payload.
+// signed is content to sign in a registry, with the file of its payload.
 type signed struct {
 	what, file string
 	repo       name.Repository
@@ -46,7 +46,7 @@ func (r *release) signed() ([]signed, error) {
 	}, err
 }
 
-// payload returns the JSON that cosign signs: the digest of the content, and its place of publication.
+// payload returns the JSON that cosign signs: the digest of the content, and its repository.
 func (s signed) payload() ([]byte, error) {
 	type identity struct {
 		Reference string `json:"docker-reference"`
@@ -82,7 +82,7 @@ func (r *release) writePayloads() error {
 	return nil
 }
 
-// signatures returns the signatures of image and chart if the release was signed, at the tag where cosign expects them.
+// signatures returns the signatures of image and chart, with the tags that cosign expects. It returns none if the release is not signed.
 func (r *release) signatures() ([]thing, error) {
 	all, err := r.signed()
 	if err != nil {

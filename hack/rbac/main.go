@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command rbac writes the optional rights, for kustomize and for the chart: those of each scheduler plugin, as its descriptor
-// declares them, of each kind of auxiliary object of drivers, and of each API family. In both folders it fills schedulers, exposure
-// and families. It also writes the Role of a namespace of jobs, from the rules that controller-gen found in the code.
+// Command rbac writes the optional permissions, for kustomize and for the chart: those of each scheduler plugin, from its descriptor, those of each kind of a
+// driver's auxiliary objects, and those of each API family. In both folders it fills schedulers, exposure and families. It also writes the Role for a namespace
+// of jobs, from the rules that controller-gen found in the code.
 //
 //	rbac KUSTOMIZE_FOLDER CHART_FOLDER CLUSTER_ROLE NAMESPACE_ROLE
 package main
@@ -46,22 +46,23 @@ func run(args []string) error {
 	return nil
 }
 
-// prefixes begin the names of ClusterRoles.
+// prefixes are the prefixes of ClusterRole names, by folder.
 var prefixes = map[string]string{"schedulers": "spark-operator-scheduler-", "exposure": "spark-operator-", "families": "spark-operator-"}
 
-// ofSchedulers returns the largest set of rights: quotas are enforced, and bind someone.
+// ofSchedulers returns the permissions of all scheduler plugins. It assumes that quotas are enforced and apply to some scheduler, which needs the most
+// permissions.
 func ofSchedulers() []exposure.Fragment {
 	all := plugins.All(config.BatchScheduler{Quota: config.Quota{Mode: "Enforce", ElasticQuotaSchedulers: []string{"any"}}})
 	var fragments []exposure.Fragment
 	for _, p := range all {
-		if d := p.Describe(); len(d.Rules) > 0 && !d.NoBatchScheduler { // the operator's own role has those of a plain one
+		if d := p.Describe(); len(d.Rules) > 0 && !d.NoBatchScheduler { // the operator's own role has the permissions of plain scheduling
 			fragments = append(fragments, exposure.Fragment{Name: d.Name, Rules: d.Rules})
 		}
 	}
 	return fragments
 }
 
-// writeAll writes a role for kustomize and the rules for the chart for each fragment.
+// writeAll writes, for each fragment, a role for kustomize and the rules for the chart.
 func writeAll(kustomize, chart, prefix string, fragments []exposure.Fragment) error {
 	var resources []string
 	for _, f := range fragments {
@@ -88,7 +89,7 @@ func writeAll(kustomize, chart, prefix string, fragments []exposure.Fragment) er
 	return write(filepath.Join(kustomize, "kustomization.yaml"), list)
 }
 
-// role is a ClusterRole and its binding to the operator's service account.
+// role returns a ClusterRole and its binding to the operator's service account.
 func role(name string, rules []rbacv1.PolicyRule) ([]byte, error) {
 	objects := []any{
 		rbacv1.ClusterRole{

@@ -12,8 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// namespaceRole writes the Role of a namespace of jobs, where the operator has no ClusterRole: it leaves out what a Role
-// cannot give.
+// namespaceRole writes the Role for a namespace of jobs, for an operator without a ClusterRole. It omits permissions that a Role cannot grant.
 func namespaceRole(from, to string) error {
 	text, err := os.ReadFile(from)
 	if err != nil {

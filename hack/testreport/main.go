@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command testreport reads what a run of hack/test.sh has left in a folder and prints where the time went; of a red run, the failures and how to repeat them.
+// Command testreport reads the results of hack/test.sh in a folder, and prints where the time went. If tests failed, it prints the failures and how to repeat
+// them.
 //
 //	testreport FOLDER
 //	testreport tries FOLDER
 //
 // The folder has times.txt (seconds, CPU seconds and name of each stage and package, separated by tabs), go-*.json (events of go test -json) and
-// specs/NAME.json (Ginkgo's report of the suite test/NAME); its folder again has the same files of second tries. The exit code is 1 when
-// a test failed, and did not pass when it was tried again.
+// specs/NAME.json (Ginkgo's report of the suite test/NAME). Its folder again has the same files of second tries. The exit code is 1 if a test failed and did
+// not pass in the second try.
 //
-// tries prints the arguments of go test that try failed tests again, a line for each call; nothing if a failure is final.
+// tries prints the arguments of go test that try failed tests again, a line for each call. It prints nothing if a failure is final.
 package main
 
 import (
@@ -76,7 +77,7 @@ func tries(folder string, out io.Writer) error {
 	return writeTries(out, failuresOf(results))
 }
 
-// resultsOf reads what the tests of a run have left.
+// resultsOf reads the results of the tests of a run.
 func resultsOf(folder string) ([]result, error) {
 	var results []result
 	for _, source := range []struct {
@@ -101,7 +102,7 @@ func resultsOf(folder string) ([]result, error) {
 	return results, nil
 }
 
-// read parses a file. One that is not there is empty: a run may have ended before it was written.
+// read parses a file. A missing file counts as empty, because a run may have ended before it was written.
 func read[T any](path string, parse func(io.Reader) ([]T, error)) ([]T, error) {
 	file, err := os.Open(path) //nolint:gosec // whoever runs the tests names the folder
 	if os.IsNotExist(err) {

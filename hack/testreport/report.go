@@ -25,29 +25,29 @@ const module = "github.com/firesteel-dev/firesteel/"
 type usage struct {
 	name    string
 	seconds int
-	// cpu are CPU seconds of the process and of its waited-for children.
+	// cpu is the CPU time of the process and of the children that it waited for, in seconds.
 	cpu float64
 }
 
-// result is the end of a test or of a spec.
+// result is the result of a test or of a spec.
 type result struct {
-	// pkg is the folder of its package, name its name or its words; name is empty for a package that failed as a whole.
+	// pkg is the folder of the package. name is the test's name or the spec's text; "" for a package that failed as a whole.
 	pkg, name string
 	took      time.Duration
 	failed    bool
-	// spec is set for a Ginkgo spec, which the suite's seed ordered. setUp is set for a set-up of a suite, which has no words to focus on.
+	// spec is set for a Ginkgo spec, whose order depends on the suite's seed. setUp is set for a set-up node of a suite, which has no text to focus on.
 	spec, setUp bool
 	seed        int64
-	// ordered are the words of the container whose specs need each other. cut is set if an earlier failure kept such a spec from running.
+	// ordered is the text of the container whose specs depend on each other. cut is set if an earlier failure in the container prevented the spec.
 	ordered string
 	cut     bool
-	// where is the place of a spec's failure: file:line.
+	// where is the location of a spec's failure: file:line.
 	where string
-	// final is set for a failure that is not retried: the spec is marked so, or its suite or package did not finish.
+	// final is set for a failure that is not retried, because of the spec's label or because its suite or package did not finish.
 	final bool
 }
 
-// safety is the label of specs that are never retried: they look for rare failures.
+// safety is the label of specs that search for rare failures. They are never retried.
 const safety = "safety"
 
 func parseTimes(r io.Reader) ([]usage, error) {
@@ -74,8 +74,8 @@ type event struct {
 	Elapsed                       float64
 }
 
-// parseEvents returns the tests that ended. Of a failed test with subtests, only the failed subtests are returned; of a failed
-// package, only its failed tests. Failures are final if the package did not finish: other tests may not have run.
+// parseEvents returns the tests that ended. For a failed test with subtests it returns only the failed subtests, and for a failed package only the failed
+// tests. Failures are final if the package did not finish, because some tests may not have run.
 func parseEvents(r io.Reader) ([]result, error) {
 	var out []result
 	blamed, ended := map[string]bool{}, map[string]bool{}
@@ -88,7 +88,7 @@ func parseEvents(r io.Reader) ([]result, error) {
 			return nil, err
 		}
 		pkg := strings.TrimPrefix(strings.TrimPrefix(e.Package, module), "./") // go test names a missing package by its argument, such as ./x
-		ended[pkg] = ended[pkg] || e.Test == "" && e.Output == "FAIL\n"        // missing after a panic, os.Exit, a kill or a time-out
+		ended[pkg] = ended[pkg] || e.Test == "" && e.Output == "FAIL\n"        // missing after a panic, os.Exit, a kill or a timeout
 		if e.Action != "pass" && e.Action != "fail" || e.Action == "pass" && e.Test == "" {
 			continue
 		}
@@ -112,7 +112,7 @@ func parseEvents(r io.Reader) ([]result, error) {
 	}
 }
 
-// parseSpecs returns the specs of a suite, whose report is named after its folder in test/.
+// parseSpecs returns the specs of a suite. The report has the name of the suite's folder in test/.
 func parseSpecs(file string) func(io.Reader) ([]result, error) {
 	pkg := "test/" + strings.TrimSuffix(filepath.Base(file), ".json")
 	return func(r io.Reader) ([]result, error) {
@@ -123,7 +123,7 @@ func parseSpecs(file string) func(io.Reader) ([]result, error) {
 		var out []result
 		for _, report := range reports {
 			for _, s := range report.SpecReports {
-				// an earlier spec of its container failed: it was to run, and did not
+				// an earlier spec of the container failed, so this spec did not run
 				cut := s.State.Is(types.SpecStateSkipped) && strings.Contains(s.Failure.Message, "an earlier spec in an ordered container failed")
 				failed := s.State.Is(types.SpecStateFailureStates) || cut
 				if s.State != types.SpecStatePassed && !failed || s.FullText() == "" && !failed {
@@ -148,7 +148,7 @@ func parseSpecs(file string) func(io.Reader) ([]result, error) {
 // suiteTests are the Go tests that run the specs of a package.
 var suiteTests = map[string]string{"test/e2e": "TestE2E", "test/integration": "TestIntegration"}
 
-// failuresOf are the results that failed. The Go test of a suite is not among them when its specs tell what failed.
+// failuresOf returns the failed results. It omits the Go test of a suite if failed specs explain its failure.
 func failuresOf(results []result) []result {
 	told := map[string]bool{}
 	for _, r := range results {
@@ -161,7 +161,7 @@ func failuresOf(results []result) []result {
 
 func clock(seconds int) string { return fmt.Sprintf("%d:%02d", seconds/60, seconds%60) }
 
-// short is less than anybody would want to make faster.
+// short is the shortest duration to report, in seconds.
 const short = 5
 
 func writeTimes(out *strings.Builder, used []usage) {
@@ -174,10 +174,10 @@ func writeTimes(out *strings.Builder, used []usage) {
 	}
 }
 
-// shown bounds the listed slowest tests.
+// shown bounds the number of slowest tests in the report.
 const shown = 12
 
-// writeSlowest names the slowest specs, and the slowest tests that are no whole suites.
+// writeSlowest names the slowest specs, and the slowest tests that are no suites.
 func writeSlowest(out *strings.Builder, results []result) {
 	suites, parents := map[string]bool{}, map[string]bool{}
 	for _, r := range results {
@@ -198,7 +198,7 @@ func writeSlowest(out *strings.Builder, results []result) {
 	}
 }
 
-// cut bounds the words of a spec.
+// cut shortens the text of a spec.
 func cut(s string) string {
 	if runes := []rune(s); len(runes) > 150 {
 		return string(runes[:147]) + "..."
@@ -206,7 +206,7 @@ func cut(s string) string {
 	return s
 }
 
-// writeFlakes names what failed once, so that a green run does not hide it.
+// writeFlakes names the tests that failed only once, so that a successful run does not hide them.
 func writeFlakes(out *strings.Builder, flakes []result, seed string) {
 	for _, r := range flakes {
 		what := cut(r.name)
@@ -217,7 +217,7 @@ func writeFlakes(out *strings.Builder, flakes []result, seed string) {
 	}
 }
 
-// writeFailures ends with what a person needs to go on: the last ten lines of a red run.
+// writeFailures writes the failures and how to repeat them. They are at the end, within the last ten lines.
 func writeFailures(out *strings.Builder, failed []result, seed string) {
 	const most = 4
 	for i, r := range failed {
@@ -233,7 +233,7 @@ func writeFailures(out *strings.Builder, failed []result, seed string) {
 	}
 }
 
-// targets are the make targets of packages that need more than Go, by folder; the longest counts.
+// targets are the make targets of packages that need more than Go, by folder. The longest matching folder counts.
 var targets = map[string]string{
 	"test/simulation": "test-simulation", "test/hostile": "test-hostile", "test/schedulers": "test-schedulers", "test/e2e": "test-e2e",
 	"test/integration": "test-integration", "test/chart": "test-integration", "test/release": "test-integration",
@@ -241,7 +241,7 @@ var targets = map[string]string{
 	"test/bench/internal": "test-unit",
 }
 
-// again is the command that repeats a failure.
+// again returns the command that repeats a failure.
 func again(r result, seed string) string {
 	target, longest := "test-unit", ""
 	for folder, t := range targets {
@@ -263,7 +263,7 @@ func again(r result, seed string) string {
 	return command
 }
 
-// runPattern is the argument of go test -run for one test.
+// runPattern returns the argument of go test -run for one test.
 func runPattern(name string) string {
 	parts := strings.Split(name, "/")
 	for i, part := range parts {
@@ -272,7 +272,7 @@ func runPattern(name string) string {
 	return strings.Join(parts, "/")
 }
 
-// quote quotes a word for a shell that make gets it from: a dollar sign is doubled.
+// quote quotes a word for a shell that make starts. It doubles dollar signs.
 func quote(s string) string {
 	return "'" + strings.ReplaceAll(strings.ReplaceAll(s, "'", `'\''`), "$", "$$") + "'"
 }

@@ -11,22 +11,21 @@ import (
 	"strings"
 )
 
-// waiting are the packages whose tests wait for processes of this machine, which may be too busy once.
+// waiting are the packages whose tests wait for processes on this machine, which may be too busy.
 var waiting = []string{"test/e2e", "test/integration", "test/schedulers", "test/chart", "test/docs", "test/release", "test/bench"}
 
-// mostTries is how many failures may each be by chance; more have a cause in common.
+// mostTries is the maximum number of failures that are retried. More failures have a common cause.
 const mostTries = 3
 
-// mayTryAgain reports whether a busy machine may have caused the failure. Unfinished suites, packages that failed as a whole,
-// and safety specs are excluded.
+// mayTryAgain reports whether a busy machine may have caused the failure. It is false for unfinished suites, packages that failed as a whole, and safety specs.
 func (r result) mayTryAgain() bool {
 	waits := slices.ContainsFunc(waiting, func(folder string) bool { return r.pkg == folder || strings.HasPrefix(r.pkg, folder+"/") })
 	return waits && r.name != "" && !r.final && !r.setUp && (r.spec || suiteTests[r.pkg] == "")
 }
 
-// writeTries writes the arguments of go test that try the failures again, a line for each package's specs and for each other test, separated by
-// tabs. A test is tried with all its rows, and a spec with all of its ordered container: some may not have run after the one that failed. It writes
-// nothing when one of them may not be tried.
+// writeTries writes the arguments of go test that try the failures again, separated by tabs: a line for each package's specs, and for each other test. A test
+// is retried with all its rows, and a spec with its whole ordered container, because some may not have run after the failure. It writes nothing if one of the
+// failures may not be retried.
 func writeTries(out io.Writer, failed []result) error {
 	causes := 0
 	for _, r := range failed {
@@ -61,7 +60,7 @@ func writeTries(out io.Writer, failed []result) error {
 	return nil
 }
 
-// settle takes the failures that passed when they were tried again out of those of a run. What failed in the second try only is a failure, too.
+// settle separates the failures of a run from those that passed in the second try. A test that failed only in the second try is a failure, too.
 func settle(failed, second []result) (failures, flakes []result) {
 	same := func(a result) func(result) bool {
 		return func(b result) bool { return a.pkg == b.pkg && a.name == b.name && a.spec == b.spec }

@@ -17,7 +17,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// begin is the line behind which the table stands. What is before it is written by hand.
+// begin is the line before the table. The text above it is written by hand.
 const begin = "<!-- make generate writes what follows, from values.yaml -->\n"
 
 func main() {
@@ -47,7 +47,7 @@ func run(values, readme string) error {
 	return os.WriteFile(readme, text, 0o644)
 }
 
-// page is the README with the table of these values.
+// page returns the README with the table of these values.
 func page(readme, values []byte) ([]byte, error) {
 	head, _, found := bytes.Cut(readme, []byte(begin))
 	if !found {
@@ -68,7 +68,7 @@ func page(readme, values []byte) ([]byte, error) {
 	return append(append(head, begin...), table.String()...), nil
 }
 
-// rows writes a row for each key of a map that has a value of its own, or a comment. A map on lines of its own is followed by its keys.
+// rows writes a row for each key that has a value or a comment. The keys of a map in block style follow the map.
 func rows(table *strings.Builder, prefix string, values *yaml.Node) error {
 	for i := 0; i+1 < len(values.Content); i += 2 {
 		key, value := values.Content[i], values.Content[i+1]
@@ -92,7 +92,7 @@ func rows(table *strings.Builder, prefix string, values *yaml.Node) error {
 	return nil
 }
 
-// inline is a default as JSON, in one line.
+// inline returns a default as JSON on one line.
 func inline(value *yaml.Node) (string, error) {
 	var v any
 	if err := value.Decode(&v); err != nil {
@@ -105,7 +105,7 @@ func inline(value *yaml.Node) (string, error) {
 	return strings.ReplaceAll(strings.TrimSpace(text.String()), "|", `\|`), err
 }
 
-// sentence is a comment as the words of a cell, each behind a space. Of several paragraphs it is the last, which stands at the key.
+// sentence returns a comment as the text of a cell, with a space before each word. It uses only the last paragraph, which is next to the key.
 func sentence(comment string) string {
 	if at := strings.LastIndex(comment, "\n\n"); at >= 0 {
 		comment = comment[at+2:]

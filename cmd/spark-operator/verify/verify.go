@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package verify implements `helm test`: it runs one application from its manifest to its end, as a user would.
+// Package verify implements `helm test`: it creates one application from a manifest, as a user would, and waits for its end.
 package verify
 
 import (
@@ -33,13 +33,12 @@ import (
 const (
 	pollPeriod  = time.Second
 	cleanupTime = 30 * time.Second
-	// logLines is the number of shown lines of the driver's log: the application's output, and the stack traces with which Spark
-	// may end.
+	// logLines is how many lines of the driver's log are shown: the application's output, and the stack traces that Spark may write at its end.
 	logLines = 100
 )
 
-// Command creates the application of a manifest, waits for its end, prints its progress, and deletes it. It fails if the
-// application does.
+// Command returns the command that creates the application of a manifest, prints its progress, waits for its end, and deletes it. It fails if the application
+// fails.
 func Command() *cobra.Command {
 	var file string
 	var timeout time.Duration
@@ -115,7 +114,7 @@ func read(file string) (*kinds.Row, kinds.Object, error) {
 	return row, app, nil
 }
 
-// test is one application and how to read it.
+// test is one application with the functions to read it.
 type test struct {
 	client client.Client
 	row    *kinds.Row
@@ -201,7 +200,7 @@ func (t test) say(format string, args ...any) { _, _ = fmt.Fprintf(t.out, format
 
 func wordOf(state string) string { return cmp.Or(state, "new") }
 
-// messages returns the messages that explain the application's wait.
+// messages returns the messages of conditions that are not true.
 func messages(conditions []metav1.Condition) string {
 	var text strings.Builder
 	for _, c := range conditions {

@@ -15,20 +15,20 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// The annotations by which importers name an image: containerd reads the first, most others the second.
+// Annotations with the name of an image. containerd reads the first, and most other importers the second.
 const (
 	containerdName = "io.containerd.image.name"
 	ociName        = "org.opencontainers.image.ref.name"
 )
 
-// writeArchive writes the image index under its name. The file appears only when it is complete.
+// writeArchive writes the image index with its name. The file appears only when it is complete.
 func writeArchive(path, name string, index v1.ImageIndex) error {
 	partial := path + ".partial"
 	f, err := os.Create(partial)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(partial) }() // gone already when all went well
+	defer func() { _ = os.Remove(partial) }() // after a success the file no longer exists
 	defer func() { _ = f.Close() }()
 	a := archive{tar: tar.NewWriter(f), seen: map[v1.Hash]bool{}}
 	if err := a.writeLayout(name, index); err != nil {
@@ -48,7 +48,7 @@ type archive struct {
 	seen map[v1.Hash]bool
 }
 
-// writeLayout writes index.json first, so that readers find names and digests at once.
+// writeLayout writes index.json first, so that readers find names and digests immediately.
 func (a *archive) writeLayout(name string, index v1.ImageIndex) error {
 	digest, err := index.Digest()
 	if err != nil {

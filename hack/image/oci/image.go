@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// buildIndex makes one image per platform and an index of them all. The labels of the configuration are annotations of each manifest, too:
-// registries show those of an index, which has no configuration.
+// buildIndex builds one image per platform, and an index of all images. The labels of the configuration also become annotations of each manifest, because an
+// index has no configuration and registries show its annotations.
 func buildIndex(groups []platformLayers, config v1.ConfigFile, compress bool) (v1.ImageIndex, error) {
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	for _, group := range groups {
@@ -66,8 +66,8 @@ func openLayer(file string, compress bool) (v1.Layer, error) {
 	return newPlainLayer(file)
 }
 
-// plainLayer is an uncompressed layer. go-containerregistry always compresses what it reads from files; an image that
-// never leaves the machine is imported sooner without that.
+// plainLayer is an uncompressed layer. go-containerregistry always compresses files, and an image that never leaves the machine is imported faster without
+// compression.
 type plainLayer struct {
 	file   string
 	digest v1.Hash

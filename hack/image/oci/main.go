@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command oci writes one image as an OCI archive: a tar file that containerd, Docker and others import, made without a
-// container engine. Its layers are tar files given on the command line.
+// Command oci writes one image as an OCI archive: a tar file that containerd, Docker and others import. It needs no container engine. The layers are tar files
+// given on the command line.
 //
-// It uses go-containerregistry rather than ko's library. ko builds Go programs onto a base image and brings the clients
-// of several clouds' registries with it; here images of three origins (Go, Debian packages, Spark) are put on an empty
-// base and nothing is ever pulled or pushed.
+// It uses go-containerregistry and not ko's library. ko builds Go programs onto a base image, and depends on the clients of several clouds' registries. Here
+// the layers have three origins (Go, Debian packages, Spark), the base is empty, and nothing is pulled or pushed.
 //
-// The same input always gives the same bytes: all times are the epoch, but for the one that -created names.
+// The same input always yields the same bytes: all times are the epoch, except the one in -created.
 package main
 
 import (
@@ -27,7 +26,7 @@ func main() {
 	}
 }
 
-// list is a flag that may be given several times.
+// list is a flag that may occur several times.
 type list []string
 
 func (l *list) String() string     { return strings.Join(*l, " ") }
@@ -70,7 +69,7 @@ func run(args []string) error {
 	return writeArchive(*out, *name, index)
 }
 
-// describe reads what an image says of itself, and adds the time of its sources. There is no map without labels.
+// describe parses labels, and adds the time of the sources. It returns nil if there are none.
 func describe(labels []string, created int64) (map[string]string, error) {
 	var described map[string]string
 	if created != 0 {

@@ -20,7 +20,7 @@ func main() {
 	}
 }
 
-// reap collects every child that has ended: several ends may arrive as one signal.
+// reap collects every child that has ended. One signal may stand for several of them.
 func reap() {
 	for {
 		pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil)

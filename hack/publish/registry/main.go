@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command registry serves a registry in memory, and beside it the files of a folder, for hack/try-release.sh.
+// Command registry serves a registry in memory, and the files of a folder, for hack/try-release.sh.
 //
 //	registry ADDRESS FOLDER
 package main

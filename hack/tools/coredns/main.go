@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command coredns is CoreDNS with the plugins that hack/cluster uses: its own program has those of all clouds, too, and takes twice as long to
+// Command coredns is CoreDNS with only the plugins that hack/cluster uses. CoreDNS' own program also has the plugins of all clouds, and takes twice as long to
 // build.
 package main
 

@@ -35,29 +35,29 @@ type groups []struct{ Rules []rule }
 
 // histories are samples that Prometheus may have scraped, and the alerts that they must cause.
 type histories struct {
-	// Always are series of every history that does not say otherwise.
+	// Always are the series that belong to every history, unless its Without names them.
 	Always    []string
 	Histories map[string]history
 }
 
 type history struct {
 	Reason string
-	// Series are in the notation of promtool's rule tests, a sample a minute: metric{label="value"} 0+1x60
+	// Series are in the notation of promtool's rule tests, with one sample per minute: metric{label="value"} 0+1x60
 	Series []string
-	// Without are names of series of Always that are not there.
+	// Without are the names of series in Always that this history lacks.
 	Without []string
 	// At is the time of the evaluation, since the first sample.
 	At string
-	// Fire are the alerts that fire then; no others may. Silent are the alerts whose silence this history tests.
+	// Fire are exactly the alerts that must fire at that time. Silent are the alerts whose silence this history tests.
 	Fire, Silent []string
 }
 
-// try evaluates the rules of a file with the histories of another, and returns the differences from the expectations. Each
-// alert must fire in one history, and must be listed as silent in another.
+// try evaluates the rules of a file with the histories of another file, and returns the differences from the expectations. Each alert must fire in one history,
+// and must be listed as silent in another.
 func try(rulesFile, historiesFile string) ([]string, error) {
 	var file struct {
 		Groups groups
-		Spec   struct{ Groups groups } // as a PrometheusRule has it
+		Spec   struct{ Groups groups } // the format of a PrometheusRule
 	}
 	var all histories
 	if err := load(rulesFile, &file); err != nil {
@@ -113,7 +113,7 @@ func load(path string, into any) error {
 	return nil
 }
 
-// firing are the names of the alerts that fire at the end of a history, in the order of the alphabet.
+// firing returns the alerts that fire at the end of a history, sorted by name.
 func firing(rules []rule, always []string, h history) ([]string, error) {
 	at, err := model.ParseDuration(h.At)
 	if err != nil {
@@ -144,7 +144,7 @@ func firing(rules []rule, always []string, h history) ([]string, error) {
 	return names, nil
 }
 
-// fires reports whether the same row of the expression's result has been there for as long as the rule wants it.
+// fires reports whether the same row has been in the expression's result for as long as the rule requires.
 func (r rule) fires(engine *promql.Engine, db *memory, at time.Time) (bool, error) {
 	var held model.Duration
 	if r.For != "" {

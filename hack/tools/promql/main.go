@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command promql reads the expressions of Grafana dashboards and of files with alert rules as Prometheus does, and fails
-// if one of them is not PromQL. With a file of histories it evaluates the rules as Prometheus does, and fails if other alerts
-// fire than the histories say.
+// Command promql parses the expressions of Grafana dashboards and of files with alert rules, with Prometheus' parser. It fails if an expression is not PromQL.
+// With a file of histories it evaluates the rules, and fails if other alerts fire than expected.
 //
 //	promql FILE...
 //	promql -histories FILE RULES
@@ -58,10 +57,10 @@ func main() {
 	}
 }
 
-// interval is a variable that Grafana fills in where Prometheus wants a duration.
+// interval is a variable that Grafana replaces by a duration.
 var interval = regexp.MustCompile(`\$__(rate_)?interval`)
 
-// expressions are the values of all fields expr, wherever they are.
+// expressions returns the values of all fields named expr, at any depth.
 func expressions(n *yaml.Node) []*yaml.Node {
 	var out []*yaml.Node
 	for i, child := range n.Content {

@@ -12,7 +12,7 @@ const bulk = 10
 
 var notes = map[bool]string{true: "bulk"}
 
-// Of is the price of some pieces.
+// Of returns the price of some pieces.
 func Of(pieces int, member bool) (p Price) {
 	p.Cents = pieces*5 + 3
 	if pieces >= bulk || member && pieces > 1 {
