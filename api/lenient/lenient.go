@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package lenient decodes objects whose schema leaves parts of the spec open (pod templates), so that the API server may store
-// text in place of a list. One such object would make the decoding of a whole typed list fail.
+// Package lenient decodes objects with a partly open schema (pod templates). For such parts the API server may store text in place of a list, and one such
+// object would make the decoding of a whole typed list fail.
 package lenient
 
 import (
@@ -15,8 +15,8 @@ import (
 	kjson "sigs.k8s.io/json"
 )
 
-// Unmarshal decodes an object, and returns the paths of unknown fields in its spec. If only the spec cannot be decoded or is
-// too large, it decodes the object into rest, a type without the spec, and malformed has the reason.
+// Unmarshal decodes an object, and returns the paths of unknown fields in its spec. If only the spec cannot be decoded or is too large, Unmarshal decodes the
+// object into rest, a type without the spec. malformed is then the reason.
 func Unmarshal(data []byte, object, rest any) (malformed string, unknown []string, err error) {
 	unknown, err = decode(data, object)
 	if err == nil {
@@ -28,13 +28,13 @@ func Unmarshal(data []byte, object, rest any) (malformed string, unknown []strin
 	return located(data, object, err), nil, nil
 }
 
-// Bounds of the named values of a wrong type: their number, and the bytes of each. The sentence is kept with the object.
+// Bounds of the values with a wrong type in a message: their number, and the bytes of each. The message is kept with the object.
 const (
 	maxLocated  = 3
 	MaxSentence = 300
 )
 
-// located explains why an object cannot be decoded, with the paths of the wrong values if they are found.
+// located explains why an object cannot be decoded. It includes the paths of the wrong values if it finds them.
 func located(data []byte, object any, err error) string {
 	var content map[string]any
 	if !errors.As(err, new(undecodable)) || kjson.UnmarshalCaseSensitivePreserveInts(data, &content) != nil {
@@ -64,7 +64,7 @@ func cut(text string, most int) string {
 // undecodable is the decoder's error for an object of acceptable size.
 type undecodable struct{ error }
 
-// decode decodes an object of acceptable size with readable numbers, and returns the unknown fields of its spec.
+// decode decodes an object of acceptable size whose numbers are not too long, and returns the unknown fields of its spec.
 func decode(data []byte, into any) ([]string, error) {
 	err := checkNumbers(data)
 	if err != nil {
@@ -72,7 +72,7 @@ func decode(data []byte, into any) ([]string, error) {
 			Spec stdjson.RawMessage `json:"spec"`
 		}
 		if stdjson.Unmarshal(data, &o) == nil {
-			err = checkNumbers(o.Spec) // annotations may have any number of digits
+			err = checkNumbers(o.Spec) // numbers in annotations may have any length
 		}
 	}
 	if err == nil {
@@ -91,14 +91,14 @@ func decode(data []byte, into any) ([]string, error) {
 	return unknownFields(strict), nil
 }
 
-// Bounds of the unknown fields that an object keeps: their number, and the bytes of each.
+// Bounds of the unknown fields that are kept with an object: their number, and the bytes of each.
 const (
 	MaxUnknownFields = 10
 	MaxUnknownField  = 200
 )
 
-// unknownFields returns the decoder's strict errors about the spec. Other errors are not the user's: a status may be that of
-// another release.
+// unknownFields returns the decoder's strict errors about the spec. It omits other errors, because users do not cause them: the status may come from another
+// release.
 func unknownFields(strict []error) []string {
 	var fields []string
 	for _, problem := range strict {
@@ -114,11 +114,11 @@ func unknownFields(strict []error) []string {
 	return fields
 }
 
-// MaxDigits bounds the length of numbers in an object. Parsing a quantity takes memory that grows with the square of its
-// length: 2 GB for the megabyte that the API server stores.
+// MaxDigits bounds the length of numbers in an object. Parsing a quantity takes memory that grows with the square of its length: 2 GB for a megabyte, which the
+// API server can store.
 const MaxDigits = 4 << 10
 
-// checkNumbers refuses a text with a number of too many digits.
+// checkNumbers refuses a text with a number that is too long.
 func checkNumbers(data []byte) error {
 	digits := 0
 	for _, c := range data {

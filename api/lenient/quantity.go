@@ -17,20 +17,20 @@ import (
 	kjson "sigs.k8s.io/json"
 )
 
-// MaxExponent bounds the absolute exponents of quantities. Kubernetes accepts 32-bit exponents and computes with integers of
-// that many digits: nine bytes of text cost minutes of CPU and hundreds of megabytes. The largest suffix is E, which is 18.
+// MaxExponent bounds the absolute exponents of quantities. Kubernetes accepts 32-bit exponents, and computes with integers of that many digits. Nine bytes of
+// text would cost minutes of CPU and hundreds of megabytes. The largest suffix, E, is 10^18.
 const MaxExponent = 24
 
-// endless describes a quantity with a larger exponent.
+// endless describes a quantity whose exponent exceeds MaxExponent.
 const endless = "a quantity with a too large exponent; write a number between 1n and 1E"
 
-// ErrEndless is the error for such a quantity.
+// ErrEndless is the error for a quantity whose exponent exceeds MaxExponent.
 var ErrEndless = errors.New(endless)
 
-// exponent matches a number with an exponent as Kubernetes reads it. Without digits before the exponent the number is 0.
+// exponent matches a number with an exponent, as Kubernetes parses it. Without digits before the exponent the number is 0.
 var exponent = regexp.MustCompile(`^[+-]?[0-9.]*[eE]([+-]?[0-9]+)$`)
 
-// Endless reports whether a text is a quantity with a too large exponent. Kubernetes allows blanks around it.
+// Endless reports whether a text is a quantity whose exponent exceeds MaxExponent. Kubernetes allows spaces around it.
 func Endless(text string) bool {
 	match := exponent.FindStringSubmatch(strings.TrimSpace(text))
 	if match == nil {
@@ -42,14 +42,14 @@ func Endless(text string) bool {
 
 var quantity = reflect.TypeFor[resource.Quantity]()
 
-// CheckQuantities refuses too large exponents in an object decoded from JSON without a type, before it is decoded into t. Text
-// that merely looks like such a quantity, such as a short commit in a label, is accepted.
+// CheckQuantities refuses an object with a quantity whose exponent exceeds MaxExponent. object was decoded from JSON without a type, and t is its type. Text
+// that only looks like such a quantity, such as a short commit hash in a label, is accepted.
 func CheckQuantities(object any, t reflect.Type, path string) error {
 	c := computable{t: t, path: path}
 	return c.check(object)
 }
 
-// computable searches for quantities with a too large exponent. It looks up the type only of values that look like one.
+// computable searches for quantities whose exponent exceeds MaxExponent. It determines the type only of values that look like one.
 type computable struct {
 	t    reflect.Type
 	path string
@@ -110,7 +110,7 @@ func (c *computable) text(text string) error {
 	return fmt.Errorf("%s: %q: %w", path, cut(text, maxShown), ErrEndless)
 }
 
-// checkSpec refuses an object whose spec has a quantity with a too large exponent, before any code parses it.
+// checkSpec refuses an object if its spec has a quantity whose exponent exceeds MaxExponent. It must run before any code parses the quantity.
 func checkSpec(data []byte, object any) error {
 	spec, has := reflect.TypeOf(object).Elem().FieldByName("Spec")
 	if !has || !suspicious(data) {
@@ -119,7 +119,7 @@ func checkSpec(data []byte, object any) error {
 	var content struct {
 		Spec any `json:"spec"`
 	}
-	// Of a duplicate key, only the last value would be checked.
+	// Only the last value of a duplicate key would be checked.
 	strict, err := kjson.UnmarshalStrict(data, &content, kjson.DisallowDuplicateFields)
 	if err = errors.Join(append(strict, err)...); err != nil {
 		return undecodable{err}
@@ -127,8 +127,7 @@ func checkSpec(data []byte, object any) error {
 	return CheckQuantities(content.Spec, spec.Type, "spec")
 }
 
-// suspicious reports whether a text may have a quantity with a large exponent. Almost no object has one, and only those that
-// may are decoded twice.
+// suspicious reports whether a text may have a quantity with a large exponent. Only such objects are decoded twice, and almost no object is one.
 func suspicious(data []byte) bool {
 	for i, c := range data {
 		if c != 'e' && c != 'E' || i == 0 || !begins(data[i-1]) {
@@ -150,10 +149,10 @@ func suspicious(data []byte) bool {
 	return false
 }
 
-// begins reports whether an exponent may follow a byte: a digit, the begin of a string, or a blank.
+// begins reports whether an exponent may follow a byte: a digit, the start of a string, or a space.
 func begins(c byte) bool { return !isLetter(c) }
 
-// continues reports whether a text continues after a number, as an id does: 9e-4123-8f00.
+// continues reports whether a text continues after a number, as an ID does: 9e-4123-8f00.
 func continues(rest []byte) bool {
 	return len(rest) > 0 && (isLetter(rest[0]) || rest[0] == '-' || rest[0] == '.')
 }

@@ -7,8 +7,8 @@ import (
 	"fmt"
 )
 
-// Bounds of a spec. Two bytes of an object or a list may decode to a kilobyte: a list of empty containers of the maximal stored
-// size would take 400 MB. The test of internal/admission measures the largest specs within these bounds.
+// Bounds of a spec. Two bytes of an object or a list may decode to a kilobyte: a list of empty containers of the maximum stored size would take 400 MB. The
+// test of internal/admission measures the largest specs within these bounds.
 const (
 	MaxSpec   = 512 << 10
 	MaxValues = 7_000
@@ -16,11 +16,11 @@ const (
 	MaxNodes = 1_500
 )
 
-// checkSize refuses an object with a too large spec.
+// checkSize refuses an object whose spec is too large.
 func checkSize(data []byte) error {
 	nodes := bytes.Count(data, []byte{'{'}) + bytes.Count(data, []byte{'['})
 	if len(data) <= MaxSpec && nodes <= MaxNodes && nodes+bytes.Count(data, []byte{','}) < MaxValues {
-		return nil // an upper bound of all counts: almost all objects are this small
+		return nil // these are upper bounds of all counts, and almost all objects are this small
 	}
 	var s sizer
 	s.read(data)
@@ -32,18 +32,18 @@ func checkSize(data []byte) error {
 		"put data into a ConfigMap of your own and mount it", (s.bytes+1023)>>10, s.values, s.nodes, MaxSpec>>10, MaxValues, MaxNodes)
 }
 
-// sizer measures the spec of an object in one pass over its text, which need not be valid. Everything that a user writes
-// outside the metadata counts as spec, so that no spelling of its name escapes.
+// sizer measures the spec of an object in one pass over its text, which may be invalid. It counts everything that a user can write outside of the metadata, so
+// that no spelling of "spec" escapes.
 type sizer struct {
 	bytes, values, nodes int
 
 	depth int
-	// inSpec is set if the present member of the object counts, keyed if its name was read; began is the offset of its value.
+	// inSpec is set if the present member of the object counts. keyed is set if its name was read. began is the offset of its value.
 	inSpec, keyed bool
 	began         int
 }
 
-// notSpec lists members that are not measured.
+// notSpec lists the members that are not measured.
 var notSpec = map[string]bool{"apiVersion": true, "kind": true, "metadata": true, "status": true}
 
 func (s *sizer) read(data []byte) {
@@ -91,7 +91,7 @@ func (s *sizer) end(at int) {
 	s.inSpec, s.keyed = false, false
 }
 
-// endOfString returns the index of the closing quote of the string at from, or else the length of the text.
+// endOfString returns the index of the closing quote of the string at from, or the length of the text if there is none.
 func endOfString(data []byte, from int) int {
 	for i := from; i < len(data); i++ {
 		switch data[i] {

@@ -17,22 +17,21 @@ import (
 
 // Mismatch is a value of an object that does not fit its Go type.
 type Mismatch struct {
-	// Path is its path: spec.driver.sidecars[0].image, spec.sparkConf["spark.x"].
+	// Path is the path of the value: spec.driver.sidecars[0].image, spec.sparkConf["spark.x"].
 	Path string
-	// Message is a sentence that begins with the path and describes the error and a correct value; "" for an unknown field.
+	// Message begins with the path, and describes the error and a correct value; "" for an unknown field.
 	Message string
 }
 
-// Compare compares an object decoded from JSON without a type with its Go type: Kubernetes' decoder stops at the first value of
-// a wrong type, and names neither key nor index. wrong are values that cannot be decoded, unknown the fields that the type
-// lacks.
+// Compare compares an object, decoded from JSON without a type, with its Go type. It is needed because Kubernetes' decoder stops at the first value of a wrong
+// type, and names neither key nor index. wrong has the values that cannot be decoded, and unknown the fields that the type lacks.
 func Compare(object map[string]any, t reflect.Type) (wrong, unknown []Mismatch) {
 	var y typing
 	y.compare(object, t, "")
 	return y.wrong, y.unknown
 }
 
-// NamesAt returns the field names at the end of a type's path; none if the path does not exist.
+// NamesAt returns the field names of the struct that contains the end of a path; none if the path does not exist.
 func NamesAt(t reflect.Type, path string) []string {
 	if t = TypeAt(t, path[:max(0, strings.LastIndex(path, "."))]); t == nil || t.Kind() != reflect.Struct {
 		return nil
@@ -40,7 +39,7 @@ func NamesAt(t reflect.Type, path string) []string {
 	return slices.Sorted(maps.Keys(FieldsOf(t)))
 }
 
-// TypeAt is the type at a path of a type; nil if the path leads nowhere.
+// TypeAt returns the type at a path of a type; nil if the path does not exist.
 func TypeAt(t reflect.Type, path string) reflect.Type {
 	if path != "" {
 		for step := range strings.SplitSeq(strings.NewReplacer("[", ".[").Replace(path), ".") {
@@ -87,7 +86,7 @@ func (y *typing) compare(value any, t reflect.Type, path string) {
 	}
 }
 
-// decode tries a type with a decoder of its own.
+// decode tries the type's own decoder.
 func (y *typing) decode(value any, t reflect.Type, path string) {
 	text, err := json.Marshal(value)
 	switch {
@@ -107,10 +106,10 @@ func (y *typing) decode(value any, t reflect.Type, path string) {
 	y.wrong = append(y.wrong, Mismatch{Path: path, Message: fmt.Sprintf("%s: %s: %s", path, cut(string(text), maxShown), message)})
 }
 
-// maxShown bounds the bytes of a value in a message.
+// maxShown bounds a value in a message, in bytes.
 const maxShown = 100
 
-// rightly describes correct values of types whose own errors name neither value nor remedy.
+// rightly describes correct values of types whose own errors name neither the value nor a remedy.
 var rightly = map[reflect.Type]string{
 	reflect.TypeFor[metav1.Duration](): `not a duration; write a number and a unit, such as "90s", "30m" or "24h"`,
 	reflect.TypeFor[metav1.Time]():     `not a time in RFC 3339; write one such as "2026-01-31T08:30:00Z"`,
@@ -184,7 +183,7 @@ func (y *typing) tooLarge(path, what string, t reflect.Type) {
 	y.wrong = append(y.wrong, Mismatch{Path: path, Message: fmt.Sprintf("%s: %s is too large; write a number of at most %d", path, what, most)})
 }
 
-// asFloat returns a number with a fraction or outside the range of integers.
+// asFloat returns a number that has a fraction or exceeds the range of integers.
 func asFloat(value any) float64 {
 	f, _ := value.(float64)
 	return f

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package v1 holds the API types of spark.apache.org/v1: field names, rules and states are those that existing manifests and tools rely
-// on. It is the version that is stored.
+// Package v1 has the API types of spark.apache.org/v1, the stored version. Existing manifests and tools rely on its field names, rules and states.
 //
 // +kubebuilder:object:generate=true
 // +groupName=spark.apache.org
@@ -14,10 +13,10 @@ import (
 )
 
 var (
-	// SchemeGroupVersion is the group version of all kinds in this package; Kubebuilder's scaffold uses this name.
+	// SchemeGroupVersion is the group version of all kinds in this package. Kubebuilder's scaffold uses this name.
 	SchemeGroupVersion = schema.GroupVersion{Group: "spark.apache.org", Version: "v1"}
 
-	// SchemeBuilder collects the registrations of AddToScheme. Each kind registers itself beside its types.
+	// SchemeBuilder collects the registrations for AddToScheme. Each kind registers itself next to its types.
 	SchemeBuilder = runtime.NewSchemeBuilder(func(scheme *runtime.Scheme) error {
 		metav1.AddToGroupVersion(scheme, SchemeGroupVersion)
 		return nil
@@ -35,7 +34,7 @@ const (
 	LabelAppName = "spark.operator/spark-app-name"
 	// LabelClusterName is the cluster's name.
 	LabelClusterName = "spark.operator/spark-cluster-name"
-	// LabelSentinel is "true" on an application or a cluster that runs nothing and is edited by the operator's health probe.
+	// LabelSentinel is "true" on sentinels: applications or clusters that run nothing and that the operator's health check edits.
 	LabelSentinel = "spark.operator/sentinel"
 )
 

@@ -4,8 +4,7 @@ package v1
 
 import "github.com/firesteel-dev/firesteel/api/lenient"
 
-// UnmarshalJSON accepts an application whose spec cannot be decoded, because its schema leaves pod templates open. Otherwise
-// one such application would hide all others.
+// UnmarshalJSON accepts an application whose spec cannot be decoded. Its schema leaves pod templates open, and one such application would hide all others.
 func (in *SparkApplication) UnmarshalJSON(data []byte) error {
 	type plain SparkApplication
 	var rest struct {

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// DeploymentMode is the place of the driver.
+// DeploymentMode says where the driver runs.
 //
 // +kubebuilder:validation:Enum=ClientMode;ClusterMode
 type DeploymentMode string
@@ -41,8 +41,7 @@ type SparkApplication struct {
 
 	// MalformedSpec explains why the stored spec could not be decoded; Spec is empty then.
 	MalformedSpec string `json:"-"`
-	// UnknownFields are the paths of unknown fields in the stored spec, as in a misspelled toleration. A long list is cut and
-	// ends with "...".
+	// UnknownFields are the paths of unknown fields in the stored spec, e.g. of a misspelled toleration. A long list is truncated and ends with "...".
 	UnknownFields []string `json:"-"`
 }
 

@@ -33,7 +33,7 @@ type SparkCluster struct {
 
 	// MalformedSpec explains why the stored spec could not be decoded; Spec is empty then.
 	MalformedSpec string `json:"-"`
-	// UnknownFields are the paths of unknown fields in the stored spec. A long list is cut and ends with "...".
+	// UnknownFields are the paths of unknown fields in the stored spec. A long list is truncated and ends with "...".
 	UnknownFields []string `json:"-"`
 }
 
@@ -256,7 +256,7 @@ type ClusterState struct {
 	// CurrentStateSummary is the state.
 	// +optional
 	CurrentStateSummary ClusterStateSummary `json:"currentStateSummary,omitempty"`
-	// LastTransitionTime is the begin of the state: RFC 3339 in UTC with a Z, to the nanosecond.
+	// LastTransitionTime is the start of the state: RFC 3339 in UTC with a Z, to the nanosecond.
 	// +optional
 	LastTransitionTime string `json:"lastTransitionTime,omitempty"`
 	// Message explains the state.

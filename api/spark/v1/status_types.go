@@ -42,7 +42,7 @@ const (
 // +kubebuilder:validation:Enum=SpecSuspend;KueueEviction
 type SuspendReason string
 
-// Reasons of a suspension. An empty one counts as SpecSuspend.
+// Reasons of a suspension. The empty string counts as SpecSuspend.
 const (
 	SuspendedBySpec  SuspendReason = "SpecSuspend"
 	SuspendedByKueue SuspendReason = "KueueEviction"
@@ -84,7 +84,7 @@ type ApplicationState struct {
 	// CurrentStateSummary is the state.
 	// +optional
 	CurrentStateSummary ApplicationStateSummary `json:"currentStateSummary,omitempty"`
-	// LastTransitionTime is the begin of the state: RFC 3339 in UTC with a Z, to the nanosecond.
+	// LastTransitionTime is the start of the state: RFC 3339 in UTC with a Z, to the nanosecond.
 	// +optional
 	LastTransitionTime string `json:"lastTransitionTime,omitempty"`
 	// Message explains the state.

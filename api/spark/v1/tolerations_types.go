@@ -41,11 +41,11 @@ type ApplicationTolerations struct {
 	// ResourceRetainPolicy is the outcome after which the driver pod and its objects are kept; Never by default.
 	// +optional
 	ResourceRetainPolicy ResourceRetainPolicy `json:"resourceRetainPolicy,omitempty"`
-	// ResourceRetainDurationMillis is the time for which they are kept; negative for the lifetime of the application.
+	// ResourceRetainDurationMillis is how long the driver pod and its objects are kept; negative for as long as the application.
 	// +kubebuilder:default=-1
 	// +optional
 	ResourceRetainDurationMillis *int64 `json:"resourceRetainDurationMillis,omitempty"`
-	// TTLAfterStopMillis is the time for which the ended application is kept; negative for ever.
+	// TTLAfterStopMillis is how long the ended application is kept; negative for ever.
 	// +kubebuilder:default=-1
 	// +optional
 	TTLAfterStopMillis *int64 `json:"ttlAfterStopMillis,omitempty"`
@@ -86,14 +86,14 @@ type ApplicationTimeoutConfig struct {
 	// default.
 	// +optional
 	DriverStartTimeoutMillis *int64 `json:"driverStartTimeoutMillis,omitempty"`
-	// DriverReadyTimeoutMillis bounds the time from there until its pod is ready; 300000 by default.
+	// DriverReadyTimeoutMillis bounds the time from the start of the driver's container until its pod is ready; 300000 by default.
 	// +optional
 	DriverReadyTimeoutMillis *int64 `json:"driverReadyTimeoutMillis,omitempty"`
-	// ExecutorStartTimeoutMillis bounds the time from there until the initial executors are ready; 300000 by default.
+	// ExecutorStartTimeoutMillis bounds the time from the readiness of the driver pod until the initial executors are ready; 300000 by default.
 	// +optional
 	ExecutorStartTimeoutMillis *int64 `json:"executorStartTimeoutMillis,omitempty"`
-	// ForceTerminationGracePeriodMillis is the time after the driver pod's own grace period until the operator deletes it by
-	// force; without it, the operator waits.
+	// ForceTerminationGracePeriodMillis is how long the operator waits after the driver pod's own grace period, before it deletes the pod by force. If absent,
+	// it never does.
 	// +optional
 	ForceTerminationGracePeriodMillis *int64 `json:"forceTerminationGracePeriodMillis,omitempty"`
 	// TerminationRequeuePeriodMillis has no effect: the operator watches the end of pods.
@@ -109,7 +109,7 @@ type InstanceConfig struct {
 	// MinExecutors is the number that must be ready afterwards; 0 by default.
 	// +optional
 	MinExecutors int32 `json:"minExecutors,omitempty"`
-	// MaxExecutors is the number of full capacity; 0, the default, means any number.
+	// MaxExecutors is the number of executors at full capacity; 0 (the default) means any number.
 	// +optional
 	MaxExecutors int32 `json:"maxExecutors,omitempty"`
 }

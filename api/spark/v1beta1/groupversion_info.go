@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package v1beta1 holds the API types of spark.apache.org/v1beta1, which is frozen: it lacks later fields of v1. The types
-// define the schema only, and no object is decoded to them; hack/crd adds the fields of v1, so that the API server keeps them.
-// The operator reads v1.
+// Package v1beta1 has the API types of spark.apache.org/v1beta1. This version is frozen, and lacks later fields of v1. The types define only the schema, and no
+// object is decoded into them: the operator reads v1. hack/crd adds the fields of v1 to the schema, so that the API server keeps them.
 //
 // +kubebuilder:object:generate=true
 // +groupName=spark.apache.org

@@ -76,7 +76,7 @@ type ClusterState struct {
 	// CurrentStateSummary is the state.
 	// +optional
 	CurrentStateSummary ClusterStateSummary `json:"currentStateSummary,omitempty"`
-	// LastTransitionTime is the begin of the state: RFC 3339 in UTC with a Z, to the nanosecond.
+	// LastTransitionTime is the start of the state: RFC 3339 in UTC with a Z, to the nanosecond.
 	// +optional
 	LastTransitionTime string `json:"lastTransitionTime,omitempty"`
 	// Message explains the state.

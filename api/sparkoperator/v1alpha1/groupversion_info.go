@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package v1alpha1 holds the API types of sparkoperator.k8s.io/v1alpha1: field names, rules and states are those that
-// existing manifests and tools rely on.
+// Package v1alpha1 has the API types of sparkoperator.k8s.io/v1alpha1. Existing manifests and tools rely on its field names, rules and states.
 //
 // +kubebuilder:object:generate=true
 // +groupName=sparkoperator.k8s.io
@@ -14,13 +13,13 @@ import (
 )
 
 var (
-	// SchemeGroupVersion is the group version of all kinds in this package; Kubebuilder's scaffold uses this name.
+	// SchemeGroupVersion is the group version of all kinds in this package. Kubebuilder's scaffold uses this name.
 	SchemeGroupVersion = schema.GroupVersion{Group: "sparkoperator.k8s.io", Version: "v1alpha1"}
 
 	// GroupVersion is the group version of all kinds in this package.
 	GroupVersion = SchemeGroupVersion
 
-	// SchemeBuilder collects the registrations of AddToScheme. Each kind registers itself beside its types.
+	// SchemeBuilder collects the registrations for AddToScheme. Each kind registers itself next to its types.
 	SchemeBuilder = runtime.NewSchemeBuilder(func(scheme *runtime.Scheme) error {
 		metav1.AddToGroupVersion(scheme, SchemeGroupVersion)
 		return nil

@@ -30,13 +30,13 @@ const (
 	SparkConnectStateProvisioning SparkConnectState = "Provisioning"
 	// SparkConnectStateReady accepts clients.
 	SparkConnectStateReady SparkConnectState = "Ready"
-	// SparkConnectStateNotReady does not accept clients; the conditions explain why, and whether a user has to act.
+	// SparkConnectStateNotReady does not accept clients. The conditions explain why, and whether a user has to act.
 	SparkConnectStateNotReady SparkConnectState = "NotReady"
 	// SparkConnectStateFailed does not accept clients until the spec changes.
 	SparkConnectStateFailed SparkConnectState = "Failed"
 )
 
-// ConditionServerPodReady is a condition that other clients of this API use; its reasons follow.
+// ConditionServerPodReady is a condition that other clients of this API read. Its reasons follow.
 const (
 	ConditionServerPodReady = "ServerPodReady"
 	ReasonServerPodReady    = "ServerPodReady"
@@ -68,8 +68,7 @@ type SparkConnect struct {
 
 	// MalformedSpec explains why the stored spec could not be decoded; Spec is empty then.
 	MalformedSpec string `json:"-"`
-	// UnknownFields are the paths of unknown fields in the stored spec, as in a misspelled toleration. A long list is cut and
-	// ends with "...".
+	// UnknownFields are the paths of unknown fields in the stored spec, e.g. of a misspelled toleration. A long list is truncated and ends with "...".
 	UnknownFields []string `json:"-"`
 }
 
@@ -115,8 +114,7 @@ type SparkConnectSpec struct {
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$`
 	IdleTimeout *metav1.Duration `json:"idleTimeout,omitempty"`
-	// DrainTimeout is the longest time for which an edit of the spec waits for open sessions, before a new server replaces the
-	// old one; 10m by default.
+	// DrainTimeout is the longest wait of an edit for open sessions; 10m by default. After that a new server replaces the old one.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$`

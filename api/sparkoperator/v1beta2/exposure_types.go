@@ -22,7 +22,7 @@ type MonitoringSpec struct {
 	// MetricsPropertiesFile is the path of a metrics.properties file inside the image.
 	// +optional
 	MetricsPropertiesFile *string `json:"metricsPropertiesFile,omitempty"`
-	// Prometheus serves the metrics by the JMX exporter instead.
+	// Prometheus makes the JMX exporter serve the metrics instead.
 	// +optional
 	Prometheus *PrometheusSpec `json:"prometheus,omitempty"`
 }

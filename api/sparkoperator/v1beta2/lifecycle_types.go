@@ -9,7 +9,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // Each failure has a class. A class with a rule has its own budget and back-off; the others share onFailureRetries (failures of
 // a run) or onSubmissionFailureRetries (refused submissions).
 type RestartPolicy struct {
-	// Type is the outcome after which the application restarts; OnFailure if a class has a rule, else Never.
+	// Type is the outcome after which the application restarts. The default is OnFailure if a class has a rule, otherwise Never.
 	// +optional
 	Type RestartPolicyType `json:"type,omitempty"`
 	// OnSubmissionFailureRetries limits retries of refused submissions.
@@ -20,11 +20,11 @@ type RestartPolicy struct {
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	OnFailureRetries *int32 `json:"onFailureRetries,omitempty"`
-	// OnSubmissionFailureRetryInterval is the wait before a new submission, in seconds, times the consecutive failures.
+	// OnSubmissionFailureRetryInterval is the wait before a new submission, in seconds, multiplied by the number of consecutive failures.
 	// +kubebuilder:validation:Minimum=1
 	// +optional
 	OnSubmissionFailureRetryInterval *int64 `json:"onSubmissionFailureRetryInterval,omitempty"`
-	// OnFailureRetryInterval is the wait before a restart, in seconds, times the consecutive failures.
+	// OnFailureRetryInterval is the wait before a restart, in seconds, multiplied by the number of consecutive failures.
 	// +kubebuilder:validation:Minimum=1
 	// +optional
 	OnFailureRetryInterval *int64 `json:"onFailureRetryInterval,omitempty"`
@@ -41,7 +41,7 @@ type RestartPolicy struct {
 	// Application is the rule for drivers with a non-zero exit code.
 	// +optional
 	Application *ApplicationRule `json:"application,omitempty"`
-	// ResetAfter refills all budgets once a driver has run this long, as streaming applications need it.
+	// ResetAfter is the run time of a driver that refills all budgets. Streaming applications need it.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$`
@@ -59,7 +59,7 @@ type RetryRule struct {
 	Backoff *Backoff `json:"backoff,omitempty"`
 }
 
-// Backoff is a wait that doubles with each consecutive failure. A fifth of it is jitter.
+// Backoff is a wait that doubles with each consecutive failure. Jitter shortens it by up to a fifth.
 type Backoff struct {
 	// Initial is the wait after the first failure; 10s by default.
 	// +optional
@@ -125,8 +125,7 @@ type Deadlines struct {
 	Run *metav1.Duration `json:"run,omitempty"`
 }
 
-// Retention configures the time for which parts of a finished application are kept. Other parts are kept as long as the
-// application.
+// Retention configures how long parts of a finished application are kept. Parts without a time are kept as long as the application.
 type Retention struct {
 	// OnSuccess is for completed applications.
 	// +optional
@@ -138,17 +137,17 @@ type Retention struct {
 
 // RetentionTimes count from the end of the application.
 type RetentionTimes struct {
-	// DriverPod is the time for which the driver pod and its log are kept.
+	// DriverPod is how long the driver pod and its log are kept.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$`
 	DriverPod *metav1.Duration `json:"driverPod,omitempty"`
-	// Resources is the time for which the Service, the ConfigMaps and the other objects of the last attempt are kept.
+	// Resources is how long the Service, the ConfigMaps and the other objects of the last attempt are kept.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$`
 	Resources *metav1.Duration `json:"resources,omitempty"`
-	// Application is the time for which the application is kept; it overrides timeToLiveSeconds.
+	// Application is how long the application is kept; it overrides timeToLiveSeconds.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$`

@@ -4,15 +4,15 @@ package v1beta2
 
 import "github.com/firesteel-dev/firesteel/api/lenient"
 
-// UnmarshalJSON accepts an application whose spec cannot be decoded. The schema leaves parts of the spec open (pod templates),
-// so the API server may store text in place of a list, and one such object would make the decoding of a whole typed list fail.
-// It is decoded without its spec, and MalformedSpec has the reason. UnknownFields lists unknown fields of the open parts.
+// UnmarshalJSON accepts an application whose spec cannot be decoded. The schema leaves parts of the spec open (pod templates), so the API server may store text
+// in place of a list. One such object would make the decoding of a whole typed list fail. It is decoded without its spec, and MalformedSpec has the reason.
+// UnknownFields lists unknown fields of the open parts.
 func (in *SparkApplication) UnmarshalJSON(data []byte) error {
 	type plain SparkApplication
 	var rest struct {
 		plain
 		Spec struct {
-			ManagedBy *string `json:"managedBy"` // an application of another controller stays that controller's, even if it is malformed
+			ManagedBy *string `json:"managedBy"` // another controller's application stays that controller's, even if it is malformed
 		} `json:"spec"`
 	}
 	malformed, unknown, err := lenient.Unmarshal(data, (*plain)(in), &rest)
@@ -24,7 +24,7 @@ func (in *SparkApplication) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// UnmarshalJSON accepts a schedule whose template cannot be decoded, as SparkApplication's does.
+// UnmarshalJSON accepts a schedule whose template cannot be decoded, in the same way as that of SparkApplication.
 func (in *ScheduledSparkApplication) UnmarshalJSON(data []byte) error {
 	type plain ScheduledSparkApplication
 	var rest struct {

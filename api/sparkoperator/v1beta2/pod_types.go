@@ -4,10 +4,10 @@ package v1beta2
 
 import corev1 "k8s.io/api/core/v1"
 
-// SecretType is the way in which Spark containers find a mounted Secret.
+// SecretType is how Spark containers find a mounted Secret.
 type SecretType string
 
-// Secret types with a meaning. The schema accepts any text; others are treated as Generic.
+// Secret types with a meaning. The schema accepts any text, and any other text counts as Generic.
 const (
 	// SecretTypeGCPServiceAccount sets GOOGLE_APPLICATION_CREDENTIALS.
 	SecretTypeGCPServiceAccount SecretType = "GCPServiceAccount"

@@ -7,10 +7,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// ConcurrencyPolicy controls a run that is due while an earlier one is unfinished.
+// ConcurrencyPolicy controls a run that becomes due while an earlier run is unfinished.
 type ConcurrencyPolicy string
 
-// Concurrency policies. An empty one is Allow.
+// Concurrency policies. The empty string means Allow.
 const (
 	// ConcurrencyAllow starts both runs at the same time.
 	ConcurrencyAllow ConcurrencyPolicy = "Allow"
@@ -26,11 +26,11 @@ const (
 // +kubebuilder:validation:Enum=RunLatest;RunAll;Skip
 type MissedRunPolicy string
 
-// Missed run policies. An empty one is RunLatest.
+// Missed run policies. The empty string means RunLatest.
 const (
-	// MissedRunLatest starts the latest of them.
+	// MissedRunLatest starts the latest missed run.
 	MissedRunLatest MissedRunPolicy = "RunLatest"
-	// MissedRunAll starts all of them, one after the other.
+	// MissedRunAll starts all missed runs, one after the other.
 	MissedRunAll MissedRunPolicy = "RunAll"
 	// MissedRunSkip starts none of them.
 	MissedRunSkip MissedRunPolicy = "Skip"
@@ -92,8 +92,7 @@ type ScheduledSparkApplication struct {
 
 	// MalformedSpec explains why the stored spec could not be decoded; Spec is empty then.
 	MalformedSpec string `json:"-"`
-	// UnknownFields are the paths of unknown fields in the stored spec, as in a misspelled toleration. A long list is cut and
-	// ends with "...".
+	// UnknownFields are the paths of unknown fields in the stored spec, e.g. of a misspelled toleration. A long list is truncated and ends with "...".
 	UnknownFields []string `json:"-"`
 }
 
@@ -150,10 +149,10 @@ type ScheduledSparkApplicationSpec struct {
 
 // ScheduleBackfill is a range of at most 1000 scheduled times. A changed range is a new backfill.
 type ScheduleBackfill struct {
-	// From is the begin of the range; a run due at it is included.
+	// From is the start of the range; a run due at that time is included.
 	// +required
 	From metav1.Time `json:"from"`
-	// To is the end of the range; a run due at it is excluded.
+	// To is the end of the range; a run due at that time is excluded.
 	// +required
 	To metav1.Time `json:"to"`
 	// MaxActive limits the runs of the backfill at the same time; 1 by default.
@@ -192,7 +191,7 @@ type ScheduledSparkApplicationStatus struct {
 	// ObservedGeneration is the generation of the spec that this status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// Submitter is the user who created the schedule, as recorded by admission. Its runs have the same.
+	// Submitter is the user who created the schedule, as recorded by admission. Its runs have the same submitter.
 	// +optional
 	Submitter *SubmitterStatus `json:"submitter,omitempty"`
 	// Active are the unfinished runs.
@@ -205,7 +204,7 @@ type ScheduledSparkApplicationStatus struct {
 	// however late.
 	// +optional
 	ReplacingFor *metav1.Time `json:"replacingFor,omitempty"`
-	// ScheduledSince is the time since when the present schedule and time zone apply; scheduled has both.
+	// ScheduledSince is when the present schedule and time zone took effect. The field scheduled has both.
 	// +optional
 	ScheduledSince *metav1.Time `json:"scheduledSince,omitempty"`
 	// Scheduled is the schedule and time zone of scheduledSince.
@@ -235,7 +234,7 @@ type ScheduledSparkApplicationStatus struct {
 
 // ScheduleBackfillStatus is the progress of a backfill.
 type ScheduleBackfillStatus struct {
-	// From is the begin of the range.
+	// From is the start of the range.
 	// +required
 	From metav1.Time `json:"from"`
 	// To is the end of the range.

@@ -21,7 +21,7 @@ const (
 	ApplicationTypeR      ApplicationType = "R"
 )
 
-// DeployMode is the place of the driver.
+// DeployMode says where the driver runs.
 //
 // +kubebuilder:validation:Enum=cluster;client
 type DeployMode string
@@ -73,8 +73,7 @@ type SparkApplication struct {
 
 	// MalformedSpec explains why the stored spec could not be decoded; Spec is empty then.
 	MalformedSpec string `json:"-"`
-	// UnknownFields are the paths of unknown fields in the stored spec, as in a misspelled toleration. A long list is cut and
-	// ends with "...".
+	// UnknownFields are the paths of unknown fields in the stored spec, e.g. of a misspelled toleration. A long list is truncated and ends with "...".
 	UnknownFields []string `json:"-"`
 }
 
@@ -113,7 +112,7 @@ type SparkApplicationSpec struct {
 	// SparkVersion is the Spark version in the image, such as 4.1.4.
 	// +required
 	SparkVersion string `json:"sparkVersion"`
-	// Mode is the place of the driver; cluster by default.
+	// Mode says where the driver runs; cluster by default.
 	// +optional
 	Mode DeployMode `json:"mode,omitempty"`
 	// ProxyUser is the user that Spark impersonates.
@@ -170,7 +169,7 @@ type SparkApplicationSpec struct {
 	// Deadlines bound the stages of an attempt.
 	// +optional
 	Deadlines *Deadlines `json:"deadlines,omitempty"`
-	// Retention configures the time for which parts of a finished application are kept.
+	// Retention configures how long parts of a finished application are kept.
 	// +optional
 	Retention *Retention `json:"retention,omitempty"`
 	// LogTails controls whether the end of a failed driver's log, and the cause found in it, are stored in the status: Enabled
@@ -202,7 +201,7 @@ type SparkApplicationSpec struct {
 	// BatchSchedulerOptions are passed to the batch scheduler.
 	// +optional
 	BatchSchedulerOptions *BatchSchedulerConfiguration `json:"batchSchedulerOptions,omitempty"`
-	// TimeToLiveSeconds is the time for which a finished application is kept.
+	// TimeToLiveSeconds is how long a finished application is kept.
 	// +optional
 	TimeToLiveSeconds *int64 `json:"timeToLiveSeconds,omitempty"`
 	// SparkUIOptions configure the Service and the Ingress of the Spark UI.
@@ -253,16 +252,16 @@ type DynamicAllocation struct {
 	// InitialExecutors is the number of executors at the start.
 	// +optional
 	InitialExecutors *int32 `json:"initialExecutors,omitempty"`
-	// MinExecutors is the minimum of executors.
+	// MinExecutors is the minimum number of executors.
 	// +optional
 	MinExecutors *int32 `json:"minExecutors,omitempty"`
-	// MaxExecutors is the maximum of executors.
+	// MaxExecutors is the maximum number of executors.
 	// +optional
 	MaxExecutors *int32 `json:"maxExecutors,omitempty"`
 	// ShuffleTrackingEnabled keeps executors with shuffle data, so that no shuffle service is needed.
 	// +optional
 	ShuffleTrackingEnabled *bool `json:"shuffleTrackingEnabled,omitempty"`
-	// ShuffleTrackingTimeout is the time for which an executor with shuffle data is kept, in milliseconds.
+	// ShuffleTrackingTimeout is how long an executor with shuffle data is kept, in milliseconds.
 	// +optional
 	ShuffleTrackingTimeout *int64 `json:"shuffleTrackingTimeout,omitempty"`
 }

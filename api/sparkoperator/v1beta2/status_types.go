@@ -51,7 +51,7 @@ const (
 
 // SparkApplicationStatus is the observed state of an application.
 type SparkApplicationStatus struct {
-	// SparkApplicationID is Spark's id of the current attempt.
+	// SparkApplicationID is the current attempt's Spark application ID.
 	// +optional
 	SparkApplicationID string `json:"sparkApplicationId,omitempty"`
 	// SubmissionID is the UUID of the current attempt, a label of its pods.
@@ -71,8 +71,7 @@ type SparkApplicationStatus struct {
 	// AppState is the state of the application.
 	// +optional
 	AppState ApplicationState `json:"applicationState,omitempty"`
-	// Cause is the reason of a wait or a failure; absent without one. The condition DriverReady explains why a created driver
-	// pod does not run.
+	// Cause is the reason of a wait or a failure; absent if there is neither. The condition DriverReady explains why a created driver pod is not running.
 	// +optional
 	Cause *CauseStatus `json:"cause,omitempty"`
 	// ExecutorState has the states of executors by pod name.
@@ -99,10 +98,10 @@ type SparkApplicationStatus struct {
 	// +listType=atomic
 	// +optional
 	Attempts []AttemptStatus `json:"attempts,omitempty"`
-	// Retries counts the failures since the budgets were last full.
+	// Retries counts the failures since the last refill of the budgets.
 	// +optional
 	Retries *RetryStatus `json:"retries,omitempty"`
-	// Rerun describes requests by the annotation sparkoperator.k8s.io/rerun-at.
+	// Rerun describes the requests in the annotation sparkoperator.k8s.io/rerun-at.
 	// +optional
 	Rerun *RerunStatus `json:"rerun,omitempty"`
 	// ExecutorPlacement describes the placement of executors, which can be edited without a restart.
@@ -140,7 +139,7 @@ type SubmitterStatus struct {
 	// +listType=atomic
 	// +optional
 	Groups []string `json:"groups,omitempty"`
-	// Source is the recorder of the user: AdmissionPolicy or Webhook.
+	// Source is what recorded the user: AdmissionPolicy or Webhook.
 	// +required
 	Source string `json:"source"`
 }
@@ -215,7 +214,7 @@ type AttemptStatus struct {
 	// StartTime is when the driver's container started.
 	// +optional
 	StartTime *metav1.Time `json:"startTime,omitempty"`
-	// EndTime is when its end was observed.
+	// EndTime is when the end of the attempt was observed.
 	// +optional
 	EndTime *metav1.Time `json:"endTime,omitempty"`
 	// ExitCode of the driver's container, if reported.
@@ -233,12 +232,12 @@ type AttemptStatus struct {
 	// LogTail holds the last lines of a failed driver's log.
 	// +optional
 	LogTail string `json:"logTail,omitempty"`
-	// Withdrawn is true if the batch scheduler removed the driver before it had a node: it certainly never started.
+	// Withdrawn is true if the batch scheduler removed the driver before it had a node, so it certainly never started.
 	// +optional
 	Withdrawn bool `json:"withdrawn,omitempty"`
 }
 
-// RetryStatus counts failures by class since the budgets were last full.
+// RetryStatus counts failures by class since the last refill of the budgets.
 type RetryStatus struct {
 	// Infrastructure counts attempts that the cluster ended.
 	// +optional
@@ -259,10 +258,10 @@ type RetryStatus struct {
 
 // RerunStatus describes requests to run again.
 type RerunStatus struct {
-	// At is the latest request that was acted on or that came with the first run.
+	// At is the latest request that caused a run, or that came with the first run.
 	// +optional
 	At *metav1.Time `json:"at,omitempty"`
-	// Ignored is the present request if it is never acted on: it is not a time in RFC 3339, or was in the future.
+	// Ignored is the present request if it is permanently ignored, because it is not a time in RFC 3339 or was in the future.
 	// +optional
 	Ignored string `json:"ignored,omitempty"`
 }
@@ -308,7 +307,7 @@ type ExecutorSummary struct {
 
 // MissingExecutorsStatus describes a driver that runs without any executor pod although it wants some.
 type MissingExecutorsStatus struct {
-	// Since is when the last executor pod was gone. It is absent if the driver has had none.
+	// Since is when the last executor pod disappeared. It is absent if the driver has had none.
 	// +optional
 	Since *metav1.Time `json:"since,omitempty"`
 	// AskTime is when the operator asked the API server, in a dry run, to create an executor pod.
