@@ -277,7 +277,7 @@ func swept(p Plan, strays []Driver) Plan {
 	return p
 }
 
-// LeftAlone reports whether the operator does nothing for the object. It still removes its family's finalizer from a deleted object.
+// LeftAlone reports whether the operator does nothing for the object. It is false for a deleted object with the family's finalizer, which it removes.
 func (a Application) LeftAlone() bool { return a.NotRun() && (!a.Deleting || !a.Finalizer) }
 
 // leaveAlone plans nothing for an application of another controller or for a health probe. Their status stays.
