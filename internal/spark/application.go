@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package spark is the model of a Spark application and its native submission: a pure translation of what
-// `spark-submit --master k8s://... --deploy-mode cluster` would create into Kubernetes objects.
+// Package spark is the model of a Spark application and its native submission: a pure translation of what `spark-submit --master k8s://... --deploy-mode
+// cluster` would create into Kubernetes objects.
 //
-// Everything here is a function over values. The package imports no client, clock, context or environment; whatever
-// spark-submit would read from its surroundings is a field of Application (Submitter) or of Identity.
+// The package imports no client, clock, context or environment. Values that spark-submit would read from its surroundings are fields of Application (Submitter)
+// or of Identity.
 package spark
 
 import (
@@ -13,21 +13,20 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Application is what a user wants to run, normalized and independent of the API family that it came from.
+// Application is the application that a user wants to run, normalized and independent of its API family.
 type Application struct {
 	Namespace  string
 	Name       string
 	UID        types.UID
 	Generation int64
-	// Labels of the application object, for the schedulers.
+	// Labels are the application object's labels, for the schedulers.
 	Labels map[string]string
 
-	// SparkVersion of the image, "3.5.9" or "3.5". Its minor selects the Profile.
+	// SparkVersion is the version of the image, "3.5.9" or "3.5". Its minor version selects the Profile.
 	SparkVersion string
-	// MainFile is the primary resource: a jar, a .py or a .R file, or "spark-internal" for none. Its suffix, not a
-	// declared type, decides how Spark runs it.
+	// MainFile is the primary resource: a jar, a .py or a .R file, or "spark-internal" for none. Its suffix determines how Spark runs it.
 	MainFile string
-	// MainClass is required for everything but Python and R.
+	// MainClass is required, except for Python and R.
 	MainClass string
 	Arguments []string
 	ProxyUser string
@@ -36,16 +35,16 @@ type Application struct {
 
 	// Conf is the user's Spark configuration: sparkConf, hadoopConf (with its prefix) and the typed fields.
 	Conf map[string]string
-	// OperatorConf are the keys that the operator owns (master, namespace, driver pod name, owner labels ...). They are
-	// laid over Conf, so a user cannot override them.
+	// OperatorConf are the properties that the operator owns (master, namespace, driver pod name, owner labels ...). They override Conf, so a user cannot
+	// change them.
 	OperatorConf map[string]string
-	// OwnLabels are the labels by which the operator finds its objects. Users cannot change them.
+	// OwnLabels are the labels with which the operator finds its objects. Users cannot change them.
 	OwnLabels []string
-	// Origins are the fields that Conf keys came from, e.g. "spark.driver.memory" from "driver.memory".
+	// Origins maps properties of Conf to the fields that they come from, e.g. "spark.driver.memory" to "driver.memory".
 	Origins map[string]Origin
-	// Fields names the fields of the user's object in messages.
+	// Fields names the user's fields in messages.
 	Fields Fields
-	// Malformed says why the spec could not be decoded, so that nothing else can be said of it; "" if it was.
+	// Malformed explains why the spec could not be decoded, so that nothing else is checked; "" if it was decoded.
 	Malformed string
 
 	Driver   Role
@@ -53,25 +52,25 @@ type Application struct {
 
 	// ConfigMaps are created before the driver, in addition to Spark's.
 	ConfigMaps []ConfigMap
-	// Attached are the user's own objects of the driver: Services, and the Ingresses and routes to them. They exist as long as the driver. A
-	// Service without a selector selects the driver.
+	// Attached are the user's own objects for the driver: Services, and the Ingresses and routes to them. They exist as long as the driver. A Service without a
+	// selector selects the driver.
 	Attached []Attached
 
-	// Warnings are about settings that nothing reads. They stop nothing.
+	// Warnings are about settings that have no effect. They do not stop the application.
 	Warnings []*ConfError
 
 	Submitter Submitter
 
 	// Server is set for a Spark Connect server; nil for an application that runs to its end.
 	Server *Server
-	// Direct is set for an application that is not submitted by spark-submit; nil for all others.
+	// Direct is set for an application that spark-submit does not submit; nil for all others.
 	Direct *Direct
 
-	// Suspend asks that nothing of the application runs.
+	// Suspend is set if the application must not run.
 	Suspend bool
 	// Scheduling is the user's choice of a batch scheduler.
 	Scheduling Scheduling
-	// Exposure is what the user requests as auxiliary objects.
+	// Exposure has the auxiliary objects that the user requests.
 	Exposure Exposure
 	// Counted is what another program's quota counts of the application; nil if none counts it.
 	Counted *Counted
@@ -89,7 +88,7 @@ type Dependencies struct {
 	Repositories    []string
 }
 
-// lists are the lists by the names of their fields.
+// lists returns the lists by the names of their fields.
 func (d *Dependencies) lists() map[Field][]string {
 	return map[Field][]string{
 		"deps.jars": d.Jars, "deps.files": d.Files, "deps.pyFiles": d.PyFiles, "deps.archives": d.Archives,
@@ -97,20 +96,20 @@ func (d *Dependencies) lists() map[Field][]string {
 	}
 }
 
-// Role is one of the two kinds of pods: the driver or the executors.
+// Role is a kind of pod: the driver or the executors.
 type Role struct {
-	// Template is the user's pod template, from which Spark starts; nil for none.
+	// Template is the user's pod template that Spark starts with; nil for none.
 	Template *corev1.PodTemplateSpec
-	// TemplateText is a template as YAML or JSON. For the driver it is read if Template is nil. For executors it wins
-	// over Template, and is shipped byte for byte if there is no overlay to lay over it.
+	// TemplateText is a template as YAML or JSON. The driver's is read if Template is nil. The executors' overrides Template, and is shipped unchanged if there
+	// is no overlay.
 	TemplateText string
-	// Overlay is laid over the pod that Spark makes (driver), or over the template that executors start from.
+	// Overlay is applied to the pod that Spark builds (driver), or to the template of the executors.
 	Overlay PodOverlay
-	// Written are the parts of the pod that the user wrote in fields of their own. Messages name them; nothing is built from them.
+	// Written are the parts of the pod that the user wrote in separate fields. They are only for messages.
 	Written []Written
 }
 
-// ConfigMap is a ConfigMap of the application's own. Its name is the same on every attempt.
+// ConfigMap is a ConfigMap of the application. Its name is the same in every attempt.
 type ConfigMap struct {
 	Name        string
 	Labels      map[string]string
@@ -118,13 +117,12 @@ type ConfigMap struct {
 	Data        map[string]string
 }
 
-// PodOverlay holds what a user can request in addition to Spark's own configuration. The zero value changes nothing.
+// PodOverlay has what a user can request in addition to Spark's own configuration. The zero value changes nothing.
 type PodOverlay struct {
 	Labels      map[string]string
 	Annotations map[string]string
 
-	// On the Spark container. MemoryLimit has no effect on executors: their driver always sets the limit that Spark
-	// computes.
+	// These fields are for the Spark container. MemoryLimit has no effect on executors, because their driver always sets the limit that Spark computes.
 	Env             []corev1.EnvVar
 	EnvFrom         []corev1.EnvFromSource
 	VolumeMounts    []corev1.VolumeMount
@@ -151,37 +149,36 @@ type PodOverlay struct {
 	ShareProcessNamespace         bool
 }
 
-// Submitter holds the values that spark-submit would read from its process and its machine.
+// Submitter has the values that spark-submit would read from its process and its machine.
 type Submitter struct {
-	// User is the submitting user. It becomes SPARK_USER of the driver, unless there is a proxy user or SPARK_USER in
-	// Env.
+	// User is the submitting user. It becomes the driver's SPARK_USER, unless there is a proxy user or SPARK_USER in Env.
 	User string
-	// Env holds the variables that spark-submit reads (PYSPARK_PYTHON, SPARK_LOCAL_DIRS, SPARK_USER ...) and those
-	// that the configuration refers to as ${env:...}. All of them are visible to the author of the application.
+	// Env has the variables that spark-submit reads (PYSPARK_PYTHON, SPARK_LOCAL_DIRS, SPARK_USER ...), and the variables in references such as ${env:...}. The
+	// author of the application can see all of them.
 	Env map[string]string
-	// ConfDir holds the files of SPARK_CONF_DIR, name -> content.
+	// ConfDir has the files of SPARK_CONF_DIR by name.
 	ConfDir map[string][]byte
-	// HadoopConfDir holds the files of HADOOP_CONF_DIR; nil when the variable is unset.
+	// HadoopConfDir has the files of HADOOP_CONF_DIR; nil if the variable is unset.
 	HadoopConfDir map[string][]byte
-	// Files are other files that the configuration may name by path (pod templates, credentials, keytabs).
+	// Files has other files by the paths in the configuration (pod templates, credentials, keytabs).
 	Files map[string][]byte
 }
 
 // Scheduling is the choice of a batch scheduler, as far as the core knows it.
 type Scheduling struct {
-	// Scheduler is the plugin's name; "" leaves the choice to the defaults.
+	// Scheduler is the plugin's name; "" for the default.
 	Scheduler string
-	// SchedulerFrom is the default that named the scheduler; "" if the application did.
+	// SchedulerFrom is the default that set the scheduler; "" if the application set it.
 	SchedulerFrom string
-	// PodScheduler is the schedulerName of the pods of both roles, in a family whose applications have no other field for a scheduler; ""
-	// for none. It selects the plugin that serves that scheduler, if there is one.
+	// PodScheduler is the schedulerName of the pods of both roles; "" for none. It is for families without another field for a scheduler, and selects the
+	// plugin that is responsible for that scheduler, if any.
 	PodScheduler string
 	Queue        string
-	// QueueFrom is the default that named the queue; "" if the application did.
+	// QueueFrom is the default that set the queue; "" if the application set it.
 	QueueFrom         string
 	PriorityClassName string
-	// Resources, if set, replaces the total that the core computes for the whole application.
+	// Resources, if set, replaces the computed total of the whole application.
 	Resources corev1.ResourceList
-	// Parameters are options of the chosen plugin's own, in JSON; only the plugin understands them.
+	// Parameters are options of the chosen plugin, in JSON. Only the plugin understands them.
 	Parameters []byte
 }

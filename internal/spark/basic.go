@@ -11,22 +11,22 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Ports of the driver when nothing else is set.
+// Default ports of the driver.
 const (
 	defaultDriverPort       = 7078
 	defaultBlockManagerPort = 7079
 	defaultConnectPort      = 15002
 )
 
-// basic makes the Spark container and the pod around it: BasicDriverFeatureStep.
+// basic builds the Spark container and the pod around it: BasicDriverFeatureStep.
 func (b *builder) basic() {
 	b.basicPod()
 	b.properties[confSubmitInDriver] = "true"
-	// Executors have no other way to learn that they belong to a Python or R application.
+	// This property is the only way in which executors learn that they belong to a Python or R application.
 	b.properties[ConfMemoryOverheadFactor] = formatDouble(overheadFactor(b.conf, b.language))
 }
 
-// basicPod makes the parts that pods of all modes have.
+// basicPod builds the parts that pods of all modes have.
 func (b *builder) basicPod() {
 	b.image()
 	b.ports()
@@ -61,7 +61,7 @@ func (b *builder) image() {
 	b.container.ImagePullPolicy = corev1.PullPolicy(policy)
 }
 
-// imageOf returns the image of a role, with its placeholder filled in.
+// imageOf returns the image of a role, with its placeholder replaced.
 func imageOf(c *conf, key, version string, profile Profile) string {
 	image, _ := c.text(key)
 	if profile.ImagePlaceholder {
@@ -71,7 +71,7 @@ func imageOf(c *conf, key, version string, profile Profile) string {
 }
 
 func (b *builder) ports() {
-	// Both are read, so that a mistake in the unused one is noticed, too.
+	// Both are read, so that an error in the unused one is noticed, too.
 	blockManager := b.conf.port(ConfBlockManagerPort, defaultBlockManagerPort)
 	b.addPort(PortDriverRPC, b.conf.port(ConfDriverPort, defaultDriverPort))
 	b.addPort(PortBlockManager, b.conf.port(ConfDriverBlockPort, blockManager))
@@ -104,8 +104,7 @@ func (b *builder) environment() {
 	})
 }
 
-// sparkUser is the user that the application runs for: SPARK_USER of the submitter's environment, the proxy user, or
-// the submitter.
+// sparkUser returns the user that the application runs as: SPARK_USER of the submitter's environment, the proxy user, or the submitter.
 func (b *builder) sparkUser() string {
 	variable, set := b.app.Submitter.Env["SPARK_USER"]
 	switch {

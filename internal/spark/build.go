@@ -12,8 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// builder holds what the steps of one submission share. It owns everything that it points to; the application is only
-// read.
+// builder has the state that the steps of one submission share. It owns all values that it refers to, except the application, which is read-only.
 type builder struct {
 	app      *Application
 	id       Identity
@@ -38,20 +37,20 @@ type builder struct {
 	executorContainer int
 	template          *corev1.ConfigMap
 	shapes            PodSets
-	// properties are the configuration as the driver gets it: everything that was set, and what the steps add.
+	// properties are the driver's configuration: the set properties, and those that the steps add.
 	properties map[string]string
 }
 
 // step is one of the feature steps of Spark's Kubernetes client.
 type step struct {
-	// class is the name by which spark.kubernetes.driver.pod.excludedFeatureSteps excludes the step.
+	// class is the name of the step in spark.kubernetes.driver.pod.excludedFeatureSteps.
 	class string
 	run   func(*builder)
 }
 
 const featurePackage = "org.apache.spark.deploy.k8s.features."
 
-// steps are in Spark's order, which decides the order of ports, variables, mounts, volumes and objects.
+// steps are in Spark's order, which determines the order of ports, variables, mounts, volumes and objects.
 var steps = []step{
 	{"BasicDriverFeatureStep", (*builder).basic},
 	{"DriverKubernetesCredentialsFeatureStep", (*builder).credentials},
@@ -67,11 +66,11 @@ var steps = []step{
 	{"LocalDirsFeatureStep", (*builder).localDirs},
 }
 
-// Build returns the objects that spark-submit of the profile's release creates for one attempt of an application. It
-// changes neither app nor anything that app refers to. It also returns the executors that the driver will create.
+// Build returns the objects that spark-submit of the profile's release creates for one attempt of an application. It also returns the executors that the driver
+// will create. It changes neither app nor the values that app refers to.
 //
-// The configuration is merged in this order, later ones winning: app.Conf, app.Deps, app.OperatorConf, and what Spark
-// itself sets. Every refusal that the application's author can lift is a *ConfError.
+// The configuration is merged in this order, later ones override: app.Conf, app.Deps, app.OperatorConf, and Spark's own properties. Every error that the
+// application's author can correct is a *ConfError.
 func Build(app Application, id Identity, profile Profile) (Submission, error) {
 	mode := modeOf(&app)
 	conf, err := submitConf(&app, id, profile, mode)
@@ -92,11 +91,11 @@ func Build(app Application, id Identity, profile Profile) (Submission, error) {
 	}, nil
 }
 
-// prepare derives what all steps need to know.
+// prepare computes the values that all steps need.
 func (b *builder) prepare() {
 	b.namespace, _ = b.conf.text(ConfNamespace)
 	if b.app.Namespace != "" && b.namespace != b.app.Namespace {
-		// The operator names the namespace in OperatorConf. An application must not reach beyond its own one.
+		// The operator sets the namespace in OperatorConf. An application must not use another namespace.
 		b.conf.fail(ConfNamespace, b.namespace, "the application is in the namespace "+b.app.Namespace)
 	}
 	appName, named := b.conf.raw(ConfAppName)
@@ -108,11 +107,11 @@ func (b *builder) prepare() {
 	maps.Copy(b.properties, b.conf.values)
 	b.driverLabels = b.labels(appName)
 	b.volumes = parseVolumes(b.conf, ConfDriverVolumesPrefix, b.profile)
-	// Spark reads the executors' volumes only to find mistakes before anything runs.
+	// Spark reads the executors' volumes only to find errors before anything runs.
 	parseVolumes(b.conf, ConfExecutorVolumesPrefix, b.profile)
 }
 
-// labels are the four that Spark sets on the driver, and the user's.
+// labels returns the user's labels of the driver, and the four that Spark sets.
 func (b *builder) labels(appName string) map[string]string {
 	keys := b.conf.under(ConfDriverLabelPrefix)
 	labels := make(map[string]string, len(keys)+len(reservedLabels))
@@ -137,13 +136,13 @@ func (b *builder) labels(appName string) map[string]string {
 	return labels
 }
 
-// placeholders fills in the ids; a driver has no executor id.
+// placeholders replaces the IDs. A driver has no executor ID.
 func (b *builder) placeholders(text string) string {
 	text = strings.ReplaceAll(text, "{{APP_ID}}", b.id.AppID)
 	return strings.ReplaceAll(text, "{{EXECUTOR_ID}}", "")
 }
 
-// check refuses combinations that the steps rule out. It runs before all steps, and covers excluded steps, too.
+// check refuses combinations that the steps cannot handle. It runs before all steps, and includes excluded steps.
 func (b *builder) check() {
 	if value, ok := b.conf.raw(confBindAddress); ok && !b.mode.inPod {
 		b.conf.fail(confBindAddress, value, "must not be set: the driver listens on the address of its pod")
@@ -162,7 +161,7 @@ func (b *builder) check() {
 	}
 }
 
-// runSteps runs the feature steps that are not excluded, until the first refusal.
+// runSteps runs the steps that are not excluded, until the first error.
 func (b *builder) runSteps() {
 	excluded := b.excluded()
 	for _, step := range b.mode.steps {
@@ -189,7 +188,7 @@ func (b *builder) excluded() []string {
 	return excluded
 }
 
-// finish adds what Spark's client adds after all steps, and the user's overlay.
+// finish adds the parts that Spark's client adds after all steps, and the user's overlay.
 func (b *builder) finish() {
 	for _, m := range b.app.ConfigMaps {
 		own := b.configMap(m.Name, maps.Clone(m.Data))
@@ -223,7 +222,7 @@ func (b *builder) mount(name, path string, source corev1.VolumeSource) {
 	b.container.VolumeMounts = append(b.container.VolumeMounts, corev1.VolumeMount{Name: name, MountPath: path})
 }
 
-// secretSource and mapSource are volumes from a Secret and from a ConfigMap, whole or some keys of it.
+// secretSource and mapSource return volumes from a Secret and from a ConfigMap, with all keys or some.
 func secretSource(name string) corev1.VolumeSource {
 	return corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name}}
 }
@@ -235,7 +234,7 @@ func mapSource(name string, items ...corev1.KeyToPath) corev1.VolumeSource {
 	}}
 }
 
-// configMap returns a ConfigMap that cannot be changed, as all of Spark's are.
+// configMap returns an immutable ConfigMap, as all of Spark's ConfigMaps are.
 func (b *builder) configMap(name string, data map[string]string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},

@@ -14,7 +14,7 @@ const (
 	rRunner      = "org.apache.spark.deploy.RRunner"
 )
 
-// command sets what the image's entrypoint runs: DriverCommandFeatureStep.
+// command sets the arguments of the image's entrypoint: DriverCommandFeatureStep.
 func (b *builder) command() {
 	class, resource := b.app.MainClass, b.app.MainFile
 	switch {
@@ -35,7 +35,7 @@ func (b *builder) command() {
 	b.properties[confResourceType] = string(b.language)
 }
 
-// runner is the main class that spark-submit runs a main file with.
+// runner returns the main class with which spark-submit runs a main file.
 func (b *builder) runner(class string) string {
 	switch b.language {
 	case LanguagePython:
@@ -47,8 +47,7 @@ func (b *builder) runner(class string) string {
 	return class
 }
 
-// rResource returns the R file as Spark spells it. R files are never uploaded, so one without a scheme is a path in the
-// image.
+// rResource returns the R file in Spark's spelling. R files are never uploaded, so a path without a scheme is in the image.
 func (b *builder) rResource() string {
 	name, ok := scheme(b.app.MainFile)
 	switch {
@@ -64,7 +63,7 @@ func (b *builder) rResource() string {
 	return ""
 }
 
-// pythonEnv chooses the interpreters of the driver. Properties win over the submitter's variables.
+// pythonEnv chooses the interpreters of the driver. Properties override the submitter's variables.
 func (b *builder) pythonEnv() {
 	if version, ok := b.conf.text(confPythonVersion); ok && b.profile.PythonVersionConf && version != "3" {
 		b.conf.failAs(field.ErrorTypeNotSupported, confPythonVersion, version, `must be "3"`)

@@ -12,28 +12,27 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// conf is the effective Spark configuration with Spark's ways of reading it.
+// conf is the effective Spark configuration, with Spark's ways of reading it.
 //
-// The readers record the first refusal in err and go on with a zero value, so that a step can read all of its
-// properties before they are read; Build asks for err after each step.
+// The readers record the first error in err, and continue with a zero value. Build checks err after each step.
 type conf struct {
 	values map[string]string
-	// keys are the sorted keys of values, for prefix families; nil until one is asked for.
+	// keys are the sorted keys of values, for reading keys by prefix; nil until they are needed.
 	keys []string
 	// env are the submitter's variables, for references such as ${env:HOME}.
 	env map[string]string
-	// expanded are the properties with their references replaced, spent the bytes read for that; see expand.
+	// expanded are the properties with their references replaced. spent is the number of bytes read for that; see expand.
 	expanded map[string]string
 	spent    int
 	err      error
 }
 
-// newConf takes over values, which must not change afterwards.
+// newConf returns a configuration that owns values.
 func newConf(values, env map[string]string) *conf {
 	return &conf{values: values, env: env, expanded: map[string]string{}}
 }
 
-// alternatives are older names that Spark still honors when the key itself is unset.
+// alternatives are older names of keys. Spark reads them if the key itself is unset.
 var alternatives = map[string]string{
 	ConfDriverMemoryOverhead:   "spark.yarn.driver.memoryOverhead",
 	ConfExecutorMemoryOverhead: "spark.yarn.executor.memoryOverhead",
@@ -41,7 +40,7 @@ var alternatives = map[string]string{
 	confPrincipal:              "spark.yarn.principal",
 }
 
-// fallbacks are the keys that stand in for an unset key.
+// fallbacks are the keys that Spark reads if a key is unset.
 var fallbacks = map[string]string{
 	ConfDriverImage:         ConfImage,
 	ConfExecutorImage:       ConfImage,
@@ -51,7 +50,7 @@ var fallbacks = map[string]string{
 	ConfInitialExecutors:    ConfMinExecutors,
 }
 
-// defaults are Spark's own. They are the same in every release; what differs is in the Profile.
+// defaults are Spark's defaults. They are the same in every release; the Profile has the differences.
 var defaults = map[string]string{
 	ConfNamespace:                 "default",
 	ConfImagePullPolicy:           "IfNotPresent",
@@ -73,19 +72,19 @@ var defaults = map[string]string{
 	confMapMaxSize:                "1048576",
 }
 
-// fail records a refusal because of the property key, unless there was one before.
+// fail records an error about the property key, unless an error is already recorded.
 func (c *conf) fail(key, value, problem string) {
 	c.failAs("", key, value, problem)
 }
 
-// failAs records a refusal of another class than Invalid, unless there was one before.
+// failAs records an error of a class other than Invalid, unless an error is already recorded.
 func (c *conf) failAs(class field.ErrorType, key, value, problem string) {
 	if c.err == nil {
 		c.err = &ConfError{Key: key, Value: value, Problem: problem, Type: class}
 	}
 }
 
-// raw returns what was set, without expanding references.
+// raw returns the value as set, without replacing references.
 func (c *conf) raw(key string) (string, bool) {
 	value, ok := c.values[key]
 	if !ok {
@@ -96,14 +95,13 @@ func (c *conf) raw(key string) (string, bool) {
 	return value, ok
 }
 
-// has reports whether the key itself was set, even to the empty text.
+// has reports whether the key itself is set, even to the empty string.
 func (c *conf) has(key string) bool {
 	_, ok := c.raw(key)
 	return ok
 }
 
-// text returns the value of a typed entry with its references expanded: what was set, or what its fallback says, or
-// its default.
+// text returns the value of a property with its references replaced: the set value, that of the fallback, or the default.
 func (c *conf) text(key string) (string, bool) {
 	if value, ok := c.raw(key); ok {
 		return c.expand(key, value), true
@@ -128,7 +126,7 @@ func (c *conf) under(prefix string) []string {
 	return c.keys[from:to]
 }
 
-// family returns the values of a prefix family by the rest of their keys, as they were set; nil if there are none.
+// family returns the values of keys with a prefix, as set, by the rest of their keys; nil if there are none.
 func (c *conf) family(prefix string) map[string]string {
 	keys := c.under(prefix)
 	if len(keys) == 0 {
@@ -186,7 +184,7 @@ func (c *conf) port(key string, preset int32) int32 {
 	return int32(number)
 }
 
-// double returns a floating point number that must lie at or above min, or strictly above it.
+// double returns a floating point number that must be at least min; if strict, more than min.
 func (c *conf) double(key string, min float64, strict bool) float64 {
 	value, _ := c.text(key)
 	number, ok := ParseDouble(value)
@@ -208,10 +206,10 @@ func (c *conf) mebibytes(key string) int64 {
 	return c.size(key, mebibyte)
 }
 
-// size returns a size in units of unit bytes, which is also what a number without suffix counts in.
+// size returns a size in multiples of unit bytes. A number without suffix also counts in them.
 func (c *conf) size(key string, unit int64) int64 {
 	value, _ := c.text(key)
-	// Typed sizes may be negative, which spark-submit does not rule out for overheads.
+	// A size may be negative, because spark-submit accepts that for overheads.
 	magnitude, negative := strings.CutPrefix(value, "-")
 	size, ok := ParseSize(magnitude, unit)
 	if !ok {

@@ -22,8 +22,8 @@ const (
 	confDirFileMode  = int32(0o644)
 )
 
-// notShipped are the files of SPARK_CONF_DIR that stay behind: archives, templates, and Spark's own configuration,
-// which reaches the driver as spark.properties.
+// notShipped matches the files of SPARK_CONF_DIR that are not shipped: archives, templates, and Spark's own configuration, which the driver gets as
+// spark.properties.
 var notShipped = regexp.MustCompile(`^(?:.*\.(?:gz|zip|jar|tar)|.*\.template|spark.*(?:conf|properties))$`)
 
 // ShipsConfFile reports whether a file of SPARK_CONF_DIR is shipped to the driver, if there is room for it.
@@ -31,8 +31,7 @@ func ShipsConfFile(name string) bool {
 	return !strings.Contains(name, "/") && !notShipped.MatchString(name)
 }
 
-// mountDriverConf makes the ConfigMap that becomes the driver's SPARK_CONF_DIR. It is the last thing that Spark's client
-// does, when all properties are known.
+// mountDriverConf adds the ConfigMap of the driver's SPARK_CONF_DIR. It runs last, as in Spark's client, when all properties are known.
 func (b *builder) mountDriverConf() {
 	name := b.driverMapName()
 	data := b.confDirFiles()
@@ -44,14 +43,14 @@ func (b *builder) mountDriverConf() {
 	for _, file := range sortedKeys(data) {
 		items = append(items, corev1.KeyToPath{Key: file, Path: file, Mode: new(confDirFileMode)})
 	}
-	// As in spark-submit it is no file of the volume: only readers of the ConfigMap see it.
+	// This entry is not mounted, as with spark-submit. Only readers of the ConfigMap see it.
 	data[ConfNamespace] = b.namespace
 	b.mount(driverConfVolume, confDirInPod, mapSource(name, items...))
 	b.addEnv("SPARK_CONF_DIR", confDirInPod)
 	b.addResource(b.configMap(name, data))
 }
 
-// confDirFiles returns the files of the submitter's SPARK_CONF_DIR, smallest first until the map is full.
+// confDirFiles returns the files of the submitter's SPARK_CONF_DIR that fit, the smallest first.
 func (b *builder) confDirFiles() map[string]string {
 	maxSize := b.conf.number(confMapMaxSize)
 	if maxSize > maxConfigMapSize {
@@ -80,7 +79,7 @@ func (b *builder) confDirFiles() map[string]string {
 	return data
 }
 
-// utf16Length is the length of a text in Java's characters.
+// utf16Length returns the length of a text in Java's characters.
 func utf16Length(text string) int {
 	length := 0
 	for _, r := range text {
@@ -89,14 +88,14 @@ func utf16Length(text string) int {
 	return length
 }
 
-// checkHadoop refuses two sources of the Hadoop configuration.
+// checkHadoop refuses a second source of the Hadoop configuration.
 func (b *builder) checkHadoop() {
 	if name, ok := b.conf.text(confHadoopMap); ok && b.app.Submitter.HadoopConfDir != nil {
 		b.conf.fail(confHadoopMap, name, "cannot be combined with HADOOP_CONF_DIR of the submitter")
 	}
 }
 
-// hadoop ships the files of HADOOP_CONF_DIR, or mounts a ConfigMap of the user's: HadoopConfDriverFeatureStep.
+// hadoop ships the files of HADOOP_CONF_DIR, or mounts the user's ConfigMap: HadoopConfDriverFeatureStep.
 func (b *builder) hadoop() {
 	name, ok := b.conf.text(confHadoopMap)
 	var items []corev1.KeyToPath
@@ -119,7 +118,7 @@ func (b *builder) hadoop() {
 	}
 }
 
-// hadoopText returns a file as text. Older releases replace what is not UTF-8, newer ones refuse it.
+// hadoopText returns a file as text. Older releases replace bytes that are not UTF-8, and newer ones refuse the file.
 func (b *builder) hadoopText(name string, content []byte) string {
 	text := string(content)
 	if utf8.ValidString(text) {
@@ -138,11 +137,11 @@ func (b *builder) hadoopText(name string, content []byte) string {
 
 const (
 	propertiesComment = "#Java properties built from Kubernetes config map with name: "
-	// javaDate is how java.util.Date prints itself.
+	// javaDate is the format of java.util.Date's toString.
 	javaDate = "Mon Jan 02 15:04:05 MST 2006"
 )
 
-// propertiesText writes properties as java.util.Properties stores them, sorted by key. The date comment is in UTC.
+// propertiesText writes properties in the format of java.util.Properties, sorted by key. The date comment is in UTC.
 func propertiesText(properties map[string]string, mapName string, written time.Time) string {
 	keys := sortedKeys(properties)
 	size := len(propertiesComment) + len(mapName) + len(javaDate) + 8
@@ -161,8 +160,8 @@ func propertiesText(properties map[string]string, mapName string, written time.T
 	return b.String()
 }
 
-// escapeProperty escapes what has a meaning in a properties file. Blanks have one everywhere in a key, and only at the
-// start of a value. Characters beyond ASCII stay as they are.
+// escapeProperty escapes the special characters of a properties file. Spaces are special everywhere in a key, but only at the start of a value. Characters
+// beyond ASCII stay.
 func escapeProperty(b *strings.Builder, text string, isKey bool) {
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; c {

@@ -9,17 +9,17 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// oauthTokenSuffix ends the keys whose values never reach the driver.
+// oauthTokenSuffix is the suffix of keys whose values the driver never gets.
 const (
 	oauthTokenSuffix = "oauthToken"
 	redacted         = "<present_but_redacted>"
 )
 
-// credential is one of the files or texts that the driver can authenticate to the API server with.
+// credential is a file or a text with which the driver can authenticate to the API server.
 type credential struct {
-	// conf ends the key of its text or file, mounted the key of its path in the pod.
+	// conf is the suffix of the key with the text or file, and mounted that of the key with the path in the pod.
 	conf, mounted string
-	// item is its key in the Secret.
+	// item is the key in the Secret.
 	item string
 	file bool
 }
@@ -31,8 +31,7 @@ var driverCredentials = []credential{
 	{oauthTokenSuffix, "oauthTokenFile", "oauth-token", false},
 }
 
-// credentials gives the driver its service account, or a Secret with credentials of the user's:
-// DriverKubernetesCredentialsFeatureStep.
+// credentials sets the driver's service account, or a Secret with the user's credentials: DriverKubernetesCredentialsFeatureStep.
 func (b *builder) credentials() {
 	data := map[string][]byte{}
 	for _, c := range driverCredentials {
@@ -60,12 +59,12 @@ func (b *builder) credentials() {
 	}
 }
 
-// templateAccount reports whether the template names a service account, by the new or the old field.
+// templateAccount reports whether the template names a service account, in the new or the old field.
 func (b *builder) templateAccount() bool {
 	return b.pod.Spec.ServiceAccountName != "" || b.pod.Spec.DeprecatedServiceAccount != ""
 }
 
-// redact hides tokens from the driver's configuration, and lets the user's paths win over those of the Secret.
+// redact removes tokens from the driver's configuration. The user's paths override those of the Secret.
 func (b *builder) redact() {
 	for key := range b.conf.values {
 		if strings.HasSuffix(key, oauthTokenSuffix) {
@@ -80,7 +79,7 @@ func (b *builder) redact() {
 	}
 }
 
-// file returns a copy of one of the submitter's files. Spark reads such paths with or without a scheme.
+// file returns the content of one of the submitter's files. Spark reads paths with or without a scheme.
 func (b *builder) file(key, path string) []byte {
 	content, ok := b.lookupFile(path)
 	if !ok {
@@ -102,7 +101,7 @@ func (b *builder) lookupFile(path string) (string, bool) {
 	return "", false
 }
 
-// baseName is the last segment of a path.
+// baseName returns the last segment of a path.
 func baseName(path string) string {
 	return path[strings.LastIndexByte(path, '/')+1:]
 }
@@ -134,7 +133,7 @@ func (b *builder) envSecrets() {
 	}
 }
 
-// checkKerberos refuses halves of pairs, and two sources of the same file.
+// checkKerberos refuses incomplete pairs, and two sources of the same file.
 func (b *builder) checkKerberos() {
 	if value, ok := b.conf.text(confKrb5Path); ok && b.conf.has(confKrb5Map) {
 		b.conf.fail(confKrb5Path, value, "cannot be combined with "+confKrb5Map+"; write one of them")
@@ -152,8 +151,8 @@ func (b *builder) checkKerberos() {
 	}
 }
 
-// kerberos gives the driver its krb5.conf, and a keytab or delegation tokens: KerberosConfDriverFeatureStep. There is no
-// login here, because it needs a JVM. Tokens come only from a Secret of the user.
+// kerberos adds the driver's krb5.conf, and a keytab or delegation tokens: KerberosConfDriverFeatureStep. It does not log in, because that needs a JVM, so
+// tokens come only from a Secret of the user.
 func (b *builder) kerberos() {
 	b.krb5()
 	keytab, hasKeytab := b.conf.text(confKeytab)

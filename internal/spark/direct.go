@@ -9,35 +9,35 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Direct hands an application to Spark's Kubernetes client itself, as an operator on the JVM does. The checks, defaults and properties of
-// spark-submit are left out. Objects are named after the application id alone, and the driver pod owns them. They are those of the client's
-// newest release, whatever the image has.
+// Direct passes an application directly to Spark's Kubernetes client, as an operator on the JVM does. The checks, defaults and properties of spark-submit are
+// omitted. The names of objects begin with the application ID, and the driver pod owns the objects. The objects are those of the client's newest release,
+// whatever release the image has.
 type Direct struct {
-	// Language is how Spark runs the main file, whatever its suffix.
+	// Language determines how Spark runs the main file, whatever its suffix.
 	Language Language
 }
 
 // Attached is an object that a user attaches to the driver.
 type Attached struct {
 	Object Object
-	// Meta and Spec are the fields with its metadata and its spec.
+	// Meta and Spec are the fields with the object's metadata and its spec.
 	Meta, Spec Field
 }
 
-// oldestDirect is the oldest release that runs so.
+// oldestDirect is the oldest release that runs in this way.
 const oldestDirect = "4.0"
 
-// directProfile is the client's profile. The recordings of such operators are older than ProxyUserWins.
+// directProfile is the client's profile. ProxyUserWins is false, as in the recordings of such operators.
 var directProfile = func() Profile {
 	p := profiles["4.3"]
 	p.ProxyUserWins = false
 	return p
 }()
 
-// defaultDirectName is the value of spark-app-name without spark.app.name.
+// defaultDirectName is the value of the label spark-app-name if spark.app.name is unset.
 const defaultDirectName = "spark"
 
-// checkUploads refuses what the client would upload from its own disk.
+// checkUploads refuses files that the client would upload from its own disk.
 func checkUploads(app *Application, values map[string]string, _ Profile) error {
 	if found := uriErrors(app, values); len(found) > 0 {
 		return found[0]
@@ -45,7 +45,7 @@ func checkUploads(app *Application, values map[string]string, _ Profile) error {
 	return nil
 }
 
-// finishDirect adds the user's own objects of the driver, and the labels that such an operator sets on all objects.
+// finishDirect adds the user's own objects for the driver, and the labels that such an operator sets on all objects.
 func (b *builder) finishDirect() {
 	b.forbidEscalation(b.pod.Spec.InitContainers)
 	b.forbidEscalation(b.pod.Spec.Containers)
@@ -59,7 +59,7 @@ func (b *builder) finishDirect() {
 		}
 		b.addResource(object)
 	}
-	if n := len(b.app.Attached); n > 0 { // the ConfigMap that the driver waits for comes last: then all others exist
+	if n := len(b.app.Attached); n > 0 { // the ConfigMap that the driver waits for is last, so that all others exist then
 		last := len(b.resources) - 1 - n
 		driverMap := b.resources[last]
 		b.resources = append(slices.Delete(b.resources, last, last+1), driverMap)

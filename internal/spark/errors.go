@@ -12,28 +12,27 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// ConfError is a refusal that only the author of the application can lift.
+// ConfError is an error that the author of the application has to correct.
 type ConfError struct {
-	// Key is the Spark property at fault, "" when the fault is in a field.
+	// Key is the invalid Spark property; "" if the error is in a field.
 	Key string
-	// Value is what was given, "" when something is missing.
+	// Value is the invalid value; "" if a value is missing.
 	Value string
-	// Problem says what is wrong and what to write instead, in a lower-case phrase.
+	// Problem is a lower-case phrase that says what is wrong and what to write instead.
 	Problem string
-	// Field is the field at fault when Key is "". It is never a path: Application.PathOf says what users write.
+	// Field is the invalid field if Key is "". Application.PathOf converts it to the path that users write.
 	Field Field
-	// Type is the API machinery's class of the error. "" is Invalid: a value that can never be read or run.
-	// Required is something missing that may come later or from elsewhere, NotFound the name of something missing, and NotSupported what
-	// another Spark or another operator takes.
+	// Type is the API machinery's class of the error. "" means Invalid: a value that can never be read or run. Required is for a missing value that may come
+	// later or from elsewhere. NotFound is for the name of a missing object. NotSupported is for a value that another Spark or another operator accepts.
 	Type field.ErrorType
-	// Policy is the operator's policy that refuses, and Limit what it allows; "" if no policy does.
+	// Policy is the operator's policy that refuses the value, and Limit its limit; "" if no policy does.
 	Policy, Limit string
 }
 
-// Error renders the property or field, the value if there is one, and the problem.
+// Error returns the property or field, the value if there is one, and the problem.
 func (e *ConfError) Error() string { return e.About(cmp.Or(e.Key, string(e.Field))) }
 
-// About renders the error with the path of the field that the user wrote.
+// About returns the error with the given path in place of the field.
 func (e *ConfError) About(subject string) string {
 	if e.Value == "" {
 		return subject + ": " + e.Problem
@@ -41,7 +40,7 @@ func (e *ConfError) About(subject string) string {
 	return subject + ": " + strconv.Quote(e.Shown()) + ": " + e.detail()
 }
 
-// detail is the problem of a value. A placeholder that is left in the value comes first: it is the likely cause.
+// detail returns the problem of a value. It begins with a placeholder that is left in the value, because that is the likely cause.
 func (e *ConfError) detail() string {
 	left := Placeholder(e.Value)
 	if left == "" || sensitive(e.Key) || e.Policy != "" {
@@ -56,7 +55,7 @@ func (e *ConfError) of(key string, name Field) *ConfError {
 	return e
 }
 
-// Shown is the part of the value that may be shown.
+// Shown returns the part of the value that may be shown.
 func (e *ConfError) Shown() string {
 	if sensitive(e.Key) {
 		return "(redacted)"
@@ -77,19 +76,19 @@ func (e *ConfError) Invalid(subject string) *field.Error {
 	return &field.Error{Type: cmp.Or(e.Type, field.ErrorTypeInvalid), Field: field.NewPath(subject).String(), BadValue: value, Detail: e.detail()}
 }
 
-// credentialKey is Spark's default of spark.redaction.regex. It also matches the keys of secretReference, whose values
-// are not secret: names of Secrets and of their keys, and paths.
+// credentialKey is Spark's default of spark.redaction.regex. It also matches the keys in secretReference, whose values are not secret: names of Secrets and of
+// their keys, and paths.
 var (
 	credentialKey   = regexp.MustCompile(`(?i)secret|password|token|access[.]?key`)
 	secretReference = regexp.MustCompile(`^spark\.kubernetes\..*(\.secrets\.|\.secretKeyRef\.|\.tokenSecret\.|\.image\.pullSecrets$)`)
 )
 
-// sensitive reports whether the value of a property must not be shown: messages end up in statuses, events and logs.
+// sensitive reports whether the value of a property must not be shown. Messages appear in statuses, events and logs.
 func sensitive(key string) bool {
 	return credentialKey.MatchString(key) && !secretReference.MatchString(key)
 }
 
-// maxValueShown bounds the length of a value in a message, because messages end up in statuses and events.
+// maxValueShown bounds a value in a message, in bytes. Messages appear in statuses and events.
 const maxValueShown = 120
 
 func shorten(value string) string {
@@ -99,14 +98,14 @@ func shorten(value string) string {
 	return strings.ToValidUTF8(value[:maxValueShown], "") + "..."
 }
 
-// UnsupportedVersionError is the answer to a Spark version that has no Profile.
+// UnsupportedVersionError is the error for a Spark version without a Profile.
 type UnsupportedVersionError struct {
 	Version string
-	// Supported are the minors that have a Profile, in order.
+	// Supported are the minor versions with a Profile, in order.
 	Supported []string
 }
 
-// Error names the version and the minors that are supported.
+// Error names the version and the supported minor versions.
 func (e *UnsupportedVersionError) Error() string {
 	return fmt.Sprintf("spark version %q is not supported; write one of %s, with or without a patch number",
 		e.Version, strings.Join(e.Supported, ", "))

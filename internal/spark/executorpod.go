@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// ConfExecutorSecretsPrefix begins properties that mount Secrets into executors.
+	// ConfExecutorSecretsPrefix is the prefix of properties that mount Secrets into executors.
 	ConfExecutorSecretsPrefix = "spark.kubernetes.executor.secrets."
 	// firstExecutor is the number of the first executor of an application.
 	firstExecutor = "1"
@@ -19,8 +19,8 @@ const (
 	labelProfile = "spark-exec-resourceprofile-id"
 )
 
-// ExecutorPod returns the first executor of a submission as its driver will send it to the API server: MadeExecutor and Spark's own additions.
-// Arguments, ports and variables of Spark's container are left out, because admission and quotas do not read them. It has no owner.
+// ExecutorPod returns the first executor of a submission, in the form that its driver will send to the API server: MadeExecutor with Spark's own additions. It
+// omits arguments, ports and variables of Spark's container, because admission and quotas do not read them. It has no owner.
 func (r Reader) ExecutorPod(s Submission) *corev1.Pod {
 	pod, _ := r.MadeExecutor(s)
 	prefix := cmp.Or(r.Text(ConfExecutorPodNamePrefix), strings.TrimSuffix(s.Driver.Name, "-driver"))

@@ -18,7 +18,7 @@ var errNoSpec = errors.New("the template is not a pod: it has no spec")
 
 const templateKeyInMap = "podspec-configmap-key"
 
-// executorTemplate ships the template that the driver makes its executors from: PodTemplateConfigMapStep.
+// executorTemplate ships the pod template of the executors to the driver: PodTemplateConfigMapStep.
 func (b *builder) executorTemplate() {
 	text, container, ok := b.executorTemplateText()
 	if !ok {
@@ -32,7 +32,7 @@ func (b *builder) executorTemplate() {
 	b.useTemplate(templateDirInPod+"/"+templateFileInPod, container)
 }
 
-// templateMap is the ConfigMap of a template. Except in direct mode it can be changed: a driver reads it for each executor.
+// templateMap returns the ConfigMap of a template. Except in direct mode it is mutable, because a driver reads it for each executor.
 func (b *builder) templateMap(text string) *corev1.ConfigMap {
 	m := b.configMap(b.prefix+"-driver-podspec-conf-map", map[string]string{templateKeyInMap: text})
 	if !b.mode.direct {
@@ -41,7 +41,7 @@ func (b *builder) templateMap(text string) *corev1.ConfigMap {
 	return m
 }
 
-// emptyTemplate only names Spark's container. A running driver gets it if an edit removed the template.
+// emptyTemplate returns a template that only names Spark's container. A running driver gets it if an edit removed the template.
 func (b *builder) emptyTemplate() string {
 	name, _ := b.conf.text(ConfExecTemplateContainer)
 	return "apiVersion: v1\nkind: Pod\nspec:\n  containers:\n  - name: " + strconv.Quote(cmp.Or(name, ExecutorContainerName)) + "\n"
@@ -50,8 +50,7 @@ func (b *builder) emptyTemplate() string {
 // templateStep is the class of the step that ships the template.
 const templateStep = featurePackage + "PodTemplateConfigMapStep"
 
-// checkExecutorTemplate refuses to leave out the step that ships the template: executors would differ from the request, and from the checked
-// ones.
+// checkExecutorTemplate refuses to exclude the step that ships the template, because executors would then differ from the request and from the checked pods.
 func (b *builder) checkExecutorTemplate() {
 	role := &b.app.Executor
 	asked := role.Template != nil || role.TemplateText != "" || !role.Overlay.isZero()
@@ -64,13 +63,13 @@ func (b *builder) checkExecutorTemplate() {
 // useTemplate makes the driver read the executors' template from a path in its pod.
 func (b *builder) useTemplate(path, container string) {
 	b.properties[ConfExecTemplateFile] = path
-	if container != "" && !b.mode.direct { // else Spark takes the first, or the user's choice
+	if container != "" && !b.mode.direct { // otherwise Spark takes the first container, or the user's choice
 		b.properties[ConfExecTemplateContainer] = container
 	}
 }
 
-// executorTemplateText returns the template's text, and the name of Spark's container in it if we wrote the text
-// ourselves. The user's text stays as it is unless there is an overlay.
+// executorTemplateText returns the template's text. container is the name of Spark's container if the operator wrote the text. The user's text stays unchanged
+// unless there is an overlay.
 func (b *builder) executorTemplateText() (text, container string, ok bool) {
 	role := &b.app.Executor
 	plain := role.Overlay.isZero()
@@ -105,7 +104,7 @@ func (b *builder) executorTemplateText() (text, container string, ok bool) {
 	return string(written), template.Spec.Containers[i].Name, true
 }
 
-// executorPod returns the pod that executors start from, overlay included, and the index of Spark's container.
+// executorPod returns the pod template of the executors with the overlay, and the index of Spark's container.
 func (b *builder) executorPod() (*corev1.Pod, int) {
 	pod := &corev1.Pod{}
 	template := b.app.Executor.Template

@@ -9,12 +9,11 @@ import (
 	"strings"
 )
 
-// Field is the name of an application's field that all API families share, such as "driver.memory". A field of only one family has its path
-// below the spec as name, with a dot before it if a shared field may have the same name. Messages show its path in the user's object: see
-// Fields.
+// Field is the name of an application's field in all API families, such as "driver.memory". The name of a field that only one family has is its path below the
+// spec, with a dot before it if a shared field may have the same name. Messages show the path in the user's object (see Fields).
 type Field string
 
-// Fields that more than one package names. All others are named where they are used.
+// Fields that several packages use. All others are named where they are used.
 const (
 	// FieldSpec is the spec as a whole.
 	FieldSpec         Field = ""
@@ -26,18 +25,17 @@ const (
 	FieldDriverName   Field = "driver.podName"
 )
 
-// Key is an entry of a map.
+// Key returns the field of a map's entry.
 func (f Field) Key(key string) Field { return f + Field("["+strconv.Quote(key)+"]") }
 
-// Index is an entry of a list.
+// Index returns the field of a list's entry.
 func (f Field) Index(i int) Field { return f + Field("["+strconv.Itoa(i)+"]") }
 
-// Fields maps fields to their paths in an API family, such as "spec.driver.memory". In a field that is not listed, the longest listed part
-// before a dot or a bracket is replaced by its path; "" is a part of all. "labels" is listed by families whose pods inherit those of the
-// application.
+// Fields maps fields to their paths in an API family, such as "spec.driver.memory". If a field is not listed, its longest listed prefix before a dot or a
+// bracket is replaced; "" is a prefix of all fields. A family lists "labels" if its pods inherit the labels of the application.
 type Fields map[Field]string
 
-// Path is the path of a field in the user's object.
+// Path returns the path of a field in the user's object.
 func (f Fields) Path(name Field) string {
 	head := name
 	for head != "" && f[head] == "" {
@@ -53,7 +51,7 @@ func (f Fields) Path(name Field) string {
 // Word is a word for an application or for its pods in messages.
 type Word string
 
-// The words for an application. Those for one pod of a role are WordDriver and WordExecutor.
+// The words for an application. WordDriver and WordExecutor are for one pod of a role.
 const (
 	WordApplication Word = "application"
 	WordDriver      Word = RoleDriver
@@ -61,10 +59,10 @@ const (
 	WordExecutors   Word = "executors"
 )
 
-// Words has the words of a kind whose users have others, such as "master" for WordDriver.
+// Words has the words of a kind with other terms, such as "master" for WordDriver.
 type Words map[Word]string
 
-// Of returns the kind's word: the word itself if it is not listed.
+// Of returns the kind's word. A word that is not listed stays.
 func (w Words) Of(word Word) string {
 	if own, listed := w[word]; listed {
 		return own
@@ -72,7 +70,7 @@ func (w Words) Of(word Word) string {
 	return string(word)
 }
 
-// DependencyProperties are the properties by which Spark knows the lists of dependencies.
+// DependencyProperties are Spark's properties for the lists of dependencies.
 var DependencyProperties = map[Field]string{
 	"deps.jars": ConfJars, "deps.files": ConfFiles, "deps.pyFiles": ConfPyFiles, "deps.archives": ConfArchives,
 	"deps.packages": ConfPackages, "deps.excludePackages": ConfExcludePackages, "deps.repositories": ConfRepositories,
@@ -88,14 +86,14 @@ func (f Fields) Text(message string) string {
 	return fieldName.ReplaceAllStringFunc(message, func(name string) string { return f.Path(Field(name[1 : len(name)-1])) })
 }
 
-// Origin is the field that a property came from.
+// Origin is the field that a property comes from.
 type Origin struct {
 	Field Field
-	// Policy is the operator's policy that has the field among its defaults; "" for a field of the application.
+	// Policy is the operator's policy whose defaults have the field; "" for a field of the application.
 	Policy string
 }
 
-// Path is the name of the field in messages.
+// Path returns the name of the field in messages.
 func (o Origin) Path(f Fields) string {
 	if o.Policy != "" {
 		return fmt.Sprintf("defaults.%s of the operator's policy %q", o.Field, o.Policy)
@@ -103,8 +101,7 @@ func (o Origin) Path(f Fields) string {
 	return f.Path(o.Field)
 }
 
-// Field returns where the user set the Spark property key: the typed field that it came from, or its entry of
-// sparkConf.
+// Field returns where the user set a Spark property: in a typed field, or in sparkConf.
 func (a Application) Field(key string) string {
 	if origin, typed := a.Origins[key]; typed {
 		return origin.Path(a.Fields)
@@ -112,10 +109,10 @@ func (a Application) Field(key string) string {
 	return a.Fields.Path(FieldSparkConf.Key(key))
 }
 
-// missing are the fields to write where a property is not set.
+// missing maps properties to the fields that messages name if the property is unset.
 var missing = map[string]Field{ConfImage: "image"}
 
-// PathOf is the path in the user's object that an error is about.
+// PathOf returns the path in the user's object that an error is about.
 func (a Application) PathOf(e *ConfError) string {
 	if e.Key == "" {
 		return a.Fields.Path(e.Field)
@@ -126,7 +123,7 @@ func (a Application) PathOf(e *ConfError) string {
 	return a.Field(e.Key)
 }
 
-// Undecoded is an application whose spec could not be decoded, and the problem that says why.
+// Undecoded returns an application whose spec could not be decoded, and the error.
 func (a Application) Undecoded(why string) (Application, []*ConfError) {
 	a.Malformed = why
 	return a, []*ConfError{{Field: FieldSpec, Problem: "cannot be decoded: " + why}}

@@ -11,11 +11,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// AnnotationMemoryLimit on an executor is its wanted memory limit. Spark (BasicExecutorFeatureStep) replaces the template's limit by its own,
-// so only an admission policy can set it: config/executor-memory.
+// AnnotationMemoryLimit on an executor is its wanted memory limit. Spark (BasicExecutorFeatureStep) replaces the template's limit by its own, so only an
+// admission policy can set another one: config/executor-memory.
 const AnnotationMemoryLimit = "firesteel.dev/memory-limit"
 
-// Reader reads the configuration of a submission as its driver will read it.
+// Reader reads the configuration of a submission in the same way as its driver.
 type Reader struct {
 	conf    *conf
 	profile Profile
@@ -26,13 +26,13 @@ type Reader struct {
 func NewReader(app Application, s Submission) Reader {
 	profile, err := ProfileFor(app.SparkVersion)
 	if err != nil {
-		profile = profiles[oldestDirect] // a version that only names the image
+		profile = profiles[oldestDirect] // the version only names the image
 	}
 	return Reader{newConf(s.Properties, nil), profile, app.SparkVersion}
 }
 
-// Text returns a property, or else its fallback or default, with references replaced. References that only the driver
-// can replace stay; see Unknown.
+// Text returns a property with its references replaced: the set value, that of the fallback, or the default. References that only the driver can replace stay
+// (see Unknown).
 func (r Reader) Text(key string) string {
 	text, _ := r.conf.text(key)
 	return text
@@ -41,15 +41,15 @@ func (r Reader) Text(key string) string {
 // Image returns the image of a role: ConfDriverImage or ConfExecutorImage.
 func (r Reader) Image(key string) string { return imageOf(r.conf, key, r.version, r.profile) }
 
-// driverTexts are the texts for executors that a driver passes on to Kubernetes. Build refuses sizes and numbers with
-// references that cannot be replaced.
+// driverTexts are the properties for executors whose text a driver passes to Kubernetes. Build refuses sizes and numbers with references that cannot be
+// replaced.
 var driverTexts = []string{
 	ConfExecutorImage, ConfImage, ConfExecutorServiceAccount, ConfImagePullSecrets, ConfExecutorSchedulerName, ConfSchedulerName, ConfDriverServiceAccount,
 	ConfExecTemplateFile, ConfExecTemplateContainer,
 }
 
-// Unknown returns the properties for executors that have references to the environment or the system properties of the
-// driver's JVM, which is not known before it runs.
+// Unknown returns the properties for executors whose references need the environment or the system properties of the driver's JVM. These are unknown before the
+// driver runs.
 func (r Reader) Unknown() []string {
 	return slices.DeleteFunc(slices.Clone(driverTexts), func(key string) bool {
 		text := ""
@@ -60,8 +60,7 @@ func (r Reader) Unknown() []string {
 	})
 }
 
-// UnseenTemplate returns the path of the executors' template if it is a file of the driver's pod, which the operator cannot read; ""
-// otherwise.
+// UnseenTemplate returns the path of the executors' template if it is a file in the driver's pod, which the operator cannot read; "" otherwise.
 func (r Reader) UnseenTemplate() string {
 	switch path := r.Text(ConfExecTemplateFile); path {
 	case templateDirInPod + "/" + templateFileInPod, serverTemplatePath:
@@ -71,15 +70,15 @@ func (r Reader) UnseenTemplate() string {
 	}
 }
 
-// ExecutorClaim is a PersistentVolumeClaim that a driver makes for each of its executors.
+// ExecutorClaim is a PersistentVolumeClaim that a driver creates for each of its executors.
 type ExecutorClaim struct {
-	// Key begins the properties that it is made from.
+	// Key is the prefix of the claim's properties.
 	Key   string
 	Claim *corev1.PersistentVolumeClaim
 }
 
-// MadeExecutor returns an executor of a submission as its driver will make it, with what the driver takes from its configuration: image,
-// metadata, node selectors, scheduler, pull secrets and volumes. Spark's own additions are missing.
+// MadeExecutor returns an executor of a submission with the values that its driver takes from the configuration: image, metadata, node selectors, scheduler,
+// pull secrets and volumes. It lacks Spark's own additions.
 func (r Reader) MadeExecutor(s Submission) (*corev1.Pod, []ExecutorClaim) {
 	pod := s.Executor.DeepCopy()
 	attributes := s.PodSets.ExecutorAttributes
@@ -117,7 +116,7 @@ func (r Reader) MadeExecutor(s Submission) (*corev1.Pod, []ExecutorClaim) {
 	return pod, claims
 }
 
-// claim is the claim that the options of a volume describe.
+// claim returns the claim for a volume's options.
 func (v *volume) claim(name, class string) *corev1.PersistentVolumeClaim {
 	return &corev1.PersistentVolumeClaim{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"},

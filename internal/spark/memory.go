@@ -14,12 +14,11 @@ import (
 const (
 	// nonJVMOverheadFactor is for Python and R, which use memory outside of the JVM.
 	nonJVMOverheadFactor = 0.4
-	// minOverheadMiB is the minimum of the memory overhead in releases without a property for it.
+	// minOverheadMiB is the minimum memory overhead in releases without a property for it.
 	minOverheadMiB = 384
 )
 
-// overheadFactor returns the share of the memory that is added for both roles unless a role has a factor of its own.
-// Property: spark.kubernetes.memoryOverheadFactor.
+// overheadFactor returns the share of the memory that is added as overhead, unless a role has its own factor. Property: spark.kubernetes.memoryOverheadFactor.
 func overheadFactor(c *conf, language Language) float64 {
 	if language != LanguageJava && !c.has(ConfMemoryOverheadFactor) {
 		return nonJVMOverheadFactor
@@ -27,7 +26,7 @@ func overheadFactor(c *conf, language Language) float64 {
 	return c.double(ConfMemoryOverheadFactor, 0, false)
 }
 
-// roleMemory are the properties that one role's memory is computed from.
+// roleMemory has the properties from which one role's memory is computed.
 type roleMemory struct {
 	memory, overhead, factor, minimum string
 }
@@ -68,7 +67,7 @@ func (c *conf) quantityOfMiB(key string, mib int64) resource.Quantity {
 	return *resource.NewQuantity(mib*mebibyte, resource.BinarySI)
 }
 
-// quantity returns the value of a property that is passed to Kubernetes as it is.
+// quantity returns the value of a property that Spark passes to Kubernetes unchanged.
 func (c *conf) quantity(key string) resource.Quantity {
 	value, _ := c.text(key)
 	quantity, err := ParseQuantity(value)
@@ -78,7 +77,7 @@ func (c *conf) quantity(key string) resource.Quantity {
 	return quantity
 }
 
-// sizeDriver sets the resources of the driver's container. What a template asks for besides memory and CPU stays.
+// sizeDriver sets the resources of the driver's container. Other resources in a template stay.
 func (b *builder) sizeDriver() {
 	request := ConfDriverCores
 	if b.conf.has(ConfDriverRequestCores) {
@@ -94,8 +93,7 @@ func (b *builder) sizeDriver() {
 	b.conf.customResources(ConfDriverResourcePrefix, b.container.Resources.Limits)
 }
 
-// Resources returns the resources of Spark's containers by role, as the configuration sets them; templates are not read. It is nil if the
-// configuration cannot be read.
+// Resources returns the resources of Spark's containers by role, according to the configuration without templates. It is nil if the configuration is invalid.
 func Resources(app Application) map[string]corev1.ResourceRequirements {
 	profile, err := ProfileOf(app)
 	if err != nil {

@@ -2,13 +2,13 @@
 
 package spark
 
-// Names of the containers that Spark makes when a template does not name them.
+// Names of Spark's containers if a template does not name them.
 const (
 	DriverContainerName   = "spark-kubernetes-driver"
 	ExecutorContainerName = "spark-kubernetes-executor"
 )
 
-// Labels that Spark puts on its pods, and the two values of the role.
+// Labels that Spark sets on its pods, and the two values of the role.
 const (
 	LabelAppSelector = "spark-app-selector"
 	LabelAppName     = "spark-app-name"
@@ -20,7 +20,7 @@ const (
 	RoleExecutor = "executor"
 )
 
-// NoResource is the primary resource of an application without one: its classes are in the image already.
+// NoResource is the primary resource of an application whose classes are all in the image.
 const NoResource = "spark-internal"
 
 // Names of the ports of the driver pod and of its service.
@@ -31,7 +31,7 @@ const (
 	PortConnect      = "spark-connect"
 )
 
-// Configuration keys that are used outside of this package too.
+// Configuration keys that other packages use, too.
 const (
 	ConfMaster             = "spark.master"
 	ConfDeployMode         = "spark.submit.deployMode"
@@ -126,7 +126,7 @@ const (
 	ConfExecutorResourcePrefix     = "spark.executor.resource."
 )
 
-// Keys that only this package reads or writes.
+// Configuration keys that only this package uses.
 const (
 	confMaxPendingPods = "spark.kubernetes.allocation.maxPendingPods"
 
@@ -180,7 +180,7 @@ const (
 	localDirVolumePrefix = "spark-local-dir-"
 )
 
-// reservedLabels may not be set by spark.kubernetes.driver.label.*: Spark finds its pods by them.
+// reservedLabels cannot be set by spark.kubernetes.driver.label.*, because Spark finds its pods with them.
 var reservedLabels = map[string]bool{
 	LabelVersion: true, LabelAppSelector: true, LabelAppName: true, LabelRole: true,
 }

@@ -9,13 +9,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// The longest label value and the longest name of an object, both from RFC 1123.
+// The maximum lengths of a label value and of an object's name, both from RFC 1123.
 const (
 	labelValueMaxLength = 63
 	objectNameMaxLength = 253
 )
 
-// resourcePrefix returns what the names of most objects start with.
+// resourcePrefix returns the prefix of most objects' names.
 func (b *builder) resourcePrefix(appName string) string {
 	if b.mode.direct {
 		return b.id.AppID
@@ -32,7 +32,7 @@ func DriverName(app Application, id Identity) string {
 	return name
 }
 
-// driverSuffix ends the name of a driver pod that no property names.
+// driverSuffix is the suffix of a driver pod's name that no property sets.
 const driverSuffix = "-driver"
 
 // driverMapName returns the name of the driver's ConfigMap.
@@ -44,12 +44,12 @@ func (b *builder) driverMapName() string {
 	return b.prefix[:min(len(b.prefix), objectNameMaxLength-len(suffix))] + suffix
 }
 
-// resourcePrefix returns the text that the names of most objects of an attempt start with: the application's name and
-// the attempt's id, in characters that Kubernetes accepts. It has no limit on its length, as in Spark.
+// resourcePrefix returns the prefix of most names of an attempt: the application's name and the attempt's ID, in characters that Kubernetes accepts. Its length
+// is unlimited, as in Spark.
 func resourcePrefix(appName, nameID string) string {
 	prefix := strings.TrimPrefix(sanitize(appName+"-"+nameID), "-")
 	if prefix != "" && prefix[0] >= '0' && prefix[0] <= '9' {
-		// Services may not start with a digit. Spark replaces this one digit only.
+		// The name of a Service must not begin with a digit. Spark replaces only this digit.
 		return "x" + prefix[1:]
 	}
 	return prefix
@@ -64,8 +64,8 @@ func AppNameLabel(appName string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(label, "-"), "-")
 }
 
-// driverServiceName returns the name of the driver's headless service. A prefix is replaced as a whole, and only here, if it leaves no room for
-// the suffix or if some API server refuses it.
+// driverServiceName returns the name of the driver's headless Service. The prefix is replaced, only here, if it leaves no room for the suffix or if some API
+// server refuses it.
 func driverServiceName(prefix, serviceID string) string {
 	const suffix = "-driver-svc"
 	if len(validation.IsDNS1035Label(prefix+suffix)) == 0 {
@@ -74,8 +74,8 @@ func driverServiceName(prefix, serviceID string) string {
 	return "spark-" + serviceID + suffix
 }
 
-// NewServiceName says which Kubernetes takes the name of a Service that begins with a digit (feature RelaxedServiceNameValidation). It returns
-// "" if all supported ones take the name, or none.
+// NewServiceName says which versions of Kubernetes accept a Service name that begins with a digit (feature RelaxedServiceNameValidation). It returns "" if all
+// supported versions accept the name, or none.
 func NewServiceName(name string) string {
 	if len(validation.IsDNS1035Label(name)) == 0 || len(validation.IsDNS1123Label(name)) > 0 {
 		return ""
@@ -83,7 +83,7 @@ func NewServiceName(name string) string {
 	return "Kubernetes before 1.36 refuses the Service " + name + ", whose name begins with a digit; begin with a letter"
 }
 
-// sanitize lower-cases text and turns each run of characters other than a-z, 0-9 and - into a single -.
+// sanitize converts a text to lower case, and replaces each run of other characters than a-z, 0-9 and - by a single dash.
 func sanitize(text string) string {
 	text = trimJava(text)
 	var b strings.Builder
@@ -93,9 +93,9 @@ func sanitize(text string) string {
 		switch {
 		case r >= 'A' && r <= 'Z':
 			r += 'a' - 'A'
-		case r == '\u212A': // the Kelvin sign is the only other letter whose lower case is plain ASCII
+		case r == '\u212A': // the Kelvin sign is the only other letter with an ASCII lower case
 			r = 'k'
-		case r == '\u0130': // İ becomes i and a combining dot, which in turn becomes a dash
+		case r == '\u0130': // İ becomes i and a combining dot, and the dot becomes a dash
 			b.WriteByte('i')
 			r = '-'
 			dash = false
@@ -111,7 +111,7 @@ func sanitize(text string) string {
 	return b.String()
 }
 
-// trimJava cuts what Java's String.trim cuts: control characters and blanks, but no other Unicode space.
+// trimJava trims as Java's String.trim does: control characters and spaces, and no other Unicode spaces.
 func trimJava(s string) string {
 	return strings.TrimFunc(s, func(r rune) bool { return r <= ' ' })
 }

@@ -8,12 +8,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// applyOverlay applies an overlay to a pod whose Spark container has the index i. Lists are appended to, maps are
-// merged with the overlay winning, and single values are replaced.
+// applyOverlay applies an overlay to a pod whose Spark container has the index i. It appends lists, merges maps in favor of the overlay, and replaces single
+// values.
 func applyOverlay(pod *corev1.Pod, i int, overlay *PodOverlay) {
 	o := overlay.DeepCopy()
 	for label, value := range o.Labels {
-		// Spark finds its pods by these, and so does the operator.
+		// Spark and the operator find their pods with these labels.
 		if !reservedLabels[label] {
 			setIn(&pod.Labels, label, value)
 		}
@@ -51,8 +51,8 @@ func applyToContainer(c *corev1.Container, o *PodOverlay) {
 	}
 }
 
-// keepPrivilege returns the overlay's security context. Unless it sets privilege escalation, Spark's setting is added:
-// since 4.3 Spark forbids it by default. Kubernetes refuses that in privileged containers.
+// keepPrivilege returns the overlay's security context. If it does not set privilege escalation, Spark's setting is added: since 4.3 Spark forbids it by
+// default. Kubernetes refuses that in privileged containers.
 func keepPrivilege(spark, overlay *corev1.SecurityContext) *corev1.SecurityContext {
 	privileged := overlay.Privileged != nil && *overlay.Privileged
 	if spark != nil && overlay.AllowPrivilegeEscalation == nil && !privileged {
@@ -72,7 +72,7 @@ func applyToSpec(spec *corev1.PodSpec, o *PodOverlay) {
 	}
 	if o.HostNetwork {
 		spec.HostNetwork = true
-		// The driver and its executors meet by the name of a service.
+		// The driver and its executors find each other by the name of a Service.
 		spec.DNSPolicy = corev1.DNSClusterFirstWithHostNet
 	}
 	if o.DNSConfig != nil {
@@ -82,7 +82,7 @@ func applyToSpec(spec *corev1.PodSpec, o *PodOverlay) {
 		spec.SecurityContext = o.PodSecurityContext
 	}
 	if o.PriorityClassName != "" {
-		// A priority that the template copied from another class would contradict this one.
+		// A priority that the template copied from another class would contradict this class.
 		spec.PriorityClassName, spec.Priority, spec.PreemptionPolicy = o.PriorityClassName, nil, nil
 	}
 	if o.SchedulerName != "" {
@@ -96,8 +96,8 @@ func applyToSpec(spec *corev1.PodSpec, o *PodOverlay) {
 	}
 }
 
-// addMountedVolumes adds the volumes that some container mounts. The volumes of an application are for both roles, and
-// a pod with a volume that it does not need may not start where that volume does not exist.
+// addMountedVolumes adds the volumes that a container mounts. The volumes of an application are for both roles, and a pod with an unneeded volume may not start
+// where that volume does not exist.
 func addMountedVolumes(spec *corev1.PodSpec, volumes []corev1.Volume) {
 	if len(volumes) == 0 {
 		return
@@ -120,9 +120,9 @@ func addMountedVolumes(spec *corev1.PodSpec, volumes []corev1.Volume) {
 	}
 }
 
-// DeepCopy returns an overlay that shares nothing with o.
+// DeepCopy returns an overlay that shares no values with o.
 func (o *PodOverlay) DeepCopy() *PodOverlay {
-	// Everything fits into a pod, which knows how to copy itself.
+	// All fields fit into a pod, which has a DeepCopy.
 	pod := (&corev1.PodTemplateSpec{Spec: corev1.PodSpec{
 		Containers: append([]corev1.Container{{
 			Env: o.Env, EnvFrom: o.EnvFrom, VolumeMounts: o.VolumeMounts, Ports: o.Ports,

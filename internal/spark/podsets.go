@@ -11,11 +11,11 @@ import (
 	"k8s.io/component-helpers/resource"
 )
 
-// defaultInstances is how many executors Spark starts by default.
+// defaultInstances is Spark's default number of executors.
 const defaultInstances = 2
 
-// measure computes what the driver will do: the executors' pod with its sizes, the requests and limits of both roles
-// (CPU in cores, memory in bytes), and the number of executors at the start, at least and at most.
+// measure computes the executors' pod with its sizes, the requests and limits of both roles (CPU in cores, memory in bytes), and the initial, minimum and
+// maximum number of executors.
 func (b *builder) measure() {
 	b.executor, b.executorContainer = b.executorPod()
 	if b.conf.err != nil {
@@ -29,7 +29,7 @@ func (b *builder) measure() {
 	s.MaxPending = maxPending(b.conf)
 }
 
-// sizeExecutor sets the resources of an executor's container, as the driver will.
+// sizeExecutor sets the resources of an executor's container as the driver will set them.
 func (b *builder) sizeExecutor(container *corev1.Container) {
 	total := executorMemory.total(b.conf, b.language, b.profile)
 	if b.conf.flag(ConfOffHeapEnabled, false) {
@@ -52,8 +52,7 @@ func (b *builder) sizeExecutor(container *corev1.Container) {
 	b.conf.customResources(ConfExecutorResourcePrefix, container.Resources.Limits)
 }
 
-// resourceType is the language by which the driver sizes executors. Of a server's manifest, only the configuration can say what its
-// clients run.
+// resourceType returns the language that determines the size of executors. For a server only the configuration has it, because clients run the programs.
 func (b *builder) resourceType() Language {
 	if b.mode.inPod {
 		value, _ := b.conf.text(confResourceType)
@@ -62,8 +61,7 @@ func (b *builder) resourceType() Language {
 	return b.language
 }
 
-// InitialExecutors returns how many executors the application starts with, and how many it always wants; 0 if its configuration does
-// not say so in numbers.
+// InitialExecutors returns the initial and the minimum number of executors; 0 if the configuration has no such numbers.
 func InitialExecutors(app Application) (initial, least int32) {
 	conf := newConf(mergeConf(&app), app.Submitter.Env)
 	initial, least, _ = executors(conf)
@@ -73,8 +71,7 @@ func InitialExecutors(app Application) (initial, least int32) {
 	return initial, least
 }
 
-// DriverMemory returns the memory of the driver's JVM and what its container gets in addition, in bytes; 0 if the
-// configuration does not say so in numbers.
+// DriverMemory returns the memory of the driver's JVM and the overhead of its container, in bytes; 0 if the configuration has no such numbers.
 func DriverMemory(app Application) (heap, overhead int64) {
 	profile, err := ProfileOf(app)
 	if err != nil {
@@ -89,7 +86,8 @@ func DriverMemory(app Application) (heap, overhead int64) {
 	return heap * mebibyte, (total - heap) * mebibyte
 }
 
-// executors counts executors. Properties: spark.executor.instances, spark.dynamicAllocation.* and spark.streaming.dynamicAllocation.*.
+// executors returns the numbers of executors. Properties: spark.executor.instances, spark.dynamicAllocation.* and
+// spark.streaming.dynamicAllocation.*.
 func executors(c *conf) (initial, minimum, maximum int32) {
 	instances := int32(0)
 	if c.has(ConfExecutorInstances) {
@@ -115,21 +113,21 @@ func executors(c *conf) (initial, minimum, maximum int32) {
 	if value, _ := c.text(ConfMaxExecutors); maximum < minimum || maximum == 0 {
 		c.fail(ConfMaxExecutors, value, "must be positive and not smaller than "+ConfMinExecutors)
 	}
-	// Spark starts with more than the maximum if configured to.
+	// Spark may be configured to start with more than the maximum.
 	return initial, minimum, max(initial, maximum)
 }
 
-// maxPending reads spark.kubernetes.allocation.maxPendingPods. The driver refuses a wrong value.
+// maxPending reads spark.kubernetes.allocation.maxPendingPods; 0 for no limit. The driver refuses an invalid value.
 func maxPending(c *conf) int32 {
 	value, _ := c.text(confMaxPendingPods)
 	limit, err := strconv.ParseInt(trimJava(value), 10, 32)
-	if err != nil || limit < 1 || limit == math.MaxInt32 { // the last is Spark's default
+	if err != nil || limit < 1 || limit == math.MaxInt32 { // the largest number is Spark's default
 		return 0
 	}
 	return int32(limit)
 }
 
-// resourcesOf adds up a pod as the kube-scheduler and quotas do, once the API server has filled in requests where there are limits alone.
+// resourcesOf adds up a pod as the kube-scheduler and quotas do. As in the API server, a missing request is the limit.
 func resourcesOf(spec *corev1.PodSpec) PodResources {
 	var options resource.PodResourcesOptions
 	pod := &corev1.Pod{Spec: corev1.PodSpec{
@@ -141,7 +139,7 @@ func resourcesOf(spec *corev1.PodSpec) PodResources {
 	return PodResources{Requests: resource.PodRequests(pod, options), Limits: resource.PodLimits(pod, options)}
 }
 
-// requesting are containers with their requests filled in.
+// requesting returns containers with missing requests filled in.
 func requesting(containers []corev1.Container) []corev1.Container {
 	filled := make([]corev1.Container, len(containers))
 	for i := range containers {
@@ -151,7 +149,7 @@ func requesting(containers []corev1.Container) []corev1.Container {
 	return filled
 }
 
-// fillRequests requests resources that are only limited, unless they are requested already.
+// fillRequests adds a request for each resource with a limit and without a request, neither here nor in already.
 func fillRequests(r *corev1.ResourceRequirements, already corev1.ResourceList) {
 	for name, quantity := range r.Limits {
 		_, here := r.Requests[name]
@@ -165,7 +163,7 @@ func fillRequests(r *corev1.ResourceRequirements, already corev1.ResourceList) {
 	}
 }
 
-// PodAttributes are what schedulers use of a pod besides its size: template, overlay and configuration together.
+// PodAttributes are the parts of a pod that schedulers read, other than its size. They come from template, overlay and configuration together.
 type PodAttributes struct {
 	Labels            map[string]string
 	Annotations       map[string]string
@@ -176,7 +174,7 @@ type PodAttributes struct {
 	Affinity          *corev1.Affinity
 }
 
-// attributesOf returns the attributes of a pod as it is.
+// attributesOf returns the attributes of a pod.
 func attributesOf(pod *corev1.Pod) PodAttributes {
 	return PodAttributes{
 		Labels: maps.Clone(pod.Labels), Annotations: maps.Clone(pod.Annotations), NodeSelector: maps.Clone(pod.Spec.NodeSelector),
@@ -193,7 +191,7 @@ func (b *builder) executorAttributes() PodAttributes {
 	b.addUnder(&t.NodeSelector, ConfNodeSelectorPrefix)
 	b.addUnder(&t.NodeSelector, ConfExecutorNodeSelectorPrefix)
 	for _, key := range []string{ConfSchedulerName, ConfExecutorSchedulerName} {
-		if name, ok := b.conf.text(key); ok && name != "" { // it wins over the executors' template
+		if name, ok := b.conf.text(key); ok && name != "" { // this property overrides the executors' template
 			t.SchedulerName = name
 		}
 	}

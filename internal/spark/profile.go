@@ -9,68 +9,67 @@ import (
 	"strings"
 )
 
-// Profile is what one minor release of Spark does differently from others when it submits an application. Each field
-// is one difference, recorded from real runs of spark-submit; the builders ask for the difference, never for the
-// version.
+// Profile has the differences between minor releases of Spark in submitting an application. Each field is one difference, recorded from real runs of
+// spark-submit. The builders check the difference, never the version.
 type Profile struct {
-	// Minor is the release, such as "4.1".
+	// Minor is the minor release, such as "4.1".
 	Minor string
 
-	// TemplateNamespaceMustMatch refuses a driver template of another namespace instead of replacing it.
+	// TemplateNamespaceMustMatch refuses a driver template with another namespace, instead of replacing the namespace.
 	TemplateNamespaceMustMatch bool
 	// ServiceLabels honors spark.kubernetes.driver.service.label.*.
 	ServiceLabels bool
 	// ServiceIPFamilies writes ipFamilyPolicy and ipFamilies to the driver service.
 	ServiceIPFamilies bool
-	// Connect is set if the release has Spark Connect, whose server it refuses as main class in cluster mode.
+	// Connect is set if the release has Spark Connect. It then refuses the Connect server as main class in cluster mode.
 	Connect bool
-	// ConnectPage is set if the UI of a Spark Connect server has a page of its sessions.
+	// ConnectPage is set if the UI of a Spark Connect server has a page with its sessions.
 	ConnectPage bool
-	// ConnectTokens is set if the Spark Connect server can ask its clients for a token.
+	// ConnectTokens is set if the Spark Connect server can require a token of its clients.
 	ConnectTokens bool
-	// KeepSubmitTime leaves a spark.app.submitTime of the user alone.
+	// KeepSubmitTime keeps the user's spark.app.submitTime.
 	KeepSubmitTime bool
 	// HadoopConfigMapProperty passes the Hadoop ConfigMap to the executors.
 	HadoopConfigMapProperty bool
-	// ReadWriteOnceConf is set if spark.kubernetes.legacy.useReadWriteOnceAccessMode is read.
+	// ReadWriteOnceConf is set if the release reads spark.kubernetes.legacy.useReadWriteOnceAccessMode.
 	ReadWriteOnceConf bool
-	// ReadWriteOnce is the default of that property: ReadWriteOnce if true, ReadWriteOncePod if false.
+	// ReadWriteOnce is the default of that property: access mode ReadWriteOnce if true, ReadWriteOncePod if false.
 	ReadWriteOnce bool
-	// PythonVersionConf reads spark.kubernetes.pyspark.pythonVersion, which may only be 3.
+	// PythonVersionConf is set if the release reads spark.kubernetes.pyspark.pythonVersion. The only valid value is 3.
 	PythonVersionConf bool
-	// MinOverheadConf makes the minimum of the memory overhead configurable (384 MiB otherwise).
+	// MinOverheadConf makes the minimum memory overhead configurable (384 MiB otherwise).
 	MinOverheadConf bool
-	// LabelPlaceholders expands {{APP_ID}} and {{EXECUTOR_ID}} in labels, as in annotations.
+	// LabelPlaceholders replaces {{APP_ID}} and {{EXECUTOR_ID}} in labels, as in annotations.
 	LabelPlaceholders bool
-	// VolumeExtras are hostPath types, subPathExpr, labels and annotations of claims, and the check of sizes.
+	// VolumeExtras adds hostPath types, subPathExpr, labels and annotations of claims, and the check of sizes.
 	VolumeExtras bool
-	// ImagePlaceholder expands {{SPARK_VERSION}} in the image.
+	// ImagePlaceholder replaces {{SPARK_VERSION}} in the image.
 	ImagePlaceholder bool
-	// ConnectPort adds the port of Spark Connect to the driver pod and its service.
+	// ConnectPort adds the port of Spark Connect to the driver pod and its Service.
 	ConnectPort bool
 	// ExcludedFeatureSteps honors spark.kubernetes.driver.pod.excludedFeatureSteps.
 	ExcludedFeatureSteps bool
-	// ExecutorGraceConf overwrites the grace period of the executors' template by a property.
+	// ExecutorGraceConf makes a property override the grace period of the executors' template.
 	ExecutorGraceConf bool
-	// StrictHadoopText refuses files of HADOOP_CONF_DIR that are not UTF-8 instead of replacing bytes.
+	// StrictHadoopText refuses files of HADOOP_CONF_DIR that are not UTF-8, instead of replacing bytes.
 	StrictHadoopText bool
 	// GRPCAppProtocol marks the Spark Connect port of the service as gRPC.
 	GRPCAppProtocol bool
-	// NetworkPolicy isolates the executors from everything but their own application.
+	// NetworkPolicy admits only traffic of their own application to the executors.
 	NetworkPolicy bool
-	// VolcanoFeatureStep is set if the release contains the step that makes a Volcano PodGroup.
+	// VolcanoFeatureStep is set if the release has the step that creates a Volcano PodGroup.
 	VolcanoFeatureStep bool
 	// PodGroupJSON reads spark.kubernetes.scheduler.volcano.podGroupTemplateJson.
 	PodGroupJSON bool
 	// PrivilegeEscalation writes allowPrivilegeEscalation to the containers.
 	PrivilegeEscalation bool
-	// PublishNotReadyAddresses is written to the driver service.
+	// PublishNotReadyAddresses writes the field of that name to the driver Service.
 	PublishNotReadyAddresses bool
-	// ProxyUserWins makes the proxy user SPARK_USER even if the submitter has one of its own.
+	// ProxyUserWins makes the proxy user SPARK_USER even if the submitter sets SPARK_USER.
 	ProxyUserWins bool
 }
 
-// profiles holds one row for each supported minor. A new minor starts as a copy of the one before it.
+// profiles has one row for each supported minor release. A new row starts as a copy of the previous one.
 var profiles = func() map[string]Profile {
 	v33 := Profile{Minor: "3.3", TemplateNamespaceMustMatch: true, ReadWriteOnce: true, PythonVersionConf: true}
 
@@ -125,12 +124,12 @@ var profiles = func() map[string]Profile {
 	return table
 }()
 
-// versionPattern takes "3.5", "3.5.9", "v3.5.1", "4.1.0-preview1" and vendors' fourth numbers. The version becomes a
-// label value, which is why nothing else is let through.
+// versionPattern accepts "3.5", "3.5.9", "v3.5.1", "4.1.0-preview1" and vendors' fourth numbers. It accepts nothing else, because the version becomes a label
+// value.
 var versionPattern = regexp.MustCompile(`^v?([0-9]+\.[0-9]+)(?:\.[0-9]+)?(?:[-._][0-9A-Za-z._-]{0,30}[0-9A-Za-z])?$`)
 
-// ProfileFor returns the profile of the minor release that sparkVersion belongs to. The patch number is optional and
-// not read. The error is an *UnsupportedVersionError that lists the supported minors.
+// ProfileFor returns the profile of the minor release in sparkVersion. The patch number is optional and ignored. The error is an *UnsupportedVersionError with
+// the supported minor versions.
 func ProfileFor(sparkVersion string) (Profile, error) {
 	if match := versionPattern.FindStringSubmatch(sparkVersion); match != nil {
 		if profile, ok := profiles[match[1]]; ok {
@@ -140,8 +139,7 @@ func ProfileFor(sparkVersion string) (Profile, error) {
 	return Profile{}, &UnsupportedVersionError{Version: sparkVersion, Supported: SupportedVersions()}
 }
 
-// ProfileOf returns the profile that an application is submitted with. It does not describe the executors: the image's release makes
-// them.
+// ProfileOf returns the profile for submitting an application. It does not describe the executors, because the image's release creates them.
 func ProfileOf(app Application) (Profile, error) {
 	if app.Direct != nil {
 		return directProfile, nil
@@ -149,12 +147,12 @@ func ProfileOf(app Application) (Profile, error) {
 	return ProfileFor(app.SparkVersion)
 }
 
-// SupportedVersions returns the minors that have a profile, oldest first.
+// SupportedVersions returns the minor versions with a profile, the oldest first.
 func SupportedVersions() []string {
 	return slices.Sorted(maps.Keys(profiles))
 }
 
-// releaseOf is the version as Spark itself would spell it in labels and image names.
+// releaseOf returns the version in Spark's own spelling, for labels and image names.
 func releaseOf(sparkVersion string) string {
 	return strings.TrimPrefix(sparkVersion, "v")
 }

@@ -12,15 +12,14 @@ import (
 // reference matches ${key} and ${prefix:name}.
 var reference = regexp.MustCompile(`\$\{(?:(\w+?):)?(\S+?)\}`)
 
-// What references may cost. An application is small, but what its references expand to need not be: without bounds one
-// object would take all memory of the operator, and again after each restart.
+// Bounds of the cost of references. An application is small, and its references may expand to a large text. Without bounds one object would take all memory of
+// the operator, and again after each restart.
 const (
-	// maxReferences bounds the references of one property, which may refer to further ones, each many times.
+	// maxReferences bounds the references of one property, including indirect ones.
 	maxReferences = 1000
 	// MaxExpanded bounds one property with its references replaced, in bytes.
 	MaxExpanded = 64 << 10
-	// maxSpent bounds what is read to replace the references of all properties of an application, in bytes. It is never
-	// less than what they become.
+	// maxSpent bounds the bytes read for replacing the references of all properties of an application. The result is never longer.
 	maxSpent = 1 << 20
 )
 
@@ -32,7 +31,7 @@ var (
 		" bytes; refer to fewer properties, or to shorter ones")
 )
 
-// expand replaces the references in the value of key. What cannot be resolved stays as it is.
+// expand replaces the references in the value of key. References that cannot be resolved stay.
 func (c *conf) expand(key, value string) string {
 	if !strings.Contains(value, "${") {
 		return value
@@ -49,13 +48,12 @@ func (c *conf) expand(key, value string) string {
 	return c.expanded[key]
 }
 
-// expansion is the work on one property. Nested texts are written straight into the result, so that none of them is
-// ever larger than what is allowed.
+// expansion is the replacement of references in one property. Nested texts are written directly to the result, so that none of them exceeds the bound.
 type expansion struct {
 	conf       *conf
 	text       strings.Builder
 	references int
-	// used are the references that are being replaced, from the outermost to the innermost.
+	// used are the references that are being replaced, the outermost first.
 	used map[string]bool
 }
 
@@ -118,8 +116,8 @@ func (e *expansion) spend(text string) error {
 	return nil
 }
 
-// resolve looks one reference up. ${system:...} would be a property of spark-submit's JVM, which does not exist here;
-// it stays unresolved like any unknown prefix.
+// resolve returns the value of one reference. ${system:...} would be a property of spark-submit's JVM, which does not exist here. It stays unresolved, like any
+// unknown prefix.
 func (c *conf) resolve(prefix, name string) (string, bool) {
 	switch {
 	case prefix == "env":

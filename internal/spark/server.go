@@ -12,28 +12,28 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Server makes an application a Spark Connect server: its driver takes clients.
+// Server makes an application a Spark Connect server: its driver serves clients.
 type Server struct {
-	// TemplateMap names the ConfigMap with the template that the executors are made from.
+	// TemplateMap names the ConfigMap with the executors' template.
 	TemplateMap string
-	// TokenSecret names the Secret with the token that clients present, in its key "token"; "" if all are let in.
+	// TokenSecret names the Secret with the token of clients, in its key "token"; "" if clients need none.
 	TokenSecret string
-	// TokenMade is set once the Secret was made for this server. Before that, TokenSecret only begins its name.
+	// TokenMade is set once the Secret was created for this server. Before that, TokenSecret is only a prefix of its name.
 	TokenMade bool
-	// Labels of the ConfigMap and the Secret, whose names are the same on every attempt.
+	// Labels are for the ConfigMap and the Secret, whose names are the same in every attempt.
 	Labels map[string]string
 }
 
-// RoleServer is the role of a pod in which a Spark Connect server runs, where others have RoleDriver.
+// RoleServer is the role of a pod with a Spark Connect server. Other driver pods have RoleDriver.
 const RoleServer = "connect-server"
 
 // TokenKey is the key of the token in Server.TokenSecret.
 const TokenKey = "token"
 
-// EnvConnectToken is the variable that a server reads the token from (Spark 4.0).
+// EnvConnectToken is the variable with the server's token (Spark 4.0).
 const EnvConnectToken = "SPARK_CONNECT_AUTHENTICATE_TOKEN"
 
-// WithToken returns the submission with another name of the Secret of its token. The submission itself is not changed.
+// WithToken returns the submission with another name for the token's Secret. It does not change the original.
 func (s Submission) WithToken(name string) Submission {
 	before := s.TokenSecret.Name
 	s.TokenSecret, s.Driver = s.TokenSecret.DeepCopy(), s.Driver.DeepCopy()
@@ -46,9 +46,9 @@ func (s Submission) WithToken(name string) Submission {
 	return s
 }
 
-// TokenSecretOf returns the reference to the Secret that a container reads a server's token from; nil if there is none.
+// TokenSecretOf returns the reference to the Secret with a server's token, as the container reads it; nil for none.
 func TokenSecretOf(c *corev1.Container) *corev1.SecretKeySelector {
-	for _, v := range slices.Backward(c.Env) { // the last of a name counts
+	for _, v := range slices.Backward(c.Env) { // the last variable of a name counts
 		if v.Name == EnvConnectToken && v.ValueFrom != nil {
 			return v.ValueFrom.SecretKeyRef
 		}
@@ -56,14 +56,13 @@ func TokenSecretOf(c *corev1.Container) *corev1.SecretKeySelector {
 	return nil
 }
 
-// RunsDriver reports whether labels are those of a pod in which a driver runs.
+// RunsDriver reports whether a pod with these labels runs a driver.
 func RunsDriver(labels map[string]string) bool {
 	role := labels[LabelRole]
 	return role == RoleDriver || role == RoleServer
 }
 
-// serverSteps are the steps of a server. Spark has none for it, because such a driver is started in client mode. Where nothing differs, they
-// are those of other drivers.
+// serverSteps are the steps of a server. Spark has none, because such a driver starts in client mode. Steps without differences are those of other drivers.
 var serverSteps = []step{
 	{"BasicDriverFeatureStep", (*builder).basicServer},
 	{"DriverKubernetesCredentialsFeatureStep", (*builder).credentials},
@@ -79,20 +78,19 @@ var serverSteps = []step{
 	{"LocalDirsFeatureStep", (*builder).localDirs},
 }
 
-// mode holds the differences between an application, which is submitted in cluster mode, and a server, which starts in
-// client mode inside of its pod.
+// mode has the differences between an application, which is submitted in cluster mode, and a server, which starts in client mode inside its pod.
 type mode struct {
-	// deploy is the value of spark.submit.deployMode, and role that of the driver's label spark-role.
+	// deploy is the value of spark.submit.deployMode, and role the value of the driver's label spark-role.
 	deploy, role string
 	steps        []step
 	checks       []submitCheck
-	// dropped are the properties of the user's that the driver must not see.
+	// dropped are the user's properties that the driver must not get.
 	dropped []string
-	// inPod is set if paths in the configuration are those of the driver's pod, which cannot be read here.
+	// inPod is set if the configuration's paths are in the driver's pod, where the operator cannot read them.
 	inPod bool
-	// takesClients opens the port of Spark Connect in every release.
+	// takesClients adds the port of Spark Connect, whatever the release.
 	takesClients bool
-	// direct is set if Spark's client gets the application as it is (Application.Direct).
+	// direct is set if the application goes directly to Spark's client (Application.Direct).
 	direct bool
 }
 
@@ -108,13 +106,13 @@ func modeOf(app *Application) mode {
 	}
 	return mode{
 		deploy: DeployModeClient, role: RoleServer, steps: serverSteps, inPod: true, takesClients: true,
-		// The entrypoint and the steps set these; with submitInDriver the driver would look for objects that no step made.
+		// The entrypoint and the steps set these. With submitInDriver the driver would search for objects that no step created.
 		dropped: []string{ConfDriverHost, confBindAddress, confSubmitInDriver},
 		checks:  []submitCheck{checkMaster, checkSizes, checkJavaOptions},
 	}
 }
 
-// checkServer refuses what the release cannot do for a server.
+// checkServer refuses settings of a server that the release does not support.
 func (b *builder) checkServer() {
 	server := b.app.Server
 	if server == nil {
@@ -139,8 +137,8 @@ func (b *builder) checkServer() {
 	}
 }
 
-// basicServer makes the container and the pod of a server. The template's container decides about resources, privileges
-// and, unless it is configured, the pull policy.
+// basicServer builds the container and the pod of a server. The template's container determines resources, privileges and, unless it is configured, the pull
+// policy.
 func (b *builder) basicServer() {
 	template := b.container.DeepCopy()
 	b.container.Resources = corev1.ResourceRequirements{Claims: template.Resources.Claims}
@@ -165,8 +163,8 @@ func (b *builder) basicServer() {
 	b.serverProperties()
 }
 
-// keepResources lays the template's resources over the computed ones. A resource that the template requests or limits is
-// replaced as a whole: a computed limit could be lower than its request.
+// keepResources overrides the computed resources by the template's. It replaces both request and limit of a resource that the template has, because a computed
+// limit could be lower than its request.
 func keepResources(computed, template *corev1.ResourceRequirements) {
 	for _, named := range []corev1.ResourceList{template.Requests, template.Limits} {
 		for name := range named {
@@ -178,8 +176,7 @@ func keepResources(computed, template *corev1.ResourceRequirements) {
 	maps.Copy(computed.Limits, template.Limits)
 }
 
-// probes let the pod be ready when the server takes clients. There is no liveness probe: it would restart
-// a busy server.
+// probes make the pod ready when the server accepts clients. There is no liveness probe, because it would restart a busy server.
 func (b *builder) probes() {
 	listens := corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(b.connectPort())}}
 	if b.container.StartupProbe == nil {
@@ -194,7 +191,7 @@ func (b *builder) probes() {
 	}
 }
 
-// serverToken names the Secret of the token. The writer of the Secret generates the token.
+// serverToken adds the variable with the Secret of the token. The writer of the Secret generates the token.
 func (b *builder) serverToken() {
 	server := b.app.Server
 	if server.TokenSecret == "" {
@@ -212,32 +209,32 @@ func (b *builder) serverToken() {
 
 // serverProperties adds the properties that only a driver in client mode needs.
 func (b *builder) serverProperties() {
-	// Each attempt has its own prefix: executors of the attempt before may still exist.
+	// Each attempt has its own prefix, because executors of the previous attempt may still exist.
 	b.properties[ConfExecutorPodNamePrefix] = b.app.Name + "-" + b.id.NameID[:min(len(b.id.NameID), serverIDDigits)]
 	b.properties[ConfConnectPort] = strconv.Itoa(int(b.connectPort()))
-	// The driver would delete the Services of the label spark-app-selector when it ends.
+	// Otherwise the driver would delete the Services with the label spark-app-selector at its end.
 	b.properties[confKeepService] = "false"
 }
 
-// serverIDDigits is how much of the attempt's id is in the names of executors, which people read.
+// serverIDDigits is how many digits of the attempt's ID are in the names of executors, which users read.
 const serverIDDigits = 8
 
-// serverCommand sets what the image's entrypoint runs. A command of the template would run instead of it.
+// serverCommand sets the arguments of the image's entrypoint. It removes the template's command, which would replace the entrypoint.
 func (b *builder) serverCommand() {
 	b.container.Command = nil
 	b.container.Args = []string{"driver", "--properties-file", propertiesPathInPod, "--class", b.app.MainClass, b.app.MainFile}
 }
 
-// Where the template of a server's executors is stored and mounted.
+// Where the executors' template of a server is stored and mounted.
 const (
 	serverTemplateKey    = "executor-pod-template.yaml"
 	serverTemplatePath   = "/tmp/spark/" + serverTemplateKey
 	serverTemplateVolume = "spark-conf"
-	// noTemplate is the template as YAML if there is none.
+	// noTemplate is the YAML for no template.
 	noTemplate = "null\n"
 )
 
-// serverTemplate ships the template that the server makes its executors from. The ConfigMap exists even without a template.
+// serverTemplate ships the executors' template of a server. The ConfigMap exists even without a template.
 func (b *builder) serverTemplate() {
 	text, container, ok := b.executorTemplateText()
 	if !ok {
@@ -255,16 +252,15 @@ func (b *builder) serverTemplate() {
 	}
 }
 
-// ServerPorts are what a Spark Connect server listens on.
+// ServerPorts are the ports of a Spark Connect server.
 type ServerPorts struct {
 	Driver, BlockManager, UI, Connect int32
 }
 
-// defaultUIPort is the value of spark.ui.port that Spark begins with.
+// defaultUIPort is Spark's default of spark.ui.port.
 const defaultUIPort = 4040
 
-// ServerPortsOf returns the ports in the properties of a server. A port that is missing or is no number is Spark's default: Build
-// refuses wrong ones.
+// ServerPortsOf returns the ports in the properties of a server. A missing or invalid port is Spark's default, because Build refuses invalid ones.
 func ServerPortsOf(app Application) ServerPorts {
 	values := mergeConf(&app)
 	read := func(key string, preset int32) int32 {

@@ -20,7 +20,7 @@ var ipFamilies = map[string][]corev1.IPFamily{
 	"IPv6,IPv4": {corev1.IPv6Protocol, corev1.IPv4Protocol},
 }
 
-// service makes the headless service by which executors find the driver: DriverServiceFeatureStep.
+// service adds the headless Service with which executors find the driver: DriverServiceFeatureStep.
 func (b *builder) service() {
 	meta := b.meta(driverServiceName(b.prefix, b.id.ServiceID))
 	meta.Labels = map[string]string{LabelAppSelector: b.id.AppID}
@@ -35,7 +35,7 @@ func (b *builder) service() {
 		ObjectMeta: meta,
 		Spec: corev1.ServiceSpec{
 			ClusterIP: corev1.ClusterIPNone,
-			// A copy: the pod and the service must not share a map.
+			// This is a copy, because the pod and the Service must not share a map.
 			Selector: maps.Clone(b.driverLabels),
 			Ports:    b.servicePorts(),
 		},
@@ -47,15 +47,14 @@ func (b *builder) service() {
 		service.Spec.PublishNotReadyAddresses = b.conf.flag(confPublishNotReady, false)
 	}
 	if b.mode.takesClients {
-		// A server's pod is ready only when it takes clients. Executors must find it before.
+		// A server's pod is ready only when it accepts clients, and executors must find it before that.
 		service.Spec.PublishNotReadyAddresses = true
 	}
 	b.addResource(service)
 	b.properties[ConfDriverHost] = meta.Name + "." + b.namespace + ".svc"
 }
 
-// servicePorts also writes the two ports to the configuration. spark.blockManager.port is not consulted here, unlike
-// for the container: Spark does the same.
+// servicePorts also writes the two ports to the configuration. It ignores spark.blockManager.port, which the container's ports use, as Spark does.
 func (b *builder) servicePorts() []corev1.ServicePort {
 	driver := b.conf.port(ConfDriverPort, defaultDriverPort)
 	blockManager := b.conf.port(ConfDriverBlockPort, defaultBlockManagerPort)
@@ -96,7 +95,7 @@ func (b *builder) setIPFamilies(spec *corev1.ServiceSpec) {
 	spec.IPFamilies = append(spec.IPFamilies, known...)
 }
 
-// networkPolicy lets only pods of the same application reach the executors: NetworkPolicyFeatureStep.
+// networkPolicy admits only pods of the same application to the executors: NetworkPolicyFeatureStep.
 func (b *builder) networkPolicy() {
 	if !b.profile.NetworkPolicy {
 		return
@@ -120,12 +119,11 @@ func (b *builder) networkPolicy() {
 	})
 }
 
-// Exposure is what a user requests as auxiliary objects of a running driver. It is not a part of
-// the submission: an edit restarts nothing.
+// Exposure has the auxiliary objects of a running driver that a user requests. It is not part of the submission, so an edit restarts nothing.
 type Exposure struct {
-	// NoUI says that the user exposes the UI, and the operator adds nothing.
+	// NoUI is set if the user exposes the UI. The operator then adds nothing.
 	NoUI bool
-	// UI describes the Service and the Ingress of Spark's UI; a Port of 0 is the one that the UI listens on.
+	// UI describes the Service and the Ingress of Spark's UI. A Port of 0 is the port of the UI.
 	UI ExposedPort
 	// Ports are further exposed ports of the driver.
 	Ports []ExposedPort
@@ -135,21 +133,21 @@ type Exposure struct {
 	DisruptionBudget bool
 }
 
-// ExposedPort describes a Service of one port, and perhaps an Ingress. The operator fills in empty fields.
+// ExposedPort describes a Service with one port, and optionally an Ingress. The operator fills in empty fields.
 type ExposedPort struct {
 	Port        int32
 	PortName    string
 	ServiceType corev1.ServiceType
 	Labels      map[string]string
 	Annotations map[string]string
-	// URLFormat is the URL of the Ingress, with the operator's placeholders; "" for the operator's own or for none.
+	// URLFormat is the format of the Ingress's URL, with the operator's placeholders; "" for the operator's format or for no Ingress.
 	URLFormat          string
 	IngressAnnotations map[string]string
 	TLS                []networkingv1.IngressTLS
 }
 
-// UIPort returns the port that the UI of the driver listens on; 0 if it has none, or if the port is not known before it
-// runs. Properties: spark.ui.enabled and spark.ui.port.
+// UIPort returns the port of the driver's UI; 0 if there is none, or if the port is unknown before the driver runs. Properties: spark.ui.enabled and
+// spark.ui.port.
 func UIPort(app Application) int32 {
 	c := newConf(mergeConf(&app), app.Submitter.Env)
 	port := c.number(ConfUIPort)
@@ -159,8 +157,7 @@ func UIPort(app Application) int32 {
 	return int32(port)
 }
 
-// LogsEvents reports whether the driver writes an event log, which a history server can show when the driver is gone.
-// Property: spark.eventLog.enabled.
+// LogsEvents reports whether the driver writes an event log, which a history server can show after the driver is gone. Property: spark.eventLog.enabled.
 func LogsEvents(app Application) bool {
 	c := newConf(mergeConf(&app), app.Submitter.Env)
 	return c.flag(ConfEventLog, false) && c.err == nil

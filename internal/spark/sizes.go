@@ -7,12 +7,12 @@ import (
 	"strconv"
 )
 
-// SubmitErrors returns spark-submit's errors about the sizes of any application.
+// SubmitErrors returns spark-submit's errors about sizes that apply to any application.
 func SubmitErrors(conf map[string]string) []*ConfError {
 	return slices.Concat(memoryErrors(conf), countErrors(conf, ConfDriverCores, ConfExecutorCores))
 }
 
-// memoryErrors are spark-submit's errors about the memory of both roles.
+// memoryErrors returns spark-submit's errors about the memory of both roles.
 func memoryErrors(conf map[string]string) []*ConfError {
 	var found []*ConfError
 	for _, key := range []string{ConfDriverMemory, ConfExecutorMemory} {
@@ -25,7 +25,7 @@ func memoryErrors(conf map[string]string) []*ConfError {
 	return found
 }
 
-// countErrors are spark-submit's errors about numbers.
+// countErrors returns spark-submit's errors about numbers.
 func countErrors(conf map[string]string, keys ...string) []*ConfError {
 	var found []*ConfError
 	for _, key := range keys {

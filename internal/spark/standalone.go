@@ -6,25 +6,25 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Standalone holds the parts of a built standalone cluster that limits and checks read.
+// Standalone has the parts of a built standalone cluster that limits and checks need.
 type Standalone struct {
 	Namespace string
-	// Conf is the configuration that the user wrote, with the additions of policies. Defaults are all properties that policies set.
+	// Conf is the user's configuration, with the additions of policies. Defaults are all properties that policies set.
 	Conf, Defaults map[string]string
 	Fields         Fields
-	// Words are those of messages about the cluster.
+	// Words are the words for the cluster in messages.
 	Words Words
 	// OwnLabels are the operator's (Application.OwnLabels).
 	OwnLabels []string
 	// Roles are the master and the workers, in this order.
 	Roles []StandaloneRole
-	// Others are the cluster's further objects that the user can change.
+	// Others are the other objects of the cluster that the user can change.
 	Others []Object
 }
 
 // StandaloneRole is one of the roles of a cluster.
 type StandaloneRole struct {
-	// Name begins the names of the role's fields.
+	// Name is the prefix of the role's fields.
 	Name string
 	// Pod is the pod of the role.
 	Pod *corev1.Pod
@@ -32,7 +32,7 @@ type StandaloneRole struct {
 	Written []Written
 	// Initial is the number of pods at the start. Least and Most bound it.
 	Initial, Least, Most int32
-	// The further objects of the role: a StatefulSet, a Service and the claims of each pod.
+	// The other objects of the role: a StatefulSet, a Service and the claims of each pod.
 	Set     Object
 	Service *corev1.Service
 	Claims  []corev1.PersistentVolumeClaim
@@ -41,7 +41,7 @@ type StandaloneRole struct {
 // Takes returns the resources of one pod of the role.
 func (r StandaloneRole) Takes() PodResources { return resourcesOf(&r.Pod.Spec) }
 
-// PodSets returns the sizes of a cluster's pods as those of an application: the master takes the driver's place, the workers the executors'.
+// PodSets returns the sizes of a cluster's pods in the form for applications. The master takes the driver's place, and the workers take the executors'.
 func (s Standalone) PodSets() PodSets {
 	master, workers := s.Roles[0], s.Roles[1]
 	return PodSets{

@@ -15,20 +15,20 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Identity holds the ids of one attempt. spark-submit draws them at random; here they are a function of the
-// application's UID and the attempt (see NewIdentity), so that a repeated submission meets its own objects.
+// Identity has the IDs of one attempt. spark-submit generates them at random. Here they are a function of the application's UID and the attempt (see
+// NewIdentity), so that a repeated submission finds its own objects.
 type Identity struct {
-	// AppID is Spark's application id: "spark-" and 32 hexadecimal digits.
+	// AppID is the Spark application ID: "spark-" and 32 hexadecimal digits.
 	AppID string
 	// SubmissionID is a UUID that marks the attempt's pods (label sparkoperator.k8s.io/submission-id).
 	SubmissionID string
-	// NameID is the 16-digit id inside the names of the pod, the service and most other objects.
+	// NameID is the 16-digit ID in the names of the pod, the Service and most other objects.
 	NameID string
-	// ConfigMapID is the 16-digit id inside the driver ConfigMap's name.
+	// ConfigMapID is the 16-digit ID in the driver ConfigMap's name.
 	ConfigMapID string
-	// ServiceID is the 16-digit id inside the service's name when the application's name is too long for it.
+	// ServiceID is the 16-digit ID in the Service's name if the application's name is too long for it.
 	ServiceID string
-	// LocalDirID is the UUID inside the path of the default scratch directory.
+	// LocalDirID is the UUID in the path of the default scratch directory.
 	LocalDirID string
 	// SubmitTime becomes spark.app.submitTime, in milliseconds since 1970.
 	SubmitTime time.Time
@@ -40,60 +40,55 @@ type Object interface {
 	runtime.Object
 }
 
-// Submission holds the objects of one attempt, exactly as spark-submit would create them but for owner references,
-// which the writer adds.
+// Submission has the objects of one attempt, exactly as spark-submit would create them. The writer adds the owner references.
 type Submission struct {
-	// Resources are created before the driver pod, in Spark's order: PodGroup (as *unstructured.Unstructured, only if the
-	// user names Spark's Volcano step), credentials Secret, Service, NetworkPolicy, PVCs, ConfigMaps and the Secret of the
-	// keytab, the application's own ConfigMaps, and last the driver's ConfigMap. A server's ConfigMap of the executors'
-	// template stands where others have theirs, also if there is no template.
+	// Resources are created before the driver pod, in Spark's order: PodGroup (as *unstructured.Unstructured, only if the user names Spark's Volcano step),
+	// credentials Secret, Service, NetworkPolicy, PVCs, ConfigMaps and the Secret of the keytab, the application's own ConfigMaps, and last the driver's
+	// ConfigMap. A server's ConfigMap of the executors' template takes the place of the others' template ConfigMap, even without a template.
 	Resources []Object
 	Driver    *corev1.Pod
-	// TokenSecret is created before the driver, once and with a random token; nil for none. Unless TokenMade is set its name is new:
-	// an existing Secret of any name belongs to another owner.
+	// TokenSecret is created before the driver, once and with a random token; nil for none. Unless TokenMade is set its name is new, because an existing Secret
+	// of any name belongs to another owner.
 	TokenSecret *corev1.Secret
 	TokenMade   bool
 	// Properties is the final Spark configuration, as written to spark.properties.
 	Properties map[string]string
 
-	// Executor is the pod that the driver makes its executors from, with the sizes that it will give them, and
-	// ExecutorContainer the index of Spark's container in it. Spark's further additions to an executor are missing.
+	// Executor is the pod template of the executors, with the sizes that the driver will set. ExecutorContainer is the index of Spark's container in it.
+	// Spark's other additions to an executor are missing.
 	Executor          *corev1.Pod
 	ExecutorContainer int
-	// ExecutorTemplate is the ConfigMap of the template that the driver reads for each executor; nil for a server. Resources has it only if there
-	// is a template.
+	// ExecutorTemplate is the ConfigMap with the template that the driver reads for each executor; nil for a server. It is in Resources only if there is a
+	// template.
 	ExecutorTemplate *corev1.ConfigMap
 	// PodSets are the sizes of the pods.
 	PodSets PodSets
 }
 
-// PodResources are the requests and limits of one pod of a role: the sum over its Spark container and its sidecars, or
-// those of its init containers if they are more. A missing request is the limit, as the API server fills it in.
+// PodResources are the requests and limits of one pod of a role: the sum over its Spark container and its sidecars, or those of its init containers if they are
+// larger. A missing request is the limit, as in the API server.
 type PodResources struct {
 	Requests corev1.ResourceList
 	Limits   corev1.ResourceList
 }
 
-// PodSets are the exact sizes of an application's pods, other attributes that schedulers read, and how many executors it
-// starts with.
+// PodSets are the exact sizes of an application's pods, the other attributes that schedulers read, and the numbers of executors.
 type PodSets struct {
 	Driver             PodResources
 	Executor           PodResources
 	DriverAttributes   PodAttributes
 	ExecutorAttributes PodAttributes
-	// Initial, Min and Max count executors; all three are equal without dynamic allocation. Max is the largest int32 if
-	// dynamic allocation has no limit.
+	// Initial, Min and Max count executors. All three are equal without dynamic allocation. Max is the largest int32 if dynamic allocation has no limit.
 	Initial, Min, Max int32
-	// MaxPending is how many executors without a node there are at most at a time; 0 for no limit. Property:
-	// spark.kubernetes.allocation.maxPendingPods.
+	// MaxPending is the maximum number of executors without a node at a time; 0 for no limit. Property: spark.kubernetes.allocation.maxPendingPods.
 	MaxPending int32
 }
 
-// identityNamespace separates our name-based UUIDs from everyone else's.
+// identityNamespace separates this operator's name-based UUIDs from all others.
 var identityNamespace = uuid.NewSHA1(uuid.NameSpaceDNS, []byte("spark.firesteel.dev"))
 
-// NewIdentity derives the ids of one attempt from the application's UID and the attempt's number, so that a
-// repeated submission, also after a crash, has the same names. submitTime is not part of the ids.
+// NewIdentity derives the IDs of one attempt from the application's UID and the attempt's number, so that a repeated submission, also after a crash, has the
+// same names. The IDs do not depend on submitTime.
 func NewIdentity(uid types.UID, attempt int32, submitTime time.Time) Identity {
 	seed := string(uid) + "/" + strconv.FormatInt(int64(attempt), 10)
 	return Identity{
@@ -107,7 +102,7 @@ func NewIdentity(uid types.UID, attempt int32, submitTime time.Time) Identity {
 	}
 }
 
-// hexID returns digits hexadecimal digits (at most 64) for one purpose.
+// hexID returns a number of hexadecimal digits (at most 64) for one purpose.
 func hexID(seed, purpose string, digits int) string {
 	sum := sha256.Sum256([]byte(seed + "/" + purpose))
 	return hex.EncodeToString(sum[:])[:digits]

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Language is how Spark runs the primary resource. Its value is that of spark.kubernetes.resource.type.
+// Language determines how Spark runs the primary resource. It is a value of spark.kubernetes.resource.type.
 type Language string
 
 // The languages.
@@ -21,7 +21,7 @@ const (
 	LanguageR      Language = "r"
 )
 
-// languageOf decides by the suffix of the primary resource, as spark-submit does.
+// languageOf determines the language by the suffix of the primary resource, as spark-submit does.
 func languageOf(app *Application) Language {
 	switch {
 	case app.Direct != nil:
@@ -34,8 +34,8 @@ func languageOf(app *Application) Language {
 	return LanguageJava
 }
 
-// mergeConf lays the sources of the configuration over each other: the user's properties, the lists that have flags of
-// their own, and the operator's properties, which nothing of the user's can override.
+// mergeConf merges the sources of the configuration: the user's properties, the lists that have separate flags, and the operator's properties, which override
+// all others.
 func mergeConf(app *Application) map[string]string {
 	values := make(map[string]string, len(app.Conf)+len(app.OperatorConf)+16)
 	for key, value := range app.Conf {
@@ -70,7 +70,7 @@ func setDefault(values map[string]string, key, value string) {
 	}
 }
 
-// submitConf returns the configuration that spark-submit hands to its Kubernetes client, after all of its own checks.
+// submitConf returns the configuration that spark-submit passes to its Kubernetes client, after spark-submit's own checks.
 func submitConf(app *Application, id Identity, profile Profile, mode mode) (*conf, error) {
 	values := mergeConf(app)
 	for _, key := range mode.dropped {
@@ -95,8 +95,8 @@ const (
 	DeployModeClient  = "client"
 )
 
-// OwnedConf are the properties that the operator owns in the families whose users cannot choose them: where the pods are, and what they are called.
-// The driver pod reaches the API server by spark.kubernetes.driver.master, whatever the master is called.
+// OwnedConf returns the properties that the operator owns, in families whose users cannot choose them: the place and the names of the pods. The driver pod
+// reaches the API server through spark.kubernetes.driver.master, whatever the master is.
 func OwnedConf(deployMode, namespace, name, driverPod string) map[string]string {
 	owned := map[string]string{
 		ConfMaster: "k8s://https://kubernetes.default.svc:443", ConfDeployMode: deployMode, ConfNamespace: namespace, ConfAppName: name, ConfDriverPodName: driverPod,
@@ -107,7 +107,7 @@ func OwnedConf(deployMode, namespace, name, driverPod string) map[string]string 
 	return owned
 }
 
-// submitDefaults are what spark-submit sets itself.
+// submitDefaults adds the properties that spark-submit itself sets.
 func submitDefaults(app *Application, values map[string]string, id Identity, profile Profile, mode mode) {
 	setDefault(values, ConfDeployMode, mode.deploy)
 	setDefault(values, ConfAppName, defaultAppName(app))
@@ -116,7 +116,7 @@ func submitDefaults(app *Application, values map[string]string, id Identity, pro
 	}
 }
 
-// defaultAppName is what spark-submit calls an application without a name.
+// defaultAppName returns spark-submit's name for an application without a name.
 func defaultAppName(app *Application) string {
 	if app.MainClass != "" {
 		return app.MainClass
@@ -124,10 +124,10 @@ func defaultAppName(app *Application) string {
 	return app.MainFile[strings.LastIndexByte(app.MainFile, '/')+1:]
 }
 
-// submitCheck is one of spark-submit's checks of the configuration, which it may also rewrite.
+// submitCheck is one of spark-submit's checks of the configuration. It may also change the configuration.
 type submitCheck func(*Application, map[string]string, Profile) error
 
-// checkMaster allows nothing but Kubernetes, and completes the address of the API server.
+// checkMaster refuses any master except Kubernetes, and completes the address of the API server.
 func checkMaster(_ *Application, values map[string]string, _ Profile) error {
 	master := values[ConfMaster]
 	address, ok := strings.CutPrefix(master, "k8s://")
@@ -149,7 +149,7 @@ func checkClusterMode(_ *Application, values map[string]string, _ Profile) error
 	return nil
 }
 
-// interactive are the main classes that only make sense interactively.
+// interactive are the main classes that make sense only interactively.
 var interactive = map[string]string{
 	"org.apache.spark.sql.hive.thriftserver.SparkSQLCLIDriver": "the Spark SQL shell",
 	"org.apache.spark.sql.hive.thriftserver.HiveThriftServer2": "the Spark Thrift server",
@@ -180,8 +180,7 @@ func checkMain(app *Application, values map[string]string, profile Profile) erro
 	return nil
 }
 
-// checkSizes makes spark-submit's checks of the values that have flags. They check the text unchanged, so a
-// reference such as ${spark.x} does not pass.
+// checkSizes makes spark-submit's checks of the values that have flags. They apply to the text as written, so they refuse a reference such as ${spark.x}.
 func checkSizes(_ *Application, values map[string]string, _ Profile) error {
 	counts := []string{ConfDriverCores, ConfExecutorCores}
 	if !strings.EqualFold(values[ConfDynamicAllocation], "true") {
@@ -193,11 +192,10 @@ func checkSizes(_ *Application, values map[string]string, _ Profile) error {
 	return nil
 }
 
-// checkJavaOptions refuses heap sizes among the JVM options: Spark sets the heap by spark.driver.memory, and the size
-// of the pod follows from that.
+// checkJavaOptions refuses heap sizes in the JVM options. Spark sets the heap from spark.driver.memory, and the size of the pod depends on that.
 func checkJavaOptions(_ *Application, values map[string]string, _ Profile) error {
 	for _, key := range []string{confDefaultJavaOptions, confJavaOptions} {
-		// The value is not shown: options are a usual place for passwords.
+		// The value is not shown, because options often contain passwords.
 		if strings.Contains(values[key], "Xmx") {
 			return &ConfError{Key: key, Problem: "the heap is set by " + ConfDriverMemory + ", not by -Xmx"}
 		}
@@ -205,8 +203,7 @@ func checkJavaOptions(_ *Application, values map[string]string, _ Profile) error
 	return nil
 }
 
-// resolveLists rewrites the lists of files: empty elements vanish, and the primary resource of a Java application
-// joins the jars.
+// resolveLists rewrites the lists of files: it drops empty elements, and adds the primary resource of a Java application to the jars.
 func resolveLists(app *Application, values map[string]string, _ Profile) error {
 	setDefault(values, ConfPyFiles, "")
 	if languageOf(app) == LanguageJava {
@@ -229,10 +226,10 @@ func resolveLists(app *Application, values map[string]string, _ Profile) error {
 	return nil
 }
 
-// untouched are the schemes in which Spark does not look for patterns.
+// untouched are the schemes in which Spark does not expand patterns.
 var untouched = map[string]bool{"local": true, "http": true, "https": true, "ftp": true}
 
-// scheme returns the scheme of a URI, "" if it has none. It reports false for what java.net.URI would refuse.
+// scheme returns the scheme of a URI; "" if it has none. It returns false for a URI that java.net.URI would refuse.
 func scheme(uri string) (string, bool) {
 	if notInURI(uri) != "" {
 		return "", false
@@ -257,7 +254,7 @@ func isHex(b byte) bool {
 	return b >= '0' && b <= '9' || b >= 'a' && b <= 'f' || b >= 'A' && b <= 'F'
 }
 
-// OnSubmitter reports whether a URI names a file of the submitting machine, which Spark would upload.
+// OnSubmitter reports whether a URI names a file on the submitting machine, which Spark would upload.
 func OnSubmitter(uri string) bool {
 	name, ok := scheme(uri)
 	return !ok || name == "" || name == "file"

@@ -11,8 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// startPod makes the pod that the steps work on: the user's template without the Spark container, which is set apart
-// until the end, or an empty pod.
+// startPod creates the pod that the steps change: the user's template, or an empty pod. The Spark container is kept separately until the end.
 func (b *builder) startPod() {
 	b.pod = &corev1.Pod{}
 	template := b.app.Driver.Template
@@ -35,8 +34,7 @@ func (b *builder) startPod() {
 	}
 }
 
-// RoleContainer returns the index of the container that becomes Spark's in a role's template, and that container; nil without one. A
-// template in a file is not read.
+// RoleContainer returns the container of a role's template that becomes Spark's, with its index; nil without one. It does not read a template in a file.
 func RoleContainer(app Application, role string) (int, *corev1.Container) {
 	of, key := app.Driver, ConfDriverTemplateContainer
 	if role == RoleExecutor {
@@ -44,7 +42,7 @@ func RoleContainer(app Application, role string) (int, *corev1.Container) {
 	}
 	template := of.Template
 	if template == nil && of.TemplateText != "" {
-		template, _ = ParseTemplate(of.TemplateText) // Build refuses one that cannot be read
+		template, _ = ParseTemplate(of.TemplateText) // Build refuses a template that cannot be read
 	}
 	if template == nil {
 		return -1, nil
@@ -56,8 +54,8 @@ func RoleContainer(app Application, role string) (int, *corev1.Container) {
 	return i, &template.Spec.Containers[i]
 }
 
-// sparkContainer returns the index of the template's container that becomes Spark's: the one of that name if there is
-// exactly one, else the first; -1 without containers.
+// sparkContainer returns the index of the template's container that becomes Spark's: the container with the given name if there is exactly one, otherwise the
+// first; -1 without containers.
 func sparkContainer(containers []corev1.Container, name string) int {
 	if len(containers) == 0 {
 		return -1
@@ -76,8 +74,8 @@ func sparkContainer(containers []corev1.Container, name string) int {
 	return chosen
 }
 
-// templateFile returns the pod template that text holds, or else the file named by the property key; nil if neither is
-// given, or the file is one of the driver's pod.
+// templateFile returns the pod template in text, or in the file that the property key names. It is nil if neither is given, or if the file is in the driver's
+// pod.
 func (b *builder) templateFile(key, text string) *corev1.PodTemplateSpec {
 	path, ok := b.conf.text(key)
 	if text == "" {
@@ -115,8 +113,8 @@ func ParseTemplate(text string) (*corev1.PodTemplateSpec, error) {
 	return &corev1.PodTemplateSpec{ObjectMeta: pod.Metadata, Spec: *pod.Spec}, nil
 }
 
-// quoteOldBooleans quotes every plain text. Spark's YAML parser takes y, no, on and the like for texts; the one that
-// Kubernetes uses in Go follows YAML 1.1 and would take them for booleans.
+// quoteOldBooleans quotes every plain string. For Spark's YAML parser y, no, on and the like are strings. The parser that Kubernetes uses in Go follows YAML
+// 1.1, and would read booleans.
 func quoteOldBooleans(text string) ([]byte, error) {
 	var document yamlv3.Node
 	if err := yamlv3.Unmarshal([]byte(text), &document); err != nil {

@@ -10,10 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// uriLists are the properties that are lists of URIs.
+// uriLists are the properties with lists of URIs.
 var uriLists = []string{ConfJars, ConfFiles, ConfArchives, ConfPyFiles}
 
-// FileErrors are the errors about URIs and paths that need the disk of the submitting machine.
+// FileErrors returns the errors about URIs and paths on the disk of the submitting machine.
 func FileErrors(app Application) []*ConfError {
 	if app.Server != nil {
 		return nil // its driver reads them
@@ -21,7 +21,7 @@ func FileErrors(app Application) []*ConfError {
 	values := mergeConf(&app)
 	found := uriErrors(&app, values)
 	if app.MainFile == "" {
-		found = nil // it is reported as missing
+		found = nil // a missing main file is reported elsewhere
 	}
 	b := builder{app: &app}
 	for _, key := range submitterFiles {
@@ -36,7 +36,7 @@ func FileErrors(app Application) []*ConfError {
 	return found
 }
 
-// uriErrors are the errors about URIs that need access to a file system.
+// uriErrors returns the errors about URIs that need access to a file system.
 func uriErrors(app *Application, values map[string]string) []*ConfError {
 	var found []*ConfError
 	for _, key := range uriLists {
@@ -64,7 +64,7 @@ func uriErrors(app *Application, values map[string]string) []*ConfError {
 	return found
 }
 
-// about places an error about an element of a list: in a field or in a property.
+// about attributes an error about an element of a list to a field or a property.
 func (a *Application) about(e *ConfError, key string, i int) *ConfError {
 	for name, list := range a.Deps.lists() {
 		if DependencyProperties[name] == key && len(list) > 0 {
@@ -74,7 +74,7 @@ func (a *Application) about(e *ConfError, key string, i int) *ConfError {
 	return e.of(key, "")
 }
 
-// submitterFiles are the properties that name one file of the submitting machine.
+// submitterFiles are the properties that name a file on the submitting machine.
 var submitterFiles = []string{
 	confKeytab, confKrb5Path, ConfDriverTemplateFile,
 	confDriverCredentials + "caCertFile", confDriverCredentials + "clientCertFile", confDriverCredentials + "clientKeyFile",
@@ -88,7 +88,7 @@ var insteadOfFile = map[string]string{
 	ConfExecTemplateFile:   "write the template to {executor.template}",
 }
 
-// noFile is the problem of a path on the submitting machine, which an operator does not have.
+// noFile returns the problem of a path on the submitting machine, which an operator does not have.
 func (a *Application) noFile(key string) string {
 	instead := insteadOfFile[key]
 	if name, is := strings.CutPrefix(key, confDriverCredentials); is {
@@ -107,8 +107,8 @@ const (
 		"read, or local:// and the path for a file in the image"
 )
 
-// uriError is the problem of a URI that a pod cannot read: a file of the submitting machine, a URI with a placeholder, or no URI at all. Spark
-// takes a text with a scheme and an invalid character for the name of such a file, too.
+// uriError returns the problem of a URI that a pod cannot read: a file on the submitting machine, a URI with a placeholder, or an invalid URI. Spark also reads
+// a text with a scheme and an invalid character as the name of such a local file.
 func uriError(uri string) *ConfError {
 	bad := notInURI(uri)
 	switch {
@@ -123,7 +123,7 @@ func uriError(uri string) *ConfError {
 // schemed matches texts that begin with a scheme, such as s3a: or local:.
 var schemed = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:`)
 
-// notInURI is the first character that a URI cannot have; "" if there is none.
+// notInURI returns the first character that a URI cannot have; "" for none.
 func notInURI(uri string) string {
 	for i := 0; i < len(uri); i++ {
 		switch b := uri[i]; {
@@ -136,13 +136,13 @@ func notInURI(uri string) string {
 	return ""
 }
 
-// placeholders match texts that people and programs leave where a value belongs: <bucket>, ${BUCKET}, {{ .Values.bucket }}, {bucket}, $(BUCKET).
+// placeholders match texts that people and programs leave in place of a value: <bucket>, ${BUCKET}, {{ .Values.bucket }}, {bucket}, $(BUCKET).
 var placeholders = regexp.MustCompile(`<[\w][^<>]*>|\$\{[^{}]+\}|\{\{[^{}]+\}\}|\{[\w .-]+\}|\$\([\w.-]+\)`)
 
-// references match placeholders that Spark replaces when it reads the value, or the operator in a URL.
+// references match placeholders that Spark replaces when it reads the value, or that the operator replaces in a URL.
 var references = regexp.MustCompile(`^(\$\{(spark\.|env:|system:)|\{\{\s*\$|\{\{(APP_ID|EXECUTOR_ID|SPARK_VERSION)\}\})`)
 
-// Placeholder is the first placeholder that is left in a value; "" if there is none.
+// Placeholder returns the first placeholder that is left in a value; "" for none.
 func Placeholder(value string) string {
 	if !strings.ContainsAny(value, "<{(") {
 		return "" // as in most

@@ -24,8 +24,8 @@ var sizeUnits = map[string]int64{
 	"p": 1 << 50, "pb": 1 << 50,
 }
 
-// ParseSize reads one of Spark's sizes ("512", "2g", "1500k") and returns it in units of unit bytes, rounded down. A
-// number without suffix counts in units. It reports false for everything else, fractions included.
+// ParseSize parses one of Spark's sizes ("512", "2g", "1500k") and returns it in multiples of unit bytes, rounded down. A number without suffix counts in them.
+// It returns false for all other texts, including fractions.
 func ParseSize(text string, unit int64) (int64, bool) {
 	text = strings.ToLower(trimJava(text))
 	digits := len(text) - len(strings.TrimLeft(text, "0123456789"))
@@ -49,8 +49,8 @@ func ParseSize(text string, unit int64) (int64, bool) {
 	return number * (factor / unit), true
 }
 
-// ParseDouble reads a number as Java's Double.ParseDouble does: blanks around it and a type suffix are allowed,
-// digits may be missing on one side of the point.
+// ParseDouble parses a number as Java's Double.parseDouble does. It accepts spaces around the number, a type suffix, and missing digits on one side of the
+// point.
 func ParseDouble(text string) (float64, bool) {
 	text = trimJava(text)
 	switch strings.TrimLeft(text, "+-") {
@@ -70,8 +70,7 @@ func ParseDouble(text string) (float64, bool) {
 	return value, true
 }
 
-// formatDouble writes a number as Java's Double.toString does: always a digit after the point, and an exponent
-// outside of [0.001, 10000000).
+// formatDouble formats a number as Java's Double.toString does: always with a digit after the point, and with an exponent outside of [0.001, 10000000).
 func formatDouble(value float64) string {
 	switch {
 	case math.IsNaN(value):
@@ -99,7 +98,7 @@ func formatDouble(value float64) string {
 	return mantissa + "E" + sign + strings.TrimLeft(exponent[1:], "0")
 }
 
-// truncate converts to a Java int: toward zero, saturating, with NaN as 0.
+// truncate converts to a Java int: toward zero, saturating, NaN to 0.
 func truncate(value float64) int64 {
 	switch {
 	case math.IsNaN(value):
@@ -112,7 +111,7 @@ func truncate(value float64) int64 {
 	return int64(value)
 }
 
-// splitList splits at commas, trims the elements and drops empty ones, as Spark reads its lists.
+// splitList splits at commas, trims the elements and drops empty ones, as Spark does.
 func splitList(text string) []string {
 	var list []string
 	for element := range strings.SplitSeq(text, ",") {
@@ -123,7 +122,7 @@ func splitList(text string) []string {
 	return list
 }
 
-// splitJava splits as Java's String.split does: empty texts at the end are dropped.
+// splitJava splits as Java's String.split does, without empty strings at the end.
 func splitJava(text, separator string) []string {
 	if text == "" {
 		return []string{""}
@@ -135,11 +134,10 @@ func splitJava(text, separator string) []string {
 	return parts
 }
 
-// maxQuantity bounds the text of a quantity, in bytes: Kubernetes reads longer ones too, but the memory that this takes
-// grows with the square of the length.
+// maxQuantity bounds the text of a quantity, in bytes. Kubernetes accepts longer ones, and parsing takes memory that grows with the square of the length.
 const maxQuantity = 64
 
-// ParseQuantity reads a quantity of Kubernetes. It refuses long texts, and exponents too large to compute with.
+// ParseQuantity parses a quantity of Kubernetes. It refuses long texts, and exponents that are too large to compute with.
 func ParseQuantity(text string) (resource.Quantity, error) {
 	if len(text) > maxQuantity {
 		return resource.Quantity{}, resource.ErrFormatWrong

@@ -21,8 +21,7 @@ const (
 	podGroupSpec       = "spec"
 )
 
-// volcano makes the application's PodGroup, when the user names the step: VolcanoFeatureStep. Spark creates it before
-// everything else.
+// volcano adds the application's PodGroup if the user names the step: VolcanoFeatureStep. Spark creates the PodGroup before all other objects.
 func (b *builder) volcano() {
 	group := b.podGroup()
 	group.SetAPIVersion(podGroupAPIVersion)
@@ -33,7 +32,7 @@ func (b *builder) volcano() {
 	metav1.SetMetaDataAnnotation(&b.pod.ObjectMeta, podGroupAnnotation, group.GetName())
 }
 
-// podGroup returns the user's template. A file wins over a text.
+// podGroup returns the user's template. A file overrides a text.
 func (b *builder) podGroup() *unstructured.Unstructured {
 	group := &unstructured.Unstructured{Object: map[string]any{podGroupSpec: map[string]any{}}}
 	key := confPodGroupFile
@@ -56,7 +55,7 @@ func (b *builder) podGroup() *unstructured.Unstructured {
 	return group
 }
 
-// parsePodGroup reads YAML or JSON whose metadata, if there are any, can be completed.
+// parsePodGroup parses YAML or JSON. It refuses metadata that cannot be completed.
 func parsePodGroup(text string) (map[string]any, error) {
 	converted, err := yaml.YAMLToJSON([]byte(text))
 	if err != nil {

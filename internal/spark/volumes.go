@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// The types of volumes that Spark knows.
+// The types of volumes that Spark supports.
 const (
 	volumeHostPath = "hostPath"
 	volumeClaim    = "persistentVolumeClaim"
@@ -20,7 +20,7 @@ const (
 	volumeNFS      = "nfs"
 )
 
-// onDemand in the name of a claim is a placeholder for a name that Spark generates.
+// onDemand is a placeholder in the name of a claim for a name that Spark generates.
 const onDemand = "OnDemand"
 
 // volume is one of spark.kubernetes.<role>.volumes.<type>.<name>.*.
@@ -31,7 +31,7 @@ type volume struct {
 	subPathExp string
 	readOnly   bool
 
-	// key is the prefix of its options, for error messages.
+	// key is the prefix of the volume's options, for messages.
 	key     string
 	options map[string]string
 	labels  map[string]string
@@ -74,7 +74,7 @@ func (v *volume) set(option, value string, profile Profile) {
 	}
 }
 
-// requiredOptions are the options that a volume of a type needs.
+// requiredOptions are the options that a type of volume requires.
 var requiredOptions = map[string][]string{
 	volumeHostPath: {"options.path"},
 	volumeClaim:    {"options.claimName"},
@@ -114,7 +114,7 @@ func (v *volume) validate(c *conf, profile Profile) {
 	}
 }
 
-// validateExtras checks what Spark checks since 4.0.
+// validateExtras makes the checks that Spark makes since 4.0.
 func (v *volume) validateExtras(c *conf) {
 	expression, hasExpression := v.options["mount.subPathExpr"]
 	if _, hasPath := v.options["mount.subPath"]; hasPath && hasExpression {
@@ -127,7 +127,7 @@ func (v *volume) validateExtras(c *conf) {
 	}
 }
 
-// mountVolumes adds the driver's volumes and makes the claims that they ask for: MountVolumesFeatureStep.
+// mountVolumes adds the driver's volumes and their claims: MountVolumesFeatureStep.
 func (b *builder) mountVolumes() {
 	paths := map[string]bool{}
 	for i := range b.volumes {
@@ -143,7 +143,7 @@ func (b *builder) mountVolumes() {
 	}
 }
 
-// source returns what volume number i consists of.
+// source returns the source of the volume with index i.
 func (b *builder) source(v *volume, i int) corev1.VolumeSource {
 	if v.kind != volumeClaim {
 		return v.source(b.profile)
@@ -158,11 +158,11 @@ func (b *builder) source(v *volume, i int) corev1.VolumeSource {
 	}}
 }
 
-// source returns what a volume that is not a claim consists of.
+// source returns the source of a volume that is not a claim.
 func (v *volume) source(profile Profile) corev1.VolumeSource {
 	switch v.kind {
 	case volumeHostPath:
-		// The empty type is written out, as Spark does it. Only newer releases read the option.
+		// The empty type is written, as in Spark. Only newer releases read the option.
 		pathType := corev1.HostPathUnset
 		if profile.VolumeExtras {
 			pathType = corev1.HostPathType(v.options["options.type"])
@@ -180,8 +180,8 @@ func (v *volume) source(profile Profile) corev1.VolumeSource {
 	}}
 }
 
-// makesClaim reports whether a claim is made for the volume, and its class. Spark makes a claim whenever class and size are set, even if
-// the user chose its name.
+// makesClaim reports whether a claim is created for the volume, and its class. Spark creates a claim if class and size are set, even if the user chose its
+// name.
 func (v *volume) makesClaim() (class string, made bool) {
 	class, made = v.options["options.storageClass"]
 	return class, made && v.size != nil
@@ -204,8 +204,7 @@ func (b *builder) addClaim(v *volume, name, class string) {
 	b.addResource(claim)
 }
 
-// localDirs gives the driver scratch space: LocalDirsFeatureStep. Volumes that the user called spark-local-dir-* serve
-// as they are.
+// localDirs adds scratch space to the driver: LocalDirsFeatureStep. Volumes that the user named spark-local-dir-* are used unchanged.
 func (b *builder) localDirs() {
 	var dirs []string
 	for _, mount := range slices.Concat(b.container.VolumeMounts, b.app.Driver.Overlay.VolumeMounts) {
@@ -227,8 +226,7 @@ func (b *builder) localDirs() {
 	b.addEnv("SPARK_LOCAL_DIRS", strings.Join(dirs, ","))
 }
 
-// defaultLocalDirs are the directories without volumes of the user's. Spark shuffles them since 3.4; here they keep
-// their order.
+// defaultLocalDirs returns the directories that have no volumes of the user. Spark shuffles them since 3.4; here they keep their order.
 func (b *builder) defaultLocalDirs() []string {
 	if dirs, ok := b.app.Submitter.Env["SPARK_LOCAL_DIRS"]; ok {
 		return splitJava(dirs, ",")

@@ -8,22 +8,22 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Written is a part of a pod as its user wrote it: it says which field a part of the finished pod came from.
+// Written is a part of a pod as its user wrote it. It shows which field a part of the finished pod comes from.
 type Written struct {
 	// Field is the user's field.
 	Field Field
-	// At is where its content is in a pod, such as "spec.tolerations"; "" for a whole pod. What begins with WrittenContainer is in Spark's container.
+	// At is the path of the content in a pod, such as "spec.tolerations"; "" for a whole pod. Paths in Spark's container begin with WrittenContainer.
 	At string
-	// Value is the content: of the same type as that part of a pod.
+	// Value is the content, with the type of that part of a pod.
 	Value any
-	// Whole is set for a field that makes the content from something else: messages name the field alone.
+	// Whole is set if the field generates the content from something else. Messages then name only the field.
 	Whole bool
 }
 
-// WrittenContainer stands for Spark's container in Written.At.
+// WrittenContainer is Spark's container in Written.At.
 const WrittenContainer = "container"
 
-// Parts returns all parts of a role's pod that users wrote, those that win first. Role.Written has the fields that are no part of the overlay.
+// Parts returns all parts of a role's pod that users wrote. Parts that override others come first. Role.Written has the fields outside of the overlay.
 func (r Role) Parts(role Field) []Written {
 	o := &r.Overlay
 	parts := append(r.Written[:len(r.Written):len(r.Written)], []Written{
@@ -48,8 +48,8 @@ func (r Role) Parts(role Field) []Written {
 	return parts
 }
 
-// SourceKeys returns the properties that may set an entry of a list or a map in a role's pod, by the path of the list and the entry's name.
-// Spark's running-on-kubernetes page lists them.
+// SourceKeys returns the properties that can set an entry of a list or a map in a role's pod, by the path of the list and the entry's name. They are in Spark's
+// page about running on Kubernetes.
 func SourceKeys(role, list, name string) []string {
 	prefix := "spark.kubernetes." + role + "."
 	switch list {
