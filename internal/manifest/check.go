@@ -55,7 +55,8 @@ func Check(documents []Document, a kinds.Assumed, operator resolve.Operator) []F
 	return findings
 }
 
-// unchecked is the finding about a document of another kind. An unknown kind in a group of ours is an error: a note would look like success.
+// unchecked returns the finding about a document of a kind that the operator does not serve. An unknown kind in one of our groups is an error: a note would
+// look like success.
 func unchecked(d *Document) Finding {
 	group, _, _ := strings.Cut(d.APIVersion, "/")
 	if served := kinds.Served(group); served != "" {
@@ -85,14 +86,14 @@ func (d *Document) check(a kinds.Assumed, operator resolve.Operator) []Problem {
 	return append(findings, d.said(Note, forecast.Remarks)...)
 }
 
-// reported returns the findings about the fields of a document. enough is set if nothing else can be judged.
+// reported returns the findings about the fields of a document. enough is set if the document allows no further checks.
 func (d *Document) reported() (findings []Problem, enough bool) {
 	findings = slices.Clone(d.Problems)
 	if d.Undecoded != "" {
 		return findings, true
 	}
 	if d.Name == "" {
-		// Everything that the operator creates is called after the object.
+		// The operator names all objects that it creates after this object.
 		return append(findings, d.problem("metadata.name", Error, "metadata.name: missing; "+d.Row.One+" needs a name")), true
 	}
 	if d.Generated {
@@ -100,10 +101,10 @@ func (d *Document) reported() (findings []Problem, enough bool) {
 			"metadata.generateName: the API server chooses the name at kubectl create; checked as "+d.Name+". kubectl apply needs metadata.name"))
 	}
 	errors := slices.ContainsFunc(findings, func(f Problem) bool { return f.Severity == Error })
-	return findings, d.malformed != "" && errors // the operator would report the same
+	return findings, d.malformed != "" && errors // the dry run would report the same error
 }
 
-// ruled adds the broken rules of the definition that no other error reports.
+// ruled adds the errors of Refused that no other error covers.
 func (d *Document) ruled(findings []Problem) []Problem {
 	rules := slices.DeleteFunc(slices.Clone(d.Refused), func(p Problem) bool {
 		return slices.ContainsFunc(findings, func(f Problem) bool { return f.Severity == Error && within(f.Field, p.Field) })
@@ -111,13 +112,13 @@ func (d *Document) ruled(findings []Problem) []Problem {
 	return append(findings, rules...)
 }
 
-// within reports whether a path is the other path, or below it.
+// within reports whether a path equals the other path or is below it.
 func within(path, other string) bool {
 	rest, is := strings.CutPrefix(path, other)
 	return is && other != "" && (rest == "" || strings.ContainsAny(rest[:1], ".["))
 }
 
-// findings returns the findings of a dry run. Notes on the needs of its start are left out if it would not start anyway.
+// findings returns the findings of a dry run. If the application would not start, the notes on the requirements of its start are left out.
 func (d *Document) findings(forecast admission.DryRunResult) []Problem {
 	findings := append(d.said(Error, forecast.Errors), d.said(Warning, forecast.Warnings)...)
 	if len(forecast.Errors) > 0 {
@@ -126,7 +127,7 @@ func (d *Document) findings(forecast admission.DryRunResult) []Problem {
 	return append(findings, d.said(Note, forecast.Assumptions)...)
 }
 
-// said returns errors about fields as findings with a line.
+// said converts errors about fields to findings with a line.
 func (d *Document) said(severity Severity, list field.ErrorList) []Problem {
 	var all []Problem
 	for _, e := range list {

@@ -21,13 +21,13 @@ import (
 	"github.com/firesteel-dev/firesteel/config/crd"
 )
 
-// definition is what the API server knows of a kind.
+// definition holds the schema of a kind, and a validator for it.
 type definition struct {
 	schema    *structural.Structural
 	validator *validate.SchemaValidator
 }
 
-// definitions returns the definitions of this project's kinds, as the API server that this program was built for judges them.
+// definitions returns the definitions of this project's kinds by kind, from the CRDs that are built into this program.
 var definitions = sync.OnceValues(func() (map[schema.GroupVersionKind]definition, error) {
 	files, err := fs.Glob(crd.Definitions, "bases/*.yaml")
 	if err != nil {
@@ -72,7 +72,7 @@ func defined(version apiextensionsv1.CustomResourceDefinitionVersion) (d definit
 	return d, err
 }
 
-// unstored removes the fields that the API server does not store from an object, and returns their paths.
+// unstored removes the fields from an object that the API server would not store, and returns their paths.
 func (d definition) unstored(object map[string]any) map[string]bool {
 	paths := map[string]bool{}
 	for _, path := range pruning.PruneWithOptions(object, d.schema, true, structural.UnknownFieldPathOptions{TrackUnknownFieldPaths: true}) {
@@ -81,9 +81,9 @@ func (d definition) unstored(object map[string]any) map[string]bool {
 	return paths
 }
 
-// withoutNulls removes the nulls that the API server takes for absent: of fields and map entries that may not be null. A null in a list stays,
-// and is refused. The rule is PruneNonNullableNullsWithoutDefaults of k8s.io/apiextensions-apiserver, whose package would bring CEL and half
-// of an API server. A field with a default is also removed here: the operator takes an absent field for the default.
+// withoutNulls removes the nulls that the API server treats as absent: those of fields and map entries that are not nullable. A null in a list stays, and is
+// refused. The rule is PruneNonNullableNullsWithoutDefaults of k8s.io/apiextensions-apiserver; importing its package would bring CEL and half of an API server.
+// Unlike there, a null in a field with a default is also removed: the operator uses the default for an absent field.
 func withoutNulls(value any, s *structural.Structural) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -104,7 +104,7 @@ func withoutNulls(value any, s *structural.Structural) {
 	}
 }
 
-// ruleOf is the schema of a field or an entry of a map; nil if it has none.
+// ruleOf returns the schema of a field or of a map entry; nil if there is none.
 func ruleOf(key string, s *structural.Structural) *structural.Structural {
 	if s == nil {
 		return nil
@@ -118,7 +118,7 @@ func ruleOf(key string, s *structural.Structural) *structural.Structural {
 	return nil
 }
 
-// refused returns the API server's errors about a new object. It sets no defaults for these kinds; further rules are for edits.
+// refused returns the API server's errors about a new object. The API server sets no defaults for these kinds. Their CEL rules are about edits.
 func (d definition) refused(object map[string]any) []error {
 	return d.validator.Validate(object).Errors
 }

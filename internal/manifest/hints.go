@@ -19,14 +19,14 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/text"
 )
 
-// meant says what to write instead of an unknown field; "" if nothing is known. If another API or kind has the name, that is the field that
-// does the same here; else it is the place of a field with this name, or the name that was meant.
+// meant says what to write instead of an unknown field; "" if nothing is known. If another API or kind has a field of this name, the hint names the field that
+// does the same here. Otherwise it names the place of a field with this name, or a field with a similar name.
 func (d *Document) meant(object map[string]any, path string) string {
 	h := hinter{row: d.Row, t: reflect.TypeOf(d.Row.Fields()), object: object}
 	return h.hint(path)
 }
 
-// hinter finds the fields that are meant by the unknown fields of an object.
+// hinter finds replacements for the unknown fields of an object.
 type hinter struct {
 	row    *kinds.Row
 	t      reflect.Type
@@ -58,7 +58,7 @@ func (h hinter) hint(path string) string {
 	return hint
 }
 
-// parts finds the places of the fields in a block of another kind.
+// parts finds the places for the fields of a block that another kind has.
 func (h hinter) parts(of *kinds.Row, path string, block map[string]any) (all []string) {
 	for _, key := range slices.Sorted(maps.Keys(block)) {
 		at := path + "." + key
@@ -71,7 +71,7 @@ func (h hinter) parts(of *kinds.Row, path string, block map[string]any) (all []s
 	return all
 }
 
-// places finds where a value belongs: by what another kind makes of the field, or by a synonym of its name.
+// places finds the place for a value: from the way another kind reads the field, or from a synonym of its name.
 func (h hinter) places(of *kinds.Row, path string, value any) []string {
 	if of != nil {
 		if found := h.shared(of, path, value); len(found) > 0 {
@@ -97,7 +97,7 @@ func (h hinter) places(of *kinds.Row, path string, value any) []string {
 	return h.properties(of, path)
 }
 
-// takes reports whether a path leads to a property, or to a field that can hold the value.
+// takes reports whether a path is a property, or a field that can hold the value.
 func (h hinter) takes(path string, value any) bool {
 	if at, _, property := strings.Cut(path, `["`); property {
 		return lenient.TypeAt(h.t, at) != nil
@@ -106,7 +106,7 @@ func (h hinter) takes(path string, value any) bool {
 	return t != nil && hints.Fits(t, value)
 }
 
-// unit names the unit of the field at a place, if the unknown field's name lacks it.
+// unit names the unit of the field at a place, unless the unknown field's name also has the unit.
 func unit(t reflect.Type, name, place string) string {
 	if lenient.TypeAt(t, place) == reflect.TypeFor[metav1.Duration]() {
 		return `, a duration such as "30m"`
@@ -119,7 +119,7 @@ func unit(t reflect.Type, name, place string) string {
 	return ""
 }
 
-// otherKind is the row of another kind that has the field; nil if none has it.
+// otherKind returns the row of another kind that has the field; nil if none has it.
 func (h hinter) otherKind(path string) *kinds.Row {
 	for _, other := range kinds.All() {
 		if other != h.row && lenient.TypeAt(reflect.TypeOf(other.Fields()), path) != nil {
@@ -129,7 +129,7 @@ func (h hinter) otherKind(path string) *kinds.Row {
 	return nil
 }
 
-// shared finds this kind's fields for a field of another kind, by the names that all kinds share.
+// shared finds the fields of this kind that correspond to a field of another kind, by the names that all kinds share.
 func (h hinter) shared(of *kinds.Row, path string, value any) []string {
 	var found []string
 	for _, name := range sharedNames(of, path) {
@@ -146,12 +146,12 @@ func (h hinter) shared(of *kinds.Row, path string, value any) []string {
 	return found
 }
 
-// conf is the path of a property.
+// conf returns the path of a Spark property.
 func (h hinter) conf(key string) string {
 	return h.row.Family.Fields.Path(spark.FieldSparkConf.Key(key))
 }
 
-// sharedNames returns the shared names of one kind's field.
+// sharedNames returns the shared names for a field of a kind.
 func sharedNames(of *kinds.Row, path string) (shared []spark.Field) {
 	fields := of.Family.Fields
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
@@ -165,7 +165,7 @@ func sharedNames(of *kinds.Row, path string) (shared []spark.Field) {
 	return shared
 }
 
-// valueAt is the value of a field; nil if there is none, or if the path leads through a list.
+// valueAt returns the value of a field; nil if it is absent, or if the path leads through a list.
 func valueAt(object map[string]any, path string) any {
 	var value any = object
 	for step := range strings.SplitSeq(path, ".") {
@@ -175,7 +175,7 @@ func valueAt(object map[string]any, path string) any {
 	return value
 }
 
-// properties returns the paths of the properties that another kind makes of a field, if this kind takes properties.
+// properties returns the paths of the Spark properties that another kind derives from a field, if this kind takes properties.
 func (h hinter) properties(of *kinds.Row, path string) (all []string) {
 	if of.Read == nil || !h.takes(h.row.Family.Fields.Path(spark.FieldSparkConf), nil) {
 		return nil

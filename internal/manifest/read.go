@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package manifest reads manifests so that messages about an application can point at a line, and writes objects
-// so that they can be read back. It is pure.
+// Package manifest reads manifests, so that messages about an application can point at a line, and writes objects so that they can be read back. It does no
+// I/O.
 package manifest
 
 import (
@@ -23,32 +23,32 @@ import (
 
 // Document is one object of a manifest.
 type Document struct {
-	// Line is where the document begins in the file.
+	// Line is the document's first line in the file.
 	Line                   int
 	APIVersion, Kind, Name string
-	// Row is the kind's row, Object the object as the operator decodes it; nil if the operator does not serve the kind.
+	// Row is the kind's row, and Object the object as the operator decodes it. Both are nil if the operator does not serve the kind.
 	Row    *kinds.Row
 	Object kinds.Object
-	// Problems are what the API server or a strict client would report about its fields. Refused are the broken rules of the kind's
+	// Problems are the errors and warnings that the API server or a strict client would report about the fields. Refused are the broken rules of the kind's
 	// definition.
 	Problems, Refused []Problem
-	// Undecoded says why the object could not be decoded outside of its spec; "" if it was. Then nothing else is judged.
+	// Undecoded is the decoder's error, about a field outside of the spec; "" if there is none. If it is set, nothing else is checked.
 	Undecoded string
-	// Generated is set if the API server chooses the name. Name is an example then.
+	// Generated is set if the API server chooses the name. Name is then an example.
 	Generated bool
 
-	// malformed says why the spec of the object is left out; "" if it is not.
+	// malformed says why the object's spec was left out; "" if it was not.
 	malformed string
 	root      *yamlv3.Node
 }
 
-// Problem is a finding and the field that it is about; "" if it is about none.
+// Problem is a finding with its field; "" if it is about no field.
 type Problem struct {
 	Finding
 	Field string
 }
 
-// Read returns the documents of a manifest. The error is one of YAML's syntax.
+// Read returns the documents of a manifest. An error is about YAML's syntax.
 func Read(text []byte) ([]Document, error) {
 	var documents []Document
 	for _, part := range split(text) {
@@ -57,7 +57,7 @@ func Read(text []byte) ([]Document, error) {
 			return nil, shifted(err, part.line)
 		}
 		if len(root.Content) == 0 {
-			continue // nothing but comments
+			continue // only comments
 		}
 		shift(root, part.line-1)
 		content, err := yaml.YAMLToJSON(part.text)
@@ -73,13 +73,13 @@ func Read(text []byte) ([]Document, error) {
 	return documents, nil
 }
 
-// part is the text of one document and its first line.
+// part is the text of one document, with its first line in the file.
 type part struct {
 	text []byte
 	line int
 }
 
-// split cuts a file at its lines "---". Objects of JSON may also follow each other. Directives, such as %YAML 1.1, are blanked.
+// split cuts a file at the lines "---", and between consecutive JSON objects. It blanks directives, such as %YAML 1.1.
 func split(text []byte) []part {
 	parts := []part{{line: 1}}
 	line := 0
@@ -102,7 +102,7 @@ func split(text []byte) []part {
 	return all
 }
 
-// beginsOnly reports whether there is nothing in a text but comments and blank lines.
+// beginsOnly reports whether a text has only comments and blank lines.
 func beginsOnly(text []byte) bool {
 	for line := range bytes.Lines(text) {
 		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '#' {
@@ -112,7 +112,7 @@ func beginsOnly(text []byte) bool {
 	return true
 }
 
-// jsonStream cuts a document after each of its objects of JSON, if there are several.
+// jsonStream cuts a document into its JSON objects, if it has several.
 func jsonStream(p part) []part {
 	if !bytes.HasPrefix(bytes.TrimSpace(p.text), []byte{'{'}) {
 		return []part{p}
@@ -132,7 +132,7 @@ func jsonStream(p part) []part {
 	}
 }
 
-// shift changes the lines of a node from lines of its document to lines of the file.
+// shift converts the lines of a node, and of its children, from lines of its document to lines of the file.
 func shift(node *yamlv3.Node, lines int) {
 	node.Line += lines
 	for _, child := range node.Content {
@@ -140,10 +140,10 @@ func shift(node *yamlv3.Node, lines int) {
 	}
 }
 
-// lineInError matches a line in the text of a YAML library's error, which has it nowhere else.
+// lineInError matches the line number in an error of a YAML library. The errors contain "line" and a number nowhere else.
 var lineInError = regexp.MustCompile(`line ([0-9]+)`)
 
-// shifted corrects the line in an error.
+// shifted converts the line in an error to a line of the file.
 func shifted(err error, first int) error {
 	text := lineInError.ReplaceAllStringFunc(err.Error(), func(match string) string {
 		var line int
@@ -153,7 +153,7 @@ func shifted(err error, first int) error {
 	return errors.New(strings.TrimPrefix(text, "yaml: "))
 }
 
-// duplicates finds keys that appear twice in a map. kubectl and Helm take the last.
+// duplicates adds a warning for each key that a map has twice. kubectl and Helm use the last one.
 func (d *Document) duplicates(node *yamlv3.Node, path string) {
 	seen := map[string]int{}
 	for i, child := range node.Content {
@@ -177,7 +177,7 @@ func (d *Document) duplicates(node *yamlv3.Node, path string) {
 	}
 }
 
-// below is the path of a key.
+// below returns the path of a key below a path.
 func below(path, key string) string {
 	if plain.MatchString(key) {
 		return strings.TrimPrefix(path+"."+key, ".")
@@ -185,7 +185,7 @@ func below(path, key string) string {
 	return fmt.Sprintf("%s[%q]", path, key)
 }
 
-// plain matches keys that a path has without quotes.
+// plain matches keys that paths do not quote.
 var plain = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
 // step matches one step of a path.
@@ -213,7 +213,7 @@ func (d *Document) LineOf(field string) int {
 	return line
 }
 
-// childOf returns an entry of a map by its name, or one of a list by its index, and its line.
+// childOf returns a map's entry by its name, or a list's entry by its index, and its line.
 func childOf(node *yamlv3.Node, name, index string) (*yamlv3.Node, int) {
 	if node.Kind == yamlv3.AliasNode {
 		node = node.Alias
@@ -224,7 +224,7 @@ func childOf(node *yamlv3.Node, name, index string) (*yamlv3.Node, int) {
 			return node.Content[i], node.Content[i].Line
 		}
 	case yamlv3.MappingNode:
-		for i := len(node.Content) - 2; i >= 0; i -= 2 { // the last of two counts
+		for i := len(node.Content) - 2; i >= 0; i -= 2 { // the last of two equal keys counts
 			if node.Content[i].Value == name && index == "" {
 				return node.Content[i+1], node.Content[i].Line
 			}
@@ -234,7 +234,7 @@ func childOf(node *yamlv3.Node, name, index string) (*yamlv3.Node, int) {
 	return nil, 0
 }
 
-// JSON writes an object. It escapes the characters that a reader of YAML refuses even in quotes.
+// JSON writes an object as JSON. It escapes the characters that YAML refuses even inside quotes.
 func JSON(object any) ([]byte, error) {
 	content, err := json.Marshal(object)
 	if err != nil {
@@ -242,7 +242,7 @@ func JSON(object any) ([]byte, error) {
 	}
 	var escaped bytes.Buffer
 	for _, r := range string(content) {
-		// Such characters occur only inside texts.
+		// These characters occur only inside strings.
 		if r == 0x7f || r >= 0x80 && r <= 0x9f || r == 0xfeff || r == 0xfffe || r == 0xffff {
 			fmt.Fprintf(&escaped, `\u%04x`, r)
 		} else {

@@ -2,7 +2,7 @@
 
 package manifest
 
-// synonyms maps words of other APIs to the fields that do the same here, by the names that all kinds share or by their own. The first one that
+// synonyms maps field names of other APIs to the fields that do the same here: by the names that all kinds share, or by a kind's own name. The first field that
 // a kind has is proposed, at its place in that kind.
 var synonyms = map[string][]string{
 	// Jobs and CronJobs of Kubernetes.

@@ -14,7 +14,7 @@ import (
 	networkingvalidation "k8s.io/kubernetes/pkg/apis/networking/validation"
 )
 
-// ServiceErrors returns the API server's errors about the creation of a Service. Paths are those of the Service, which is not changed.
+// ServiceErrors returns the API server's errors about the creation of a Service. Their paths are those of the Service, which is not changed.
 func ServiceErrors(service *corev1.Service) field.ErrorList {
 	service = service.DeepCopy()
 	corev1defaults.SetObjectDefaults_Service(service)
@@ -25,7 +25,7 @@ func ServiceErrors(service *corev1.Service) field.ErrorList {
 	return validation.ValidateServiceCreate(&internal)
 }
 
-// IngressErrors returns the API server's errors about the creation of an Ingress. Paths are those of the Ingress, which is not changed.
+// IngressErrors returns the API server's errors about the creation of an Ingress. Their paths are those of the Ingress, which is not changed.
 func IngressErrors(ingress *networkingv1.Ingress) field.ErrorList {
 	var internal networking.Ingress
 	if err := networkingv1conversion.Convert_v1_Ingress_To_networking_Ingress(ingress.DeepCopy(), &internal, nil); err != nil {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package podrules judges pods by the API server's own code, k8s.io/kubernetes, so that it finds offline what a cluster
-// finds. The rules are those of the newest supported Kubernetes. Features are allowed, whatever their gates are.
+// Package podrules checks pods with the API server's own code, k8s.io/kubernetes, and so finds the same errors offline. The rules are those of the newest
+// supported Kubernetes. All features are allowed, whatever their gates.
 package podrules
 
 import (
@@ -18,11 +18,11 @@ import (
 	"k8s.io/kubernetes/pkg/capabilities"
 )
 
-// A flag of the API server allows privileged containers, and nearly all set it. Pod Security and policies refuse them by namespace.
+// Privileged containers need a flag of the API server, which nearly all clusters set. Pod Security and policies refuse such containers by namespace.
 func init() { capabilities.Setup(true, 0) }
 
-// Errors returns the API server's errors about the creation of a pod: after defaults, before any webhook. Paths are those of the
-// pod. The pod is not changed.
+// Errors returns the API server's errors about the creation of a pod, after defaults and before any webhook. Their paths are those of the pod, which is not
+// changed.
 func Errors(pod *corev1.Pod) field.ErrorList {
 	pod = pod.DeepCopy()
 	corev1defaults.SetObjectDefaults_Pod(pod)
@@ -39,7 +39,7 @@ func Errors(pod *corev1.Pod) field.ErrorList {
 	return validation.ValidatePodCreate(&internal, options)
 }
 
-// SetErrors returns the API server's errors about a StatefulSet and its pods. Paths are those of the StatefulSet, which is not changed.
+// SetErrors returns the API server's errors about a StatefulSet and its pods. Their paths are those of the StatefulSet, which is not changed.
 func SetErrors(set *appsv1.StatefulSet) field.ErrorList {
 	set = set.DeepCopy()
 	appsv1defaults.SetObjectDefaults_StatefulSet(set)
@@ -53,7 +53,7 @@ func SetErrors(set *appsv1.StatefulSet) field.ErrorList {
 	return appsvalidation.ValidateStatefulSet(&internal, appsvalidation.StatefulSetValidationOptions{AllowStatefulSetRecreateStrategy: true}, options)
 }
 
-// allowFeatures allows fields that need a feature gate: a cluster may have it, whatever its default is here.
+// allowFeatures allows the fields behind feature gates: a cluster may enable a feature that is off here by default.
 func allowFeatures(o *validation.PodValidationOptions) {
 	for _, feature := range []*bool{
 		&o.AllowRelaxedEnvironmentVariableValidation, &o.PodLevelResourcesEnabled, &o.InPlacePodLevelResourcesVerticalScalingEnabled,

@@ -15,8 +15,8 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// checkBuilt checks the objects that would be created: the builders' refusals, and contradictions that show only in a
-// finished pod. said are the errors so far.
+// checkBuilt checks the objects that the operator would create. It returns the builders' refusals, and contradictions that show only in a finished pod. said
+// are the errors so far.
 func checkBuilt(app spark.Application, submission spark.Submission, failed error, said []*spark.ConfError) []*spark.ConfError {
 	var unsupported *spark.UnsupportedVersionError
 	switch {
@@ -46,7 +46,7 @@ func refusal(err error) []*spark.ConfError {
 // maxConfigMap bounds the data of a ConfigMap, in bytes, with room for its metadata.
 const maxConfigMap = 1<<20 - 1<<12
 
-// checkObjects checks the objects that are created besides the pods.
+// checkObjects checks the objects other than pods.
 func checkObjects(s spark.Submission) []*spark.ConfError {
 	var found []*spark.ConfError
 	for _, object := range s.Resources {
@@ -96,13 +96,13 @@ func checkObjects(s spark.Submission) []*spark.ConfError {
 type podCheck struct {
 	app  spark.Application
 	role string
-	// field is the field of the role.
+	// field is the role's field.
 	field spark.Field
 	pod   *corev1.Pod
-	// paths are the mounts that Spark adds to its container later, by path.
+	// paths are the mounts that Spark adds to the role's container later, by path.
 	paths map[string]mounter
 	found []*spark.ConfError
-	// sources is made by the first call of written.
+	// sources is set by the first call of written.
 	sources *source
 }
 
@@ -110,7 +110,7 @@ func newPodCheck(app spark.Application, role string, pod *corev1.Pod) *podCheck 
 	return &podCheck{app: app, role: role, field: spark.Field(role), pod: pod, paths: map[string]mounter{}}
 }
 
-// fieldOf is one of the role's fields.
+// fieldOf returns a field below the role's field.
 func (p *podCheck) fieldOf(name spark.Field) spark.Field { return p.field + "." + name }
 
 func (p *podCheck) refuse(at spark.Field, value, problem string) {
@@ -141,7 +141,7 @@ func (p *podCheck) all() {
 	}
 }
 
-// kubernetes adds the API server's errors that nothing has reported yet. If there are too many errors already, they come once those are fixed.
+// kubernetes adds those errors of the API server that no other check reports. It adds none while there are mostPodErrors other errors or more.
 func (p *podCheck) kubernetes(said []*spark.ConfError, refused func() []*spark.ConfError) {
 	said = slices.Concat(said, p.found)
 	if len(said) >= mostPodErrors {
@@ -154,8 +154,8 @@ func (p *podCheck) kubernetes(said []*spark.ConfError, refused func() []*spark.C
 	}
 }
 
-// repeatedBy reports whether another error says the same. Either its field contains the error's field, or both have the same value and one of
-// them names no place below the role.
+// repeatedBy reports whether another error says the same. Either its field contains the error's field, or both have the same value and at least one of them has
+// no field below the role.
 func repeatedBy(e *spark.ConfError) func(other *spark.ConfError) bool {
 	placed := func(e *spark.ConfError) bool { return e.Key == "" && strings.Contains(string(e.Field), ".") }
 	return func(other *spark.ConfError) bool {

@@ -28,7 +28,7 @@ func (p *podCheck) spark(c *corev1.Container) bool {
 	return c == &containers[max(named, 0)]
 }
 
-// sparkIndex is the index of Spark's container; -1 if unknown.
+// sparkIndex returns the index of Spark's container; -1 if there is none.
 func (p *podCheck) sparkIndex() int {
 	for i := range p.pod.Spec.Containers {
 		if p.spark(&p.pod.Spec.Containers[i]) {
@@ -101,8 +101,8 @@ func standard(name corev1.ResourceName) bool {
 	}
 }
 
-// deniedKeys are Spark properties that would take an application out of its namespace, its rights or the admin's view.
-// The value says what to use instead.
+// deniedKeys are Spark properties with which an application would leave its namespace, exceed its rights or hide from the administrator. The values say what to
+// use instead.
 var deniedKeys = map[string]string{
 	spark.ConfMaster:                 "the operator sets it",
 	"spark.kubernetes.driver.master": "use {driver.kubernetesMaster}",
@@ -116,10 +116,10 @@ var deniedKeys = map[string]string{
 // deniedToken matches properties that carry a credential for the API server.
 var deniedToken = regexp.MustCompile(`^spark\.kubernetes\.authenticate\.(submission\.|driver\.|executor\.)?oauthToken(File)?$`)
 
-// submissionToken begins those that spark-submit itself uses.
+// submissionToken is the prefix of the credentials that spark-submit itself uses.
 const submissionToken = "spark.kubernetes.authenticate.submission."
 
-// checkDeniedKeys checks the keys of sparkConf itself: the same property from a typed field is fine.
+// checkDeniedKeys checks the keys that users write to sparkConf. A typed field may set the same property.
 func checkDeniedKeys(app spark.Application) []*spark.ConfError {
 	var found []*spark.ConfError
 	for _, key := range slices.Sorted(maps.Keys(app.Conf)) {

@@ -11,13 +11,13 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// MaxObjects bounds the objects of an attempt besides its pods: those created before its driver, those that expose it, and the
-// volume claims of its driver and of one executor.
+// MaxObjects bounds the objects of an attempt, not counting its pods: those created before its driver, those that expose it, and the volume claims of its
+// driver and of one executor.
 const MaxObjects = 100
 
-// checkCount bounds the objects of an attempt: they are made one after another, and named in its status.
+// checkCount bounds the objects of an attempt: the operator creates them one after another, and its status names them.
 func checkCount(app spark.Application, s spark.Submission) []*spark.ConfError {
-	exposing := 2 + 2*len(app.Exposure.Ports) + len(app.Exposure.Services) // a Service and an Ingress each, the UI's first
+	exposing := 2 + 2*len(app.Exposure.Ports) + len(app.Exposure.Services) // a Service and an Ingress each; 2 for the UI
 	claims := claimsOfExecutor(app)
 	volumes := ephemeral(s.Driver) + ephemeral(s.Executor)
 	all := len(s.Resources) + exposing + claims + volumes

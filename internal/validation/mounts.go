@@ -8,11 +8,11 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// mounter is what mounts a volume: a field or a property of the user's, or Spark itself.
+// mounter is the source of a mount: a field or a property of the user, or Spark itself.
 type mounter struct {
 	field spark.Field
 	key   string
-	// own names the mounted files if they are Spark's. instead is the field for the user's files, if the family has one.
+	// own names Spark's files if Spark mounts them. instead is the field for the user's files, if the family has one.
 	own, instead string
 }
 
@@ -24,10 +24,10 @@ var ownMounts = map[string]mounter{
 	"pod-template-volume":      {own: "the template of the executors"},
 }
 
-// maxSamePath bounds the reports of two mounts at one path in a container: the search for their sources takes long.
+// maxSamePath bounds the reported pairs of mounts at the same path of a container: finding their sources takes long.
 const maxSamePath = 2
 
-// samePath refuses the second of two mounts at a path, and names both. It refuses the user's if the other is Spark's own.
+// samePath refuses the second of two mounts at the same path, and names both. If one is Spark's own, it refuses the user's.
 func (p *podCheck) samePath(path string, first, second mounter) {
 	if first.own == "" && second.own != "" {
 		first, second = second, first

@@ -31,7 +31,7 @@ func checkVersion(app spark.Application) []*spark.ConfError {
 	return []*spark.ConfError{{Field: spark.FieldSparkVersion, Value: app.SparkVersion, Type: versionError(app), Problem: problem}}
 }
 
-// versionError is the class of an unsupported version. Pod templates need Spark 3, also with other operators.
+// versionError is the type of the error about an unsupported version. Pod templates need Spark 3, also with other operators.
 func versionError(app spark.Application) field.ErrorType {
 	major, _, _ := strings.Cut(strings.TrimPrefix(app.SparkVersion, "v"), ".")
 	number, err := strconv.Atoi(major)
@@ -44,7 +44,7 @@ func versionError(app spark.Application) field.ErrorType {
 func checkDriverName(app spark.Application) []*spark.ConfError {
 	name := cmp.Or(app.OperatorConf[spark.ConfDriverPodName], app.Conf[spark.ConfDriverPodName])
 	if name == "" && app.Direct != nil {
-		return nil // it is named by the application's ids, and the built pod is checked
+		return nil // the operator derives the name from ids, and other checks see the built pod
 	}
 	if problems := utilvalidation.IsDNS1123Subdomain(name); len(problems) > 0 {
 		return []*spark.ConfError{{
@@ -69,8 +69,7 @@ func checkExecutorPrefix(app spark.Application) []*spark.ConfError {
 	}}
 }
 
-// nameFamilies are properties whose rest is the name of a label, an annotation or a variable, or whose value is the name
-// of an object.
+// Properties that contain a name: the rest of the key is the name of a label or an annotation, or the value is the name of an object or an image.
 var (
 	labelFamilies = []string{
 		spark.ConfDriverLabelPrefix, spark.ConfExecutorLabelPrefix, spark.ConfServiceLabelPrefix,
@@ -83,7 +82,7 @@ var (
 	imageNames  = []string{spark.ConfImage, spark.ConfDriverImage, spark.ConfExecutorImage}
 )
 
-// executorSecretKeys begins properties that make executors' variables from Secrets.
+// executorSecretKeys is the prefix of properties that set executors' variables from Secrets.
 const executorSecretKeys = "spark.kubernetes.executor.secretKeyRef."
 
 // checkNames checks labels, annotations and names as the API server does.
@@ -119,8 +118,8 @@ func checkNames(app spark.Application) []*spark.ConfError {
 	return found
 }
 
-// checkOptions refuses keys that a JVM would read differently among its options: a blank, a quote or a '=' ends the key, and Kubernetes expands
-// $(...). Limits on keys would see another key. The properties of an application need no check: they are in a file, with every key escaped.
+// checkOptions refuses keys that a JVM would read differently in its options: a blank, a quote or a '=' ends the key, and Kubernetes expands $(...). A policy
+// would check a key other than the one that takes effect. The properties of an application need no check: they are in a file that escapes each key.
 func checkOptions(conf map[string]string) []*spark.ConfError {
 	var found []*spark.ConfError
 	for _, key := range slices.Sorted(maps.Keys(conf)) {
@@ -147,7 +146,7 @@ func under(key string, families []string) (rest string, ok bool) {
 	return "", false
 }
 
-// placeholders are filled in by Spark before the value becomes a label.
+// placeholders replaces Spark's placeholders in a label's value by examples: Spark fills them in later.
 var placeholders = strings.NewReplacer("{{APP_ID}}", "a", "{{EXECUTOR_ID}}", "1")
 
 func labelProblem(name, value string) string {

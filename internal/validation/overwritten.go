@@ -11,7 +11,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// sized are the properties of a role that set the CPU of Spark's container.
+// sized holds the properties that set the CPU of a role's Spark container.
 type sized struct{ role, cores, coreRequest, coreLimit string }
 
 var sizedRoles = []sized{
@@ -19,13 +19,13 @@ var sizedRoles = []sized{
 	{spark.RoleExecutor, spark.ConfExecutorCores, spark.ConfExecutorRequestCores, spark.ConfExecutorLimitCores},
 }
 
-// warnSizes warns of CPU and memory in templates that Spark replaces by its configuration. Other resources stay as they are.
+// warnSizes warns of CPU and memory in templates, which Spark overwrites from its configuration. Spark keeps other resources.
 func warnSizes(app spark.Application) []*spark.ConfError {
 	var found []*spark.ConfError
 	var sizes map[string]corev1.ResourceRequirements
 	for _, r := range sizedRoles {
 		if r.role == spark.RoleDriver && app.Server != nil {
-			continue // the template of a server counts
+			continue // a server's driver keeps the values of its template
 		}
 		i, c := spark.RoleContainer(app, r.role)
 		if c == nil || len(c.Resources.Requests)+len(c.Resources.Limits) == 0 {
@@ -49,7 +49,7 @@ func warnSizes(app spark.Application) []*spark.ConfError {
 	return found
 }
 
-// cpuField is the field that says how many cores a role requests.
+// cpuField returns the field that sets the requested cores of a role.
 func (r sized) cpuField(app spark.Application) string {
 	if _, set := app.Conf[r.coreRequest]; set {
 		return app.Field(r.coreRequest)
@@ -61,7 +61,7 @@ func (r sized) memoryField(app spark.Application) string {
 	return app.Fields.Path(spark.Field(r.role)+".memory") + ", to which an overhead is added"
 }
 
-// overwritten warns of written resources that counts replaces. fields says where to write them instead.
+// overwritten warns of resources in written that differ from counts, the effective ones. fields names the fields to use instead.
 func overwritten(at spark.Field, written, counts corev1.ResourceList, fields map[corev1.ResourceName]string) (found []*spark.ConfError) {
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		asked, is := written[name]

@@ -17,7 +17,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// driverErrors are the API server's errors about the driver's pod.
+// driverErrors returns the API server's errors about the driver's pod.
 func driverErrors(app spark.Application, pod *corev1.Pod, container int) []*spark.ConfError {
 	pod = pod.DeepCopy()
 	if len(pod.Name) == 0 || checkDriverName(app) != nil {
@@ -26,10 +26,10 @@ func driverErrors(app spark.Application, pod *corev1.Pod, container int) []*spar
 	return podErrors(app, spark.RoleDriver, pod, container)
 }
 
-// executorErrors are the API server's errors about the pods that the driver makes.
+// executorErrors returns the API server's errors about the pods that the driver will create.
 func executorErrors(app spark.Application, s spark.Submission) []*spark.ConfError {
 	pod := spark.NewReader(app, s).ExecutorPod(s)
-	pod.Name = placeholderName // Spark makes up the name
+	pod.Name = placeholderName // Spark chooses the name
 	if s.ExecutorContainer < len(pod.Spec.Containers) && pod.Spec.Containers[s.ExecutorContainer].Image == "" {
 		pod.Spec.Containers[s.ExecutorContainer].Image = placeholderName // checkServerImages reports it
 	}
@@ -37,37 +37,37 @@ func executorErrors(app spark.Application, s spark.Submission) []*spark.ConfErro
 }
 
 const (
-	// placeholderName replaces a name or an image that another check judges.
+	// placeholderName replaces names and images that other checks cover.
 	placeholderName = "pod"
-	// mostPodErrors bounds the errors about one pod. The rest appears once these are fixed.
+	// mostPodErrors bounds the errors about one pod. The others appear once these are fixed.
 	mostPodErrors = 20
 )
 
-// podErrors are the API server's errors about a role's pod, by the fields and properties that users wrote.
+// podErrors returns the API server's errors about a role's pod, with the fields and properties that users wrote.
 func podErrors(app spark.Application, role string, pod *corev1.Pod, container int) []*spark.ConfError {
 	pod.Namespace = placeholderName // the application's namespace exists
 	return sourceOf(app, role, pod, container).errors(app, role, slices.DeleteFunc(podrules.Errors(pod), judgedBefore))
 }
 
-// memberErrors are the API server's errors about the StatefulSet of a standalone cluster's role, and about its pods.
+// memberErrors returns the API server's errors about the StatefulSet of a standalone cluster's role, and about its pods.
 func memberErrors(r spark.StandaloneRole) []*spark.ConfError {
 	set, is := r.Set.(*appsv1.StatefulSet)
 	if !is {
 		return nil
 	}
 	set = set.DeepCopy()
-	set.Name, set.Namespace = placeholderName, placeholderName // those of the cluster are checked
+	set.Name, set.Namespace = placeholderName, placeholderName // other checks cover the names of the cluster
 	return newSource(set, -1, -1, r.Written).errors(spark.Application{}, r.Name, podrules.SetErrors(set))
 }
 
-// errors reports the API server's errors, at most mostPodErrors.
+// errors converts the API server's errors to errors about the user's fields, at most mostPodErrors.
 func (s source) errors(app spark.Application, role string, all field.ErrorList) (found []*spark.ConfError) {
 	for _, e := range all {
 		if len(found) == mostPodErrors {
 			break
 		}
 		if e.Type == field.ErrorTypeNotFound && s.hasVolume(shown(e.BadValue)) {
-			continue // the error about the volume is reported
+			continue // another error is about the volume itself
 		}
 		found = append(found, s.error(app, role, e))
 	}
@@ -79,20 +79,20 @@ func (s source) hasVolume(name string) bool {
 	return is && slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == name })
 }
 
-// judgedBefore reports whether podCheck has the error too, in words that know the additions of Spark and the operator.
+// judgedBefore reports whether podCheck finds this error, too. Its messages consider what Spark and the operator add.
 func judgedBefore(e *field.Error) bool {
 	return strings.Contains(e.Field, ".volumeMounts[") && e.Detail == "must be unique" ||
 		strings.HasSuffix(e.Field, ".resources.requests") && strings.HasPrefix(e.Detail, "must be less than or equal to")
 }
 
-// error reports an error of the API server by the user's field.
+// error converts an error of the API server to an error about the user's field.
 func (s source) error(app spark.Application, role string, e *field.Error) *spark.ConfError {
 	path := s.entry(segments(e.Field), e.BadValue)
 	found := &spark.ConfError{Value: shown(e.BadValue), Problem: kubernetesWords(e)}
 	at, written := s.field(path)
 	switch {
 	case e.Type == field.ErrorTypeRequired && path[len(path)-1].name == "image":
-		found.Type = e.Type // it may come later, or from elsewhere
+		found.Type = e.Type // the image may come later, or from elsewhere
 	case e.Type == field.ErrorTypeNotFound && strings.Contains(e.Field, ".volumeMounts["):
 		found.Type, found.Problem = e.Type, "no volume of the pod has this name; add it to the volumes of the template"
 		if strings.HasPrefix(string(at), role+".") && !strings.HasPrefix(string(at), role+".template") {
@@ -109,7 +109,7 @@ func (s source) error(app spark.Application, role string, e *field.Error) *spark
 	return found
 }
 
-// entry completes the path of an error that names only a list or a map: it finds the entry with the error's value.
+// entry completes the path of an error about a list or a map: it finds the entry with the error's value.
 func (s source) entry(path []segment, value any) []segment {
 	for i := 1; i < len(path); i++ {
 		list := reach(s.made, path[:i])
@@ -162,7 +162,7 @@ var wordsOf = map[field.ErrorType]string{
 	field.ErrorTypeTooLong:      "more than Kubernetes takes", field.ErrorTypeTooMany: "more than Kubernetes takes",
 }
 
-// kubernetesWords says what Kubernetes objects to, and what to do.
+// kubernetesWords says what Kubernetes refuses and how to fix it.
 func kubernetesWords(e *field.Error) string {
 	detail, _, cut := strings.Cut(strings.TrimSpace(e.Detail), ", regex used for validation")
 	if cut && strings.Contains(detail, "(e.g.") {

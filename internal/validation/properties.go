@@ -14,12 +14,12 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/text"
 )
 
-// knownProperties are the properties of drivers and executors in any release of Spark. hack/spark-properties.py found them.
+// knownProperties are the properties of drivers and executors from all releases of Spark. hack/spark-properties.py collects them.
 //
 //go:embed properties.txt
 var knownProperties string
 
-// property is a known property with the words of its name. An open one ends in a dot: users choose the rest.
+// property is a known property, with the words of its name. The name of an open property ends in a dot: users choose the rest.
 type property struct {
 	name  string
 	open  bool
@@ -34,13 +34,13 @@ var properties = sync.OnceValue(func() []property {
 	return all
 })
 
-// described matches properties whose names are all known. Any library may read others.
+// described matches the properties that must be among the known ones. Any library may define others.
 var described = regexp.MustCompile(`^spark\.(kubernetes\.|driver|executor)`)
 
-// ofTheirOperator begins the properties of Apache's operator.
+// ofTheirOperator is the prefix of the properties of Apache's operator.
 const ofTheirOperator = "spark.kubernetes.operator."
 
-// UnknownProperties warns of properties of pods that no release of Spark has, if there is one with a similar name.
+// UnknownProperties warns of pod properties that no release of Spark has, if a known one has a similar name.
 func UnknownProperties(app spark.Application) []*spark.ConfError {
 	var found []*spark.ConfError
 	unknown := 0
@@ -64,7 +64,7 @@ func UnknownProperties(app spark.Application) []*spark.ConfError {
 	return found
 }
 
-// maxUnknown bounds the unknown properties that are compared with all known ones, each time that an application is read.
+// maxUnknown bounds the unknown properties to compare with all known ones, each time that an application is read.
 const maxUnknown = 20
 
 // isProperty reports whether Spark knows a property.
@@ -74,7 +74,7 @@ func isProperty(key string) bool {
 	})
 }
 
-// nearestProperty is the property that is meant by an unknown name; "" if none is near.
+// nearestProperty returns the known property with the most similar name; "" if none is similar.
 func nearestProperty(key string) string {
 	best, least := "", farApart
 	consider := func(name string, steps int) {
@@ -97,11 +97,11 @@ func nearestProperty(key string) string {
 	return best
 }
 
-// farApart is the distance of names that are not similar.
+// farApart is the least distance between names that are not similar.
 const farApart = 5
 
-// apart is the distance of two names: a slip of the pen counts one, other dots and capitals one, a word too many or missing three, and two
-// missing words four.
+// apart returns the distance between two names: 1 or 2 for as many typing errors, 1 for other dots and capitals, 3 for one extra or missing word, and 4 for two
+// missing words.
 func apart(a, b string, words, others []string) int {
 	if n := text.Slips(strings.ToLower(a), strings.ToLower(b)); n <= 2 {
 		return n
@@ -118,7 +118,7 @@ func apart(a, b string, words, others []string) int {
 	return farApart
 }
 
-// apartOpen is the distance of the head of a name from an open property. Unless it is misspelled, its last word must be the same.
+// apartOpen returns the distance between the first part of a name and an open property. Unless the name is misspelled, the last words must be equal.
 func apartOpen(head string, p property) int {
 	words := partsOf(head)
 	n := apart(head, strings.TrimSuffix(p.name, "."), words, p.words)
@@ -128,7 +128,7 @@ func apartOpen(head string, p property) int {
 	return n
 }
 
-// without counts the words that are not among others.
+// without counts the words that are not in others.
 func without(words, others []string) (n int) {
 	for _, w := range words {
 		if !slices.Contains(others, w) {
@@ -140,7 +140,7 @@ func without(words, others []string) (n int) {
 
 var word = regexp.MustCompile(`[A-Z]?[a-z0-9]+|[A-Z]+`)
 
-// partsOf are the words of a name, in lower case and in the singular.
+// partsOf returns the words of a name, in lower case and singular.
 func partsOf(name string) []string {
 	words := word.FindAllString(name, -1)
 	for i, w := range words {

@@ -64,7 +64,7 @@ func checkScaling(app spark.Application) []*spark.ConfError {
 	return found
 }
 
-// warnScaling warns about an initial number that Spark will not keep.
+// warnScaling warns about an initial number of executors that Spark changes.
 func warnScaling(app spark.Application) []*spark.ConfError {
 	initial, problem := count(app, spark.ConfInitialExecutors, -1)
 	value, set := app.Conf[spark.ConfInitialExecutors]

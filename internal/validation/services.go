@@ -21,7 +21,7 @@ var serviceTypes = []corev1.ServiceType{"", corev1.ServiceTypeClusterIP, corev1.
 
 const notAServiceType = `not a type of Services; write "ClusterIP", "NodePort" or "LoadBalancer"`
 
-// checkServices refuses the user's own Services if no API server takes their type: the server would not be reachable.
+// checkServices refuses the user's own Services of a type that no API server accepts: clients could not reach the server.
 func checkServices(app spark.Application) []*spark.ConfError {
 	var found []*spark.ConfError
 	for i := range app.Exposure.Services {
@@ -32,7 +32,7 @@ func checkServices(app spark.Application) []*spark.ConfError {
 	return found
 }
 
-// warnExposed warns of ports that will not be exposed as they are written; the driver runs all the same.
+// warnExposed warns of ports that cannot be exposed as written. The driver runs nevertheless.
 func warnExposed(app spark.Application) []*spark.ConfError {
 	found := notExposed("ui", app.Exposure.UI)
 	for i := range app.Exposure.Ports {

@@ -17,7 +17,7 @@ func sizesOf(conf map[string]string) []*spark.ConfError {
 	return slices.Concat(heapErrors(conf), sizeErrors(conf), factorErrors(conf), quantityErrors(conf))
 }
 
-// Defaults returns the errors in default properties for any application: in sizes, and those that spark-submit finds.
+// Defaults returns the errors in default properties that do not depend on an application: invalid sizes, and the errors of spark-submit.
 func Defaults(conf map[string]string) []*spark.ConfError {
 	found := sizesOf(conf)
 	for _, e := range spark.SubmitErrors(conf) {
@@ -28,8 +28,8 @@ func Defaults(conf map[string]string) []*spark.ConfError {
 	return found
 }
 
-// heap matches the sizes that a JVM takes after -Xmx. Spark itself reads more ("2gb", "2048", "2g "), but the driver's launcher hands
-// spark.driver.memory to the JVM unchanged, which then does not start.
+// heap matches the sizes that a JVM accepts after -Xmx. Spark itself accepts more ("2gb", "2048", "2g "), but the driver's launcher passes spark.driver.memory
+// to the JVM unchanged. The JVM then does not start.
 var heap = regexp.MustCompile(`^[0-9]+[kKmMgGtT]$`)
 
 func heapErrors(conf map[string]string) []*spark.ConfError {
@@ -43,8 +43,7 @@ func heapErrors(conf map[string]string) []*spark.ConfError {
 	}}
 }
 
-// sizeKeys are the properties that Spark reads as sizes, besides the driver's heap. A number without a unit counts in
-// MiB, except for the off-heap size, where it counts in bytes.
+// sizeKeys are the properties that Spark reads as sizes, except the driver's heap. Without a unit, a number is in MiB, but the off-heap size in bytes.
 var sizeKeys = []string{
 	spark.ConfDriverMemoryOverhead, spark.ConfDriverMinMemoryOverhead,
 	spark.ConfExecutorMemory, spark.ConfExecutorMemoryOverhead, spark.ConfExecutorMinMemoryOverhead,
@@ -55,7 +54,7 @@ func sizeErrors(conf map[string]string) []*spark.ConfError {
 	var found []*spark.ConfError
 	for _, key := range sizeKeys {
 		value, set := conf[key]
-		// Spark computes with a negative overhead, too.
+		// Spark also accepts a negative overhead.
 		if _, ok := spark.ParseSize(strings.TrimPrefix(value, "-"), 1); ok || !set || strings.Contains(value, "${") {
 			continue
 		}
@@ -68,7 +67,7 @@ func sizeErrors(conf map[string]string) []*spark.ConfError {
 	return found
 }
 
-// factorErrors checks the overhead factors, which are parts of the memory.
+// factorErrors checks the overhead factors, which are fractions of the memory.
 func factorErrors(conf map[string]string) []*spark.ConfError {
 	var found []*spark.ConfError
 	for _, key := range []string{spark.ConfMemoryOverheadFactor, spark.ConfDriverMemoryOverheadFactor, spark.ConfExecutorMemoryOverheadFactor} {
@@ -80,7 +79,7 @@ func factorErrors(conf map[string]string) []*spark.ConfError {
 	return found
 }
 
-// quantityKeys are Spark properties that Kubernetes reads as quantities. It takes 0, and refuses a limit below its request.
+// quantityKeys are Spark properties that Kubernetes parses as quantities. It accepts 0, and refuses a limit below the request.
 var quantityKeys = []string{
 	spark.ConfDriverRequestCores, spark.ConfDriverLimitCores, spark.ConfExecutorRequestCores, spark.ConfExecutorLimitCores,
 }

@@ -30,8 +30,8 @@ func CheckCluster(built spark.Standalone) []*spark.ConfError {
 	return found
 }
 
-// checkTemplate refuses metadata that users must not set, in a pod template and in the templates of its claims. Every pod template passes
-// here. The fields are those of the template and of the role.
+// checkTemplate refuses metadata that users must not set, in a pod template and in its claim templates. All pod templates pass through here. template and role
+// are the fields for the errors.
 func checkTemplate(template, role spark.Field, pod *corev1.Pod) []*spark.ConfError {
 	found := checkMetadata(template+".metadata", "pod", &pod.ObjectMeta)
 	for i := range pod.Spec.Volumes {
@@ -47,7 +47,7 @@ func checkTemplate(template, role spark.Field, pod *corev1.Pod) []*spark.ConfErr
 	return found
 }
 
-// checkMetadata refuses finalizers, which keep a deleted object, and owner references, which delete it with another one.
+// checkMetadata refuses finalizers, which keep a deleted object, and owner references, which delete an object together with its owner.
 func checkMetadata(at spark.Field, what string, meta *metav1.ObjectMeta) (found []*spark.ConfError) {
 	if len(meta.Finalizers) > 0 {
 		found = append(found, &spark.ConfError{

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package validation holds what can be checked about an application without the cluster: one list of pure checks. Each
-// answer names the field, the value and what would be right.
+// Package validation checks an application without access to the cluster, with one list of pure checks. Each error names the field, the value and a correct
+// value.
 //
-// Only what would fail anyway, or what a tenant may not do, is refused. What merely has no effect is a warning.
+// Only an application that would fail anyway, or exceed a tenant's rights, is refused. A setting that only has no effect causes a warning.
 package validation
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// checks are all checks, in order. Each returns its errors.
+// checks are all checks on an application alone, in order. Each returns its errors.
 var checks = []func(spark.Application) []*spark.ConfError{
 	checkVersion,
 	checkDeniedKeys,
@@ -29,8 +29,8 @@ var checks = []func(spark.Application) []*spark.ConfError{
 	spark.FileErrors,
 }
 
-// Check returns all errors in the application and in the objects built of it, in the order of the checks. A field that
-// one check refuses is skipped by later ones. failed is why it could not be built.
+// Check returns all errors in the application and in the objects built from it, in the order of the checks. After an error about a field, later errors about it
+// are dropped. failed is the builders' error.
 func Check(app spark.Application, built spark.Submission, failed error) []*spark.ConfError {
 	var found []*spark.ConfError
 	said := map[string]bool{} // paths and whole sentences
@@ -64,13 +64,13 @@ func ErrorList(app spark.Application, problems []*spark.ConfError) field.ErrorLi
 	return list
 }
 
-// Later reports whether an error may be gone when the application starts (something is missing), or is a limit of this operator alone
-// (another Spark or operator takes it). Admission warns of such errors. It refuses the rest, which could never run.
+// Later reports whether an error may disappear before the application starts (something is missing), or is a limit of this operator only (another Spark or
+// operator accepts it). Admission warns of such errors. It refuses all others: such an application could never run.
 func Later(e *field.Error) bool {
 	return e.Type == field.ErrorTypeRequired || e.Type == field.ErrorTypeNotFound || e.Type == field.ErrorTypeNotSupported
 }
 
-// Sentences renders errors as text: the field, its value in quotes if there is one, and what is wrong.
+// Sentences renders errors as text: the field, its value in quotes if there is one, and the problem.
 func Sentences(list field.ErrorList) []string {
 	all := make([]string, 0, len(list))
 	for _, e := range list {
@@ -95,7 +95,7 @@ func Problem(e *field.Error) string {
 	return e.Detail
 }
 
-// Explain renders an error for users, with the field of the user's object that the value came from.
+// Explain renders an error for users, with the field of the user's object that set the value.
 func Explain(app spark.Application, err error) string {
 	var c *spark.ConfError
 	if !errors.As(err, &c) {
@@ -104,7 +104,7 @@ func Explain(app spark.Application, err error) string {
 	return c.About(app.PathOf(c))
 }
 
-// checkServerImages refuses a server with a role that has no image. Other clients of this API rely on the refusal of the write.
+// checkServerImages refuses a server if a role has no image. Clients of the Spark Connect operator's API expect that the write is refused.
 func checkServerImages(app spark.Application) []*spark.ConfError {
 	if app.Server == nil || app.Conf[spark.ConfImage] != "" {
 		return nil

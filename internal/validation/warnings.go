@@ -13,7 +13,7 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// warnings is the list of checks for settings that are accepted and do not do what they say.
+// warnings are the checks for settings that are accepted and have no or another effect.
 var warnings = []func(spark.Application) []*spark.ConfError{
 	func(app spark.Application) []*spark.ConfError { return app.Warnings },
 	warnScaling,
@@ -37,10 +37,10 @@ func Warnings(app spark.Application) []*spark.ConfError {
 	return found
 }
 
-// maxNotes bounds the sentences in one message: conditions have a limit.
+// maxNotes bounds the sentences in a message, since the length of a condition is limited.
 const maxNotes = 10
 
-// Notes are the warnings in one text for users, "" if there are none.
+// Notes returns the warnings as one text for users; "" if there are none.
 func Notes(app spark.Application) string {
 	var sentences []string
 	for _, w := range Warnings(app) {
@@ -72,7 +72,7 @@ func warnOwned(app spark.Application) []*spark.ConfError {
 	return found
 }
 
-// warnRelease warns about what the chosen release of Spark does not know yet, or no longer.
+// warnRelease warns about settings that the chosen release of Spark does not yet have, or no longer has.
 func warnRelease(app spark.Application) []*spark.ConfError {
 	profile, err := spark.ProfileOf(app)
 	if err != nil {
@@ -101,7 +101,7 @@ func warnRelease(app spark.Application) []*spark.ConfError {
 	return found
 }
 
-// warnLifecycle warns about a hook that Spark replaces by its own.
+// warnLifecycle warns about a hook that Spark overwrites.
 func warnLifecycle(app spark.Application) []*spark.ConfError {
 	hooks := app.Executor.Overlay.Lifecycle
 	if hooks == nil || hooks.PreStop == nil || !strings.EqualFold(app.Conf["spark.decommission.enabled"], "true") {
@@ -113,7 +113,7 @@ func warnLifecycle(app spark.Application) []*spark.ConfError {
 	}}
 }
 
-// warnRestarts warns of settings that restart Spark's container in its pod: a program runs once in an attempt, and the operator retries.
+// warnRestarts warns of settings that restart Spark's container in its pod. In an attempt, a program runs only once, and the operator retries.
 func warnRestarts(app spark.Application) []*spark.ConfError {
 	i, c := spark.RoleContainer(app, spark.RoleDriver)
 	if c == nil {
@@ -141,7 +141,7 @@ func keysUnder(app spark.Application, prefix string) []string {
 	return keys
 }
 
-// NeedsIvy warns that the driver needs a folder for the packages that it resolves; nil without packages, or if a folder is set.
+// NeedsIvy warns that the driver needs a writable folder for its packages; nil without packages, or if a folder is set.
 func NeedsIvy(app spark.Application) *spark.ConfError {
 	if app.Conf[confIvyDirectory] != "" || len(app.Deps.Packages) == 0 && app.Conf[spark.ConfPackages] == "" {
 		return nil

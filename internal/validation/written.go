@@ -14,16 +14,16 @@ import (
 	"github.com/firesteel-dev/firesteel/internal/spark"
 )
 
-// source finds the fields that parts of a finished pod, or StatefulSet, came from.
+// source finds the fields that set the parts of a finished pod or StatefulSet.
 type source struct {
 	// made is the finished object.
 	made reflect.Value
-	// container is the index of Spark's container in the pod, own its index in the user's template; -1 without one.
+	// container is the index of Spark's container in the pod, and own its index in the user's template; -1 if there is none.
 	container, own int
 	parts          []writtenPart
 }
 
-// writtenPart is a part with its place.
+// writtenPart is a part with its path.
 type writtenPart struct {
 	spark.Written
 	at []segment
@@ -47,7 +47,7 @@ func sourceOf(app spark.Application, role string, pod *corev1.Pod, container int
 	return newSource(pod, container, own, wanted.Parts(spark.Field(role)))
 }
 
-// segment is one step of a path: a name, or what is in brackets.
+// segment is one step of a path: a name, or the content of brackets.
 type segment struct {
 	name    string
 	bracket bool
@@ -86,7 +86,7 @@ func join(path []segment) string {
 	return b.String()
 }
 
-// child follows a step, by the names of JSON; the zero Value if there is nothing.
+// child returns the value one step further, by JSON names; the zero Value if there is none.
 func child(node reflect.Value, s segment) reflect.Value {
 	node = content(node)
 	if node.Kind() == reflect.Struct {
@@ -101,7 +101,7 @@ func child(node reflect.Value, s segment) reflect.Value {
 	return reflect.Value{}
 }
 
-// entry returns an entry of a list. An empty entry exists, too.
+// entry returns an entry of a list, also an empty one.
 func entry(list reflect.Value, i int) reflect.Value {
 	e := list.Index(i)
 	for e.Kind() == reflect.Pointer || e.Kind() == reflect.Interface {
@@ -110,7 +110,7 @@ func entry(list reflect.Value, i int) reflect.Value {
 	return e
 }
 
-// member returns a field of a struct, or of a struct that JSON has inline.
+// member returns a field of a struct, or of a struct that is inlined in its JSON.
 func member(node reflect.Value, name string) reflect.Value {
 	for i := range node.NumField() {
 		f := node.Type().Field(i)
@@ -127,7 +127,7 @@ func member(node reflect.Value, name string) reflect.Value {
 	return reflect.Value{}
 }
 
-// content follows pointers to a value; the zero Value where JSON would have nothing.
+// content returns the value behind pointers; the zero Value if JSON would omit it.
 func content(v reflect.Value) reflect.Value {
 	there := false
 	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
@@ -149,7 +149,7 @@ func reach(node reflect.Value, path []segment) reflect.Value {
 	return node
 }
 
-// field returns the user's field of a part of the pod; false if the user did not write it.
+// field returns the user's field for a part of the pod; false if the user did not write the part.
 func (s source) field(path []segment) (spark.Field, bool) {
 	short := path
 	if s.inSpark(path) {
@@ -179,8 +179,8 @@ func (s source) inSpark(path []segment) bool {
 	return len(path) >= 3 && join(path[:3]) == "spec.containers["+strconv.Itoa(s.container)+"]"
 }
 
-// rest follows a path in the built object and in the user's part at once, and returns it with the indices of the user's part. A step that
-// neither has is a missing field below the user's part.
+// rest follows a path through the built object and the user's part together. It returns the path with the indices of the user's part. A step that neither has
+// is a missing field below the user's part.
 func (s source) rest(path []segment, built, own reflect.Value, template bool) (spark.Field, bool) {
 	if !own.IsValid() {
 		return "", false
@@ -211,7 +211,7 @@ func (s source) rest(path []segment, built, own reflect.Value, template bool) (s
 	return at, true
 }
 
-// fieldOf writes the steps of a path as part of a field.
+// fieldOf converts a path to a part of a field.
 func fieldOf(path []segment) (at spark.Field) {
 	for _, s := range path {
 		if _, err := strconv.Atoi(s.name); s.bracket && err != nil {
@@ -223,7 +223,7 @@ func fieldOf(path []segment) (at spark.Field) {
 	return at
 }
 
-// sameEntry is the index of the user's entry that became an entry of the pod: an equal one, or the only one of its name; -1 without one.
+// sameEntry returns the index of the user's entry for an entry of the pod: an equal entry, or the only one with the same name; -1 if there is none.
 func sameEntry(entries, built reflect.Value, index string) int {
 	if !built.IsValid() {
 		return -1
@@ -233,11 +233,11 @@ func sameEntry(entries, built reflect.Value, index string) int {
 		own := child(e, segment{name: "name"})
 		return own.IsValid() == name.IsValid() && (!name.IsValid() || own.Interface() == name.Interface())
 	}
-	same := func(e reflect.Value) bool { // names are cheaper to compare than all the rest
+	same := func(e reflect.Value) bool { // names are cheaper to compare than whole entries
 		return named(e) && equality.Semantic.DeepEqual(e.Interface(), built.Interface())
 	}
 	if i, err := strconv.Atoi(index); err == nil && i < entries.Len() && same(entries.Index(i)) {
-		return i // of two equal entries, the one that is meant
+		return i // of equal entries, prefer the one with the same index
 	}
 	found, alike := -1, 0
 	for i := range entries.Len() {
@@ -255,7 +255,7 @@ func sameEntry(entries, built reflect.Value, index string) int {
 	return found
 }
 
-// key returns the property that a part of the pod came from; "" if none did.
+// key returns the property that set a part of the pod; "" if none did.
 func (s source) key(conf map[string]string, role string, path []segment) string {
 	for i := len(path) - 1; i > 0; i-- {
 		list, entry := join(path[:i]), path[i].name
@@ -279,7 +279,7 @@ func (s source) key(conf map[string]string, role string, path []segment) string 
 	return ""
 }
 
-// volumeKey is the first of the properties that make a volume.
+// volumeKey returns the first property of a volume.
 func volumeKey(conf map[string]string, role, name string) string {
 	for _, key := range keysUnder(spark.Application{Conf: conf}, "spark.kubernetes."+role+".volumes.") {
 		if parts := strings.SplitN(key, ".", 7); len(parts) > 5 && parts[5] == name {
