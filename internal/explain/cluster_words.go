@@ -110,7 +110,7 @@ func (v clusterView) sentence() string {
 	case standalone.Suspended:
 		return v.resting()
 	case standalone.Refused:
-		return "delete what was made of it; it is " + v.Word(standalone.Released) + " then"
+		return "delete the cluster's objects; it is " + v.Word(standalone.Released) + " then"
 	case standalone.Failed, standalone.Released:
 		if v.plan.Record.State == standalone.Submitted {
 			return "start again with the edited spec"

@@ -106,7 +106,7 @@ func (v view) waiting() string {
 	case v.Scope.Desired.ManagedBy != "":
 		return "nothing: " + v.field("managedBy") + " names another controller, " + v.Scope.Desired.ManagedBy + ", and the status is that controller's"
 	case v.Scope.Desired.Deleting:
-		return "nothing: what the application owns is deleted with it"
+		return "nothing: the application's objects are deleted with it"
 	case d.Presence == lifecycle.Unknown && !r.State.Final():
 		return "reconcile again: the existence of the driver pod is unknown"
 	}

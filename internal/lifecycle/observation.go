@@ -84,7 +84,7 @@ type Driver struct {
 	MemoryLimit int64
 	// Disruption explains how the cluster ended the pod, e.g. by an eviction; empty for none.
 	Disruption Cause
-	// Deleting is set when the pod has a deletion timestamp, which is GoneAt.
+	// Deleting is set when the pod has a deletion timestamp. GoneAt is this timestamp.
 	Deleting bool
 	GoneAt   time.Time
 	// LogTail holds the last log lines of a driver whose program failed, if requested, without control characters.

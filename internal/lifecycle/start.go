@@ -83,7 +83,7 @@ func awaitAdoption(p Plan) Plan {
 		" again, or remove the annotation to start a new driver", maxCondition)}, heartbeat)
 }
 
-// reversedRetry is the interval for checking again a refusal that an administrator can reverse. Most such changes are watched.
+// reversedRetry is the interval between checks of a refusal that an administrator can reverse. The operator also watches for most of these changes.
 const reversedRetry = time.Minute
 
 // GoesOnWaiting reports whether an attempt waits in spite of a refusal. It does if an administrator can reverse the refusal, and if the present spec has waited

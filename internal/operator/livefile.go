@@ -118,7 +118,7 @@ func (f *liveFile) failed(ctx context.Context, r *toolscache.Reflector, err erro
 		return
 	}
 	if f.lost.CompareAndSwap(false, true) {
-		f.log.Info("no right to watch the configuration's ConfigMap: a change is taken over when the kubelet brings it", "error", err.Error())
+		f.log.Info("no permission to watch the configuration's ConfigMap: a change applies after the kubelet has updated the file", "error", err.Error())
 		f.set("", false)
 	}
 }
