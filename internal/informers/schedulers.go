@@ -45,8 +45,8 @@ type SchedulerOptions struct {
 	Plugins []scheduler.Plugin
 	// Families are the families whose labels name the application of an object.
 	Families []lifecycle.Family
-	// Waiters returns the applications that wait for a kind in a namespace, or in all namespaces. It returns at most most of the applications that wait in no
-	// line. It is called after the manager has started.
+	// Waiters returns the applications that wait for a kind in a namespace, or in all namespaces. The parameter most limits those that
+	// wait in no line. It is called after the manager has started.
 	Waiters func(kind schema.GroupVersionKind, namespace string, everywhere bool, most int) []scheduler.Key
 	// Discovery replaces discoveryPeriod; 0 keeps it.
 	Discovery time.Duration
