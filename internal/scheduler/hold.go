@@ -148,7 +148,6 @@ func (l *Ledger) endHolds(namespace string, now time.Time) {
 		if name.Namespace == namespace {
 			failed[h.id] = true
 			delete(l.holds, name)
-			l.moved = append(l.moved, name)
 		}
 	}
 	for id := range failed {
@@ -159,6 +158,9 @@ func (l *Ledger) endHolds(namespace string, now time.Time) {
 			l.turns[q.app.Namespace] = now
 		}
 		l.join(q)
+		for _, place := range q.places { // another attempt may be first now, also in lines that it did not hold
+			l.moved = append(l.moved, place.Line)
+		}
 	}
 	if p.rest = now.Add(p.length + restMargin); len(failed) == 0 {
 		delete(l.phases, namespace)

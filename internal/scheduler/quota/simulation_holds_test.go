@@ -154,7 +154,7 @@ func (s *simulation) judgeHolder(a *simApp, own bool) {
 		a.holds = -1
 	case a.holds < 0:
 		a.holds = s.now
-	case s.now-a.holds > len(s.linesOf(a).all())*(simStarts+simRun+simLags):
+	case s.now-a.holds > simAsks+len(s.linesOf(a).all())*(simStarts+simRun+simLags):
 		s.fail("room is kept for %s (%v) of %s in all its lines since %d, and it has not started: %v", a.ID, a.asks, a.tenant.name, a.holds, a.lines)
 	}
 }
