@@ -3,10 +3,12 @@
 package admission
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
@@ -220,6 +222,48 @@ func TestSizesThatKueueDoesNotCount(t *testing.T) {
 			}
 			if diff := cmp.Diff(tc.want, validation.Sentences(c.Warnings()), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// Finding 7 of the review of the schedulers: one field let an application pass others in a full queue, or kept a queue idle.
+func TestRequestsForTheGroup(t *testing.T) {
+	const at = `spec.batchSchedulerOptions.resources`
+	limit := policy.Set{{Name: "room", Namespaces: []string{"*"}, Limits: policy.Limits{Group: policy.RoleLimits{Cores: "40"}}}}
+	cases := map[string]struct {
+		reason, resources string
+		policies          policy.Set
+		want              string // of cpu
+		warns             string
+		refused           bool
+	}{
+		"None":    {reason: "nothing is written", resources: `{}`, want: "3"},
+		"Less":    {reason: "it asks for what its pods request", resources: `{cpu: 1m}`, want: "3", warns: at + `["cpu"]: "1m": is less than the pods request: 3 is asked for`},
+		"Same":    {reason: "it says what its pods request", resources: `{cpu: 3}`, want: "3"},
+		"More":    {reason: "no policy allows it", resources: `{cpu: 40}`, want: "3", warns: at + `["cpu"]: "40": is more than the pods request: 3 is asked for, unless a policy of the operator allows more (limits.group)`},
+		"Allowed": {reason: "a policy allows it", resources: `{cpu: 40}`, policies: limit, want: "40", warns: at + `["cpu"]: "40": is more than the pods request, 3: the scheduler keeps the rest idle`},
+		"Beyond":  {reason: "a policy allows less", resources: `{cpu: 41}`, policies: limit, refused: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			o := testutil.Pi()
+			if err := yaml.Unmarshal([]byte(`spec: {executor: {instances: 2}, batchSchedulerOptions: {resources: `+tc.resources+`}}`), o); err != nil {
+				t.Fatal(err)
+			}
+			c := Validate(resolve.Load(kubeflow.SparkApplications{}, o, lifecycle.Record{}, resolve.Operator{Policies: tc.policies}, start))
+			if got := len(c.Objections) > 0; got != tc.refused {
+				t.Fatalf("%s: %v", tc.reason, sentences(c.App, c.Objections))
+			}
+			if tc.refused {
+				return
+			}
+			var warns []string
+			for _, w := range c.Warnings() {
+				warns = append(warns, validation.Sentences(field.ErrorList{w})...)
+			}
+			if total := c.attempt().Total(); total.Cpu().String() != tc.want || tc.warns != "" && !slices.Contains(warns, tc.warns) || tc.warns == "" && len(warns) > 0 {
+				t.Errorf("%s: %s of cpu and %q, want %s and %q", tc.reason, total.Cpu(), warns, tc.want, tc.warns)
 			}
 		})
 	}

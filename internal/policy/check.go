@@ -38,7 +38,7 @@ func (s Set) Check(app spark.Application, built spark.Submission) []*spark.ConfE
 // check checks all limits of one policy.
 func (c *checker) check() {
 	for _, limit := range []func(*checker){
-		(*checker).seen, (*checker).sparkImages, (*checker).accounts, (*checker).sizes, (*checker).executors, (*checker).conf, (*checker).urls,
+		(*checker).seen, (*checker).sparkImages, (*checker).accounts, (*checker).sizes, (*checker).group, (*checker).executors, (*checker).conf, (*checker).urls,
 		(*checker).requiredLabels, (*checker).volumeClaims,
 	} {
 		limit(c)

@@ -5,6 +5,7 @@ package policy
 import (
 	"cmp"
 	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -31,8 +32,19 @@ func (s Set) Apply(app spark.Application) spark.Application {
 	for i := range s {
 		f := filler{app: &app, policy: s[i].Name}
 		f.fill(s[i].Defaults)
+		f.reserve(s[i].Limits.Group)
 	}
 	return app
+}
+
+// reserve allows the resources of a group for which the policy has a limit.
+func (f filler) reserve(l RoleLimits) {
+	scheduling := &f.app.Scheduling
+	for name := range scheduling.Resources {
+		if _, limited := l.of(name); limited && !slices.Contains(scheduling.Reservable, name) {
+			scheduling.Reservable = append(slices.Clip(scheduling.Reservable), name)
+		}
+	}
 }
 
 // filler fills in the defaults of one policy.

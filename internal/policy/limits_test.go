@@ -159,6 +159,14 @@ func TestCheck(t *testing.T) {
 			reason: "no maximum is no limit", limits: `{executors: 3}`, spec: "  image: a\n  sparkConf: {spark.dynamicAllocation.enabled: \"true\"}\n",
 			want: []string{`spec.dynamicAllocation.maxExecutors: missing, so the number of executors is unlimited; namespace team-a allows at most 3 executors at a time (operator policy "small")`},
 		},
+		"Group": {
+			reason: "more than its pods ask for keeps a queue idle (finding 7)", limits: `{group: {cores: 10, resources: {"*": 0}}}`,
+			spec: "  image: a\n  batchSchedulerOptions: {resources: {cpu: 11, memory: 1Ti, nvidia.com/gpu: 1}}\n",
+			want: []string{
+				`spec.batchSchedulerOptions.resources["cpu"]: "11": namespace team-a allows at most 10 of cpu for the group (operator policy "small")`,
+				`spec.batchSchedulerOptions.resources["nvidia.com/gpu"]: "1": namespace team-a allows at most 0 of nvidia.com/gpu for the group (operator policy "small")`,
+			},
+		},
 		"Conf": {
 			reason: "what stands in sparkConf and hadoopConf, and no field", limits: `{forbiddenConf: ["spark.hadoop.fs.*", "spark.*.extraJavaOptions", spark.plugins]}`,
 			spec: "  image: a\n  hadoopConf: {fs.s3a.secret.key: x}\n  driver: {javaOptions: -Dx=y}\n  sparkConf: {spark.plugins: a.B, spark.executor.extraJavaOptions: -Dx=y, spark.ui.port: \"1\"}\n",

@@ -89,6 +89,8 @@ type Limits struct {
 	// Driver and Executor limit one pod, including all containers and the memory overhead.
 	Driver   RoleLimits `json:"driver,omitempty"`
 	Executor RoleLimits `json:"executor,omitempty"`
+	// Group allows and limits batchSchedulerOptions.resources that are more than the pods request. Without a limit of a resource no more is asked for.
+	Group RoleLimits `json:"group,omitempty"`
 	// Executors limits the number of executors at any time, even with dynamic allocation.
 	Executors *int32 `json:"executors,omitempty"`
 	// ForbiddenConf are patterns of forbidden properties in sparkConf and hadoopConf.

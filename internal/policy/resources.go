@@ -143,6 +143,31 @@ func (c *checker) resourceAt(role, prefix, name string) *spark.ConfError {
 	return &spark.ConfError{Field: spark.Field(role), Value: name}
 }
 
+// group limits what a gang scheduler is asked for beyond the pods.
+func (c *checker) group() {
+	asked := c.app.Scheduling.Resources
+	for _, name := range slices.Sorted(maps.Keys(asked)) {
+		quantity := asked[name]
+		most, limited := c.limits.Group.of(name)
+		if allowed, _ := most.quantity(); limited && quantity.Cmp(allowed) > 0 {
+			e := &spark.ConfError{Field: spark.FieldGroupResources.Key(string(name)), Value: quantity.String()}
+			c.refuse(e, "at most %s of %s for the group", most, name)
+		}
+	}
+}
+
+// of returns the limit of a resource.
+func (l RoleLimits) of(name corev1.ResourceName) (most Amount, limited bool) {
+	switch name {
+	case corev1.ResourceCPU:
+		return l.Cores, l.Cores != ""
+	case corev1.ResourceMemory:
+		return l.Memory, l.Memory != ""
+	default:
+		return mostOf(l.Resources, string(name))
+	}
+}
+
 func (c *checker) executors() {
 	most := c.limits.Executors
 	if most == nil || c.built.PodSets.Max <= *most {

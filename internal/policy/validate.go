@@ -152,6 +152,7 @@ func (v *validator) limits(field string, l Limits) {
 	}
 	v.roleLimits(field+".driver", l.Driver)
 	v.roleLimits(field+".executor", l.Executor)
+	v.roleLimits(field+".group", l.Group)
 	v.count(field+".executors", l.Executors)
 	v.count(field+".volumeClaims", l.VolumeClaims)
 	v.amount(field+".volumeClaimStorage", l.VolumeClaimStorage)

@@ -51,7 +51,7 @@ type Attempt struct {
 	Placeholders []Placeholder
 	// Made are the application's objects that are created together with its driver, such as a PodGroup.
 	Made []Ref
-	// Resources, if set, is the user's total for the whole application. It replaces the sum of PodSets.
+	// Resources is what the user may ask for the whole application. It counts where it is more than the sum of PodSets.
 	Resources corev1.ResourceList
 
 	// Parameters are the user's plugin options in JSON; see DecodeParameters.
@@ -107,13 +107,15 @@ const (
 	SourceCluster Source = "Cluster"
 )
 
-// Total returns the request of the driver and the initial executors: cpu in cores, memory in bytes. The user's own total
-// replaces it.
+// Total returns the request of the driver and the initial executors: cpu in cores, memory in bytes. Where Resources has more of a resource, it counts.
 func (a Attempt) Total() corev1.ResourceList {
-	if len(a.Resources) > 0 {
-		return a.Resources.DeepCopy()
+	total := a.PodSets.Requests(a.PodSets.Initial)
+	for name, asked := range a.Resources {
+		if own := total[name]; asked.Cmp(own) > 0 {
+			total[name] = asked
+		}
 	}
-	return Sum(a.PodSets.Driver.Requests, Times(a.PodSets.Executor.Requests, int64(a.PodSets.Initial)))
+	return total
 }
 
 // Field returns the path of a user's field (FieldQueue ...), for messages.
@@ -136,7 +138,7 @@ const (
 	FieldQueue         spark.Field = "batchScheduler.queue"
 	FieldPriorityClass spark.Field = "batchScheduler.priorityClass"
 	FieldParameters    spark.Field = "batchScheduler.parameters"
-	FieldResources     spark.Field = "batchScheduler.resources"
+	FieldResources                 = spark.FieldGroupResources
 )
 
 // PlaceholderUser is a plugin whose scheduler creates placeholder pods. They reserve room until the pods of the attempt replace them one by one. Quotas count

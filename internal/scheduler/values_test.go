@@ -47,7 +47,9 @@ func TestTotal(t *testing.T) {
 		want    string
 	}{
 		"Sum":      {reason: "driver and initial executors", attempt: Attempt{PodSets: shapes}, want: "cpu=6500m,memory=13Gi,nvidia.com/gpu=3"},
-		"Override": {reason: "the user's own number", attempt: Attempt{PodSets: shapes, Resources: amounts(t, "cpu=9")}, want: "cpu=9"},
+		"More":     {reason: "the user's own number, and the pods' where there is none", attempt: Attempt{PodSets: shapes, Resources: amounts(t, "cpu=9")}, want: "cpu=9,memory=13Gi,nvidia.com/gpu=3"},
+		"Less":     {reason: "one field let an application pass those ahead of it in a full queue (finding 7)", attempt: Attempt{PodSets: shapes, Resources: amounts(t, "cpu=1m,memory=1Mi")}, want: "cpu=6500m,memory=13Gi,nvidia.com/gpu=3"},
+		"Others":   {reason: "a resource that the pods do not request", attempt: Attempt{PodSets: shapes, Resources: amounts(t, "example.com/fpga=1")}, want: "cpu=6500m,memory=13Gi,nvidia.com/gpu=3,example.com/fpga=1"},
 		"Nothing":  {reason: "no shapes", want: ""},
 	}
 	for name, tc := range cases {

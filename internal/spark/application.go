@@ -177,8 +177,19 @@ type Scheduling struct {
 	// QueueFrom is the default that set the queue; "" if the application set it.
 	QueueFrom         string
 	PriorityClassName string
-	// Resources, if set, replaces the computed total of the whole application.
+	// Resources is what the user lets a gang scheduler ask for the whole application. It counts where it is more than the pods request; see Reservable.
 	Resources corev1.ResourceList
+	// Reservable are the names in Resources of which a policy lets the application ask for more than its pods request.
+	Reservable []corev1.ResourceName
 	// Parameters are options of the chosen plugin, in JSON. Only the plugin understands them.
 	Parameters []byte
+}
+
+// Reserved returns the part of Resources that policies allow.
+func (s Scheduling) Reserved() corev1.ResourceList {
+	allowed := corev1.ResourceList{}
+	for _, name := range s.Reservable {
+		allowed[name] = s.Resources[name]
+	}
+	return allowed
 }

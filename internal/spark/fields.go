@@ -23,6 +23,8 @@ const (
 	FieldMainClass    Field = "mainClass"
 	FieldSparkConf    Field = "sparkConf"
 	FieldDriverName   Field = "driver.podName"
+	// FieldGroupResources is what a gang scheduler may be asked for the whole application.
+	FieldGroupResources Field = "batchScheduler.resources"
 )
 
 // Key returns the field of a map's entry.

@@ -84,6 +84,21 @@ type PodSets struct {
 	MaxPending int32
 }
 
+// Requests returns what the driver and some executors request together.
+func (s PodSets) Requests(executors int32) corev1.ResourceList {
+	total := s.Driver.Requests.DeepCopy()
+	if total == nil {
+		total = corev1.ResourceList{}
+	}
+	for name, quantity := range s.Executor.Requests {
+		sum := quantity.DeepCopy()
+		sum.Mul(int64(executors))
+		sum.Add(total[name])
+		total[name] = sum
+	}
+	return total
+}
+
 // identityNamespace separates this operator's name-based UUIDs from all others.
 var identityNamespace = uuid.NewSHA1(uuid.NameSpaceDNS, []byte("spark.firesteel.dev"))
 

@@ -44,19 +44,15 @@ func warnCounted(app spark.Application) []*spark.ConfError {
 	if c == nil {
 		return nil
 	}
-	profile, err := spark.ProfileOf(app)
-	if err != nil {
+	sets, ok := podSets(app)
+	if !ok {
 		return nil // another check refuses it
-	}
-	built, err := spark.Build(app, spark.Identity{}, profile)
-	if err != nil {
-		return nil
 	}
 	var found []*spark.ConfError
 	for _, r := range []struct {
 		field          spark.Field
 		asked, counted corev1.ResourceList
-	}{{spark.RoleDriver, built.PodSets.Driver.Requests, c.Driver}, {spark.RoleExecutor, built.PodSets.Executor.Requests, c.Executor}} {
+	}{{spark.RoleDriver, sets.Driver.Requests, c.Driver}, {spark.RoleExecutor, sets.Executor.Requests, c.Executor}} {
 		if asks, counts := beyond(r.asked, r.counted); asks != "" {
 			found = append(found, &spark.ConfError{Field: r.field, Problem: fmt.Sprintf(
 				"a pod requests %s, and %s counts %s (%s); it reads %s and nothing else", asks, c.By, counts, c.Why, c.SizeFields)})
@@ -78,4 +74,45 @@ func beyond(asked, counted corev1.ResourceList) (asks, counts string) {
 		asks, counts = asks+string(name)+" "+more.String(), counts+string(name)+" "+less.String()
 	}
 	return asks, counts
+}
+
+// podSets returns the sizes of the pods; ok is false for an application that cannot be built.
+func podSets(app spark.Application) (sets spark.PodSets, ok bool) {
+	profile, err := spark.ProfileOf(app)
+	if err != nil {
+		return spark.PodSets{}, false
+	}
+	built, err := spark.Build(app, spark.Identity{}, profile)
+	return built.PodSets, err == nil
+}
+
+// warnGroup warns of a request for the whole application that differs from that of its pods: less would let it pass others in its queue, and more keeps room
+// of the queue idle.
+func warnGroup(app spark.Application) []*spark.ConfError {
+	asked := app.Scheduling.Resources
+	if len(asked) == 0 {
+		return nil
+	}
+	sets, ok := podSets(app)
+	if !ok {
+		return nil
+	}
+	total := sets.Requests(sets.Initial)
+	var found []*spark.ConfError
+	for _, name := range slices.Sorted(maps.Keys(asked)) {
+		quantity, own := asked[name], total[name]
+		problem := ""
+		switch c := quantity.Cmp(own); {
+		case c < 0:
+			problem = fmt.Sprintf("is less than the pods request: %s is asked for", own.String())
+		case c > 0 && slices.Contains(app.Scheduling.Reservable, name):
+			problem = fmt.Sprintf("is more than the pods request, %s: the scheduler keeps the rest idle", own.String())
+		case c > 0:
+			problem = fmt.Sprintf("is more than the pods request: %s is asked for, unless a policy of the operator allows more (limits.group)", own.String())
+		default:
+			continue
+		}
+		found = append(found, &spark.ConfError{Field: spark.FieldGroupResources.Key(string(name)), Value: quantity.String(), Problem: problem})
+	}
+	return found
 }

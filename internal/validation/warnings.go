@@ -26,6 +26,7 @@ var warnings = []func(spark.Application) []*spark.ConfError{
 	warnExposed,
 	warnAttached,
 	warnCounted,
+	warnGroup,
 }
 
 // Warnings returns the settings that will be ignored, in the order of the list. None keeps an application from running.

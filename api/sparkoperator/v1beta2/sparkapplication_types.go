@@ -274,7 +274,7 @@ type BatchSchedulerConfiguration struct {
 	// PriorityClassName of the pod group.
 	// +optional
 	PriorityClassName *string `json:"priorityClassName,omitempty"`
-	// Resources are the minimal resources of the pod group; they override the computed sum.
+	// Resources are requested for the pod group where they are more than the sum of its pods, within the limits of a policy of the operator.
 	// +optional
 	Resources corev1.ResourceList `json:"resources,omitempty"`
 	// Parameters are options of the scheduler plugin.

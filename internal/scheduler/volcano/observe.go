@@ -136,9 +136,6 @@ type demand struct{ requests, limits corev1.ResourceList }
 
 // wholeDemand returns the demand of the driver and all initial executors.
 func wholeDemand(a scheduler.Attempt) demand {
-	if len(a.Resources) > 0 {
-		return demand{requests: a.Total()}
-	}
 	s := a.PodSets
 	return demand{requests: a.Total(), limits: scheduler.Sum(s.Driver.Limits, scheduler.Times(s.Executor.Limits, int64(s.Initial)))}
 }

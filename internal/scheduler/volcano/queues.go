@@ -109,14 +109,14 @@ func (q queues) check(a scheduler.Attempt) (scheduler.Admission, bool) {
 
 // growth warns if dynamic allocation may add executors for which the queues can never have room.
 func (q queues) growth(a scheduler.Attempt) (string, error) {
-	if !a.Grows() || len(a.Resources) > 0 {
+	if !a.Grows() {
 		return "", nil
 	}
 	line, err := q.line(a.Queue)
 	if err != nil {
 		return "", err
 	}
-	most := scheduler.Sum(a.PodSets.Driver.Requests, scheduler.Times(a.PodSets.Executor.Requests, int64(a.PodSets.Max)))
+	most := a.PodSets.Requests(a.PodSets.Max)
 	for _, queue := range line {
 		if text := scheduler.CannotGrow(a, "queue "+queue.Name, most, queue.Spec.Capability); text != "" {
 			return text, nil

@@ -57,11 +57,11 @@ func TestQueueUsage(t *testing.T) {
 			},
 		},
 		"Override": {
-			reason: "the user's own numbers are what is asked for", change: func(a *scheduler.Attempt) {
+			reason: "the user's own numbers and the pods' are asked for", change: func(a *scheduler.Attempt) {
 				a.Resources = schedulertest.PodResources("9", "1Gi").Requests
 				delete(a.Resources, "memory")
 			},
-			queues: all(queueWith(t, "team-a", "", "cpu: 2")), want: []string{"team-a cpu: used 2, guaranteed 0, borrowed 0, limit -"},
+			queues: all(queueWith(t, "team-a", "", "cpu: 2")), want: []string{"team-a cpu: used 2, guaranteed 0, borrowed 0, limit -", "team-a memory: used 0, guaranteed 0, borrowed 0, limit -"},
 		},
 		"Missing": {reason: "a queue that does not exist has no numbers", queues: all(root, queueWith(t, "default", "", ""))},
 		"Loop": {

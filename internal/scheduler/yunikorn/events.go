@@ -112,7 +112,7 @@ func queued(a scheduler.Attempt) scheduler.Observation {
 				queueOf(a), a.Word(spark.WordDriver), scheduler.Asking(a.PodSets.Driver.Requests)),
 		}
 	}
-	whole := scheduler.Sum(a.PodSets.Driver.Requests, scheduler.Times(a.PodSets.Executor.Requests, int64(a.PodSets.Initial)))
+	whole := a.PodSets.Requests(a.PodSets.Initial)
 	return scheduler.Observation{
 		Stage: scheduler.StageReserving, Reason: scheduler.ReasonWaitingForGang,
 		Message: fmt.Sprintf("waiting in %s for the capacity of the %s and %d %s: together they %s",
