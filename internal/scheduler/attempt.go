@@ -38,9 +38,14 @@ type Attempt struct {
 	QueueFrom string
 	// UsableQueues are patterns of the queues that the namespace may use; nil means all queues. Queue matches one of the patterns.
 	UsableQueues []string
-	// PriorityClass is the name of a PriorityClass; "" for none.
+	// PriorityClass is the name of the application's PriorityClass; "" for none.
 	PriorityClass string
-	// Priority is the value of PriorityClass; 0 without a class, or if the operator may not read it. Only a plugin with Descriptor.Quota receives it.
+	// PodClasses are the names of the PriorityClasses that the pods may have, sorted; "" for a pod without one. They are filled in with the scheduler.
+	PodClasses []string
+	// PlacedBy are the plugins whose schedulers place the pods, sorted. A pod may name another scheduler than the attempt's.
+	PlacedBy []string
+	// Priority is the smallest priority that a pod of the attempt may have; 0 for one without a class, or if the operator may not read the class. Only a plugin
+	// with Descriptor.Quota receives it.
 	Priority int32
 	// User created the application; empty if it is not recorded.
 	User User

@@ -265,3 +265,40 @@ func TestAdmissionsAreAskedToTheEnd(t *testing.T) {
 		})
 	}
 }
+
+// Lines go by the scheduler that takes the pods, and by the class that they have, whatever field names it (finding 10).
+func TestPlacement(t *testing.T) {
+	plain := stub{name: "plain", decorate: DecoratePriorityClass, descriptor: Descriptor{NoBatchScheduler: true}}
+	gang := stub{name: "gang", schedulerName: "gang-scheduler", decorate: DecoratePriorityClass}
+	r, err := NewRegistryFor(Policy{Default: "plain", Enabled: []string{"plain", "gang"}}, plain, gang)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := func(class, driver, executor, driverScheduler string) Attempt {
+		a := Attempt{PriorityClass: class}
+		a.PodSets.DriverAttributes = spark.PodAttributes{PriorityClassName: driver, SchedulerName: driverScheduler}
+		a.PodSets.ExecutorAttributes = spark.PodAttributes{PriorityClassName: executor}
+		return a
+	}
+	cases := map[string]struct {
+		reason           string
+		plugin           Plugin
+		a                Attempt
+		classes, plugins []string
+	}{
+		"Nothing":  {reason: "no field names anything", plugin: plain, classes: []string{""}},
+		"Chosen":   {reason: "the plugin's scheduler takes the pods", plugin: gang, a: of("high", "", "", ""), classes: []string{"high"}, plugins: []string{"gang"}},
+		"ByPods":   {reason: "a pod names it itself", plugin: plain, a: of("", "", "", "gang-scheduler"), classes: []string{""}, plugins: []string{"gang"}},
+		"Unknown":  {reason: "no plugin has such a scheduler", plugin: plain, a: of("", "", "", "other"), classes: []string{""}},
+		"Driver":   {reason: "its executors have no class", plugin: plain, a: of("", "high", "", ""), classes: []string{"", "high"}},
+		"Template": {reason: "a field of the pod wins over the application's, and that over a template's", plugin: plain, a: of("high", "low", "", ""), classes: []string{"high", "low"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			classes, plugins := r.placement(tc.plugin, tc.a)
+			if diff := cmp.Diff([][]string{tc.classes, tc.plugins}, [][]string{classes, plugins}); diff != "" {
+				t.Errorf("%s: classes, plugins (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

@@ -70,6 +70,7 @@ func (r *Registry) Prepare(w SelectionRequest, a Attempt, made []*unstructured.U
 	if p.Plugin == nil {
 		return p, refused
 	}
+	p.Attempt.PodClasses, p.Attempt.PlacedBy = r.placement(p.Plugin, p.Attempt)
 	if p.Attempt.Placeholders, p.Err = Placeholders(p.Plugin, p.Attempt); p.Err == nil {
 		p.Reads, p.Err = Reads(p.Plugin, p.Attempt)
 	}

@@ -165,29 +165,43 @@ var PriorityClassKind = schema.GroupVersionKind{Group: "scheduling.k8s.io", Vers
 // each is cheaper than a watch.
 const missingRetry = 10 * time.Second
 
-// ReadPriorityClass returns the read of the attempt's PriorityClass, if the attempt names one. Without cluster-wide rights the operator may not read the
+// ReadPriorityClass returns the reads of the PriorityClasses that the attempt and its pods name. Without cluster-wide rights the operator may not read a
 // class; the API server then refuses pods with a missing class.
 func ReadPriorityClass(a Attempt) []Read {
-	if a.PriorityClass == "" {
-		return nil
-	}
-	return []Read{{GroupVersionKind: PriorityClassKind, Name: a.PriorityClass, Optional: true}}
-}
-
-// PriorityOf returns the value of the attempt's PriorityClass; 0 without one or if it is unknown.
-func PriorityOf(a Attempt, s Snapshot) int32 {
-	for _, read := range ReadPriorityClass(a) {
-		if class, err := As[schedulingv1.PriorityClass](s[read]); err == nil && class != nil {
-			return class.Value
+	var reads []Read
+	for _, name := range append([]string{a.PriorityClass}, a.PodClasses...) {
+		if read := readClass(name); name != "" && !slices.Contains(reads, read) {
+			reads = append(reads, read)
 		}
 	}
-	return 0
+	return reads
+}
+
+func readClass(name string) Read {
+	return Read{GroupVersionKind: PriorityClassKind, Name: name, Optional: true}
+}
+
+// PriorityOf returns the smallest priority of the classes that the pods may have. A class that does not exist or may not be read counts as 0.
+func PriorityOf(a Attempt, s Snapshot) int32 {
+	names := a.PodClasses
+	if len(names) == 0 {
+		names = []string{a.PriorityClass}
+	}
+	var all []int32
+	for _, name := range names {
+		var value int32
+		if class, err := As[schedulingv1.PriorityClass](s[readClass(name)]); err == nil && class != nil && name != "" {
+			value = class.Value
+		}
+		all = append(all, value)
+	}
+	return slices.Min(all)
 }
 
 // MissingPriorityClass returns the answer for an attempt whose PriorityClass does not exist: the API server would refuse its
 // pods.
 func MissingPriorityClass(a Attempt, s Snapshot) (Admission, bool) {
-	if reads := ReadPriorityClass(a); len(reads) == 0 || s[reads[0]] != nil {
+	if a.PriorityClass == "" || s[readClass(a.PriorityClass)] != nil {
 		return Admission{}, false
 	}
 	return Admission{

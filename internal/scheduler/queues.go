@@ -68,11 +68,13 @@ func (r *Registry) ForbiddenQueue(p Plugin, a Attempt, made []*unstructured.Unst
 type rolePod struct {
 	role spark.Word
 	spark.PodAttributes
+	// given is the PriorityClass that the plugin gives to a pod without one; "" for none.
+	given string
 }
 
 // podsOf returns a pod of each role.
 func podsOf(a Attempt) []rolePod {
-	return []rolePod{{spark.WordDriver, a.PodSets.DriverAttributes}, {spark.WordExecutor, a.PodSets.ExecutorAttributes}}
+	return []rolePod{{role: spark.WordDriver, PodAttributes: a.PodSets.DriverAttributes}, {role: spark.WordExecutor, PodAttributes: a.PodSets.ExecutorAttributes}}
 }
 
 // decoratedPods returns the pods of both roles. It returns none if the plugin fails, because the plugin's answer reports the failure.
@@ -83,6 +85,7 @@ func decoratedPods(p Plugin, a Attempt) []rolePod {
 	}
 	pods := podsOf(a)
 	for i, overlay := range []spark.PodOverlay{d.Driver, d.Executor} {
+		pods[i].given = overlay.PriorityClassName
 		pods[i].Labels, pods[i].Annotations = over(pods[i].Labels, overlay.Labels), over(pods[i].Annotations, overlay.Annotations)
 		if name := p.Describe().SchedulerName; name != "" {
 			pods[i].SchedulerName = name
@@ -141,6 +144,25 @@ func (r *Registry) placing(schedulerName string) string {
 		}
 	}
 	return ""
+}
+
+// placement returns the PriorityClasses that the pods may have, and the plugins whose schedulers place them. Where a pod and the application both name a
+// class, both are returned: the plugin and the pod's template decide between them.
+func (r *Registry) placement(p Plugin, a Attempt) (classes, plugins []string) {
+	for _, pod := range decoratedPods(p, a) {
+		if pod.given != "" {
+			classes = append(classes, pod.given)
+		}
+		if pod.PriorityClassName != "" || pod.given == "" {
+			classes = append(classes, pod.PriorityClassName)
+		}
+		if name := r.placing(pod.SchedulerName); name != "" {
+			plugins = append(plugins, name)
+		}
+	}
+	slices.Sort(classes)
+	slices.Sort(plugins)
+	return slices.Compact(classes), slices.Compact(plugins)
 }
 
 // QueueRule allows namespaces to use queues. Both are patterns: * matches any text, ? any one character and [a-z] a range.

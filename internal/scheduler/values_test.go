@@ -46,11 +46,11 @@ func TestTotal(t *testing.T) {
 		attempt Attempt
 		want    string
 	}{
-		"Sum":      {reason: "driver and initial executors", attempt: Attempt{PodSets: shapes}, want: "cpu=6500m,memory=13Gi,nvidia.com/gpu=3"},
-		"More":     {reason: "the user's own number, and the pods' where there is none", attempt: Attempt{PodSets: shapes, Resources: amounts(t, "cpu=9")}, want: "cpu=9,memory=13Gi,nvidia.com/gpu=3"},
-		"Less":     {reason: "one field let an application pass those ahead of it in a full queue (finding 7)", attempt: Attempt{PodSets: shapes, Resources: amounts(t, "cpu=1m,memory=1Mi")}, want: "cpu=6500m,memory=13Gi,nvidia.com/gpu=3"},
-		"Others":   {reason: "a resource that the pods do not request", attempt: Attempt{PodSets: shapes, Resources: amounts(t, "example.com/fpga=1")}, want: "cpu=6500m,memory=13Gi,nvidia.com/gpu=3,example.com/fpga=1"},
-		"Nothing":  {reason: "no shapes", want: ""},
+		"Sum":     {reason: "driver and initial executors", attempt: Attempt{PodSets: shapes}, want: "cpu=6500m,memory=13Gi,nvidia.com/gpu=3"},
+		"More":    {reason: "the user's own number, and the pods' where there is none", attempt: Attempt{PodSets: shapes, Resources: amounts(t, "cpu=9")}, want: "cpu=9,memory=13Gi,nvidia.com/gpu=3"},
+		"Less":    {reason: "one field let an application pass those ahead of it in a full queue (finding 7)", attempt: Attempt{PodSets: shapes, Resources: amounts(t, "cpu=1m,memory=1Mi")}, want: "cpu=6500m,memory=13Gi,nvidia.com/gpu=3"},
+		"Others":  {reason: "a resource that the pods do not request", attempt: Attempt{PodSets: shapes, Resources: amounts(t, "example.com/fpga=1")}, want: "cpu=6500m,memory=13Gi,nvidia.com/gpu=3,example.com/fpga=1"},
+		"Nothing": {reason: "no shapes", want: ""},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -255,6 +255,8 @@ func TestPriorityOf(t *testing.T) {
 		want   int32
 	}{
 		"None":      {reason: "it names no class", s: object(int64(9))},
+		"Lowest":    {reason: "the pods of a role have no class: the driver's alone would pass others (finding 10)", a: Attempt{PriorityClass: "high", PodClasses: []string{"", "high"}}, s: object(int64(1000))},
+		"Pods":      {reason: "the pods name it, and the application names none", a: Attempt{PodClasses: []string{"high"}}, s: object(int64(1000)), want: 1000},
 		"Value":     {reason: "the class's", a: named, s: object(int64(1000)), want: 1000},
 		"Negative":  {reason: "the class's", a: named, s: object(int64(-5)), want: -5},
 		"Missing":   {reason: "the class does not exist", a: named, s: Snapshot{read: nil}},

@@ -117,8 +117,11 @@ func (p Plugin) off() bool { return p.mode != Warn && p.mode != Enforce }
 // holds reports whether the attempt has a reservation that counts. In mode Warn nothing is reserved, and the warning is reported again.
 func (p Plugin) holds(a scheduler.Attempt) bool { return p.mode == Enforce && a.Quota.Held }
 
-// bound reports whether ElasticQuotas limit the attempt's pods.
-func (p Plugin) bound(a scheduler.Attempt) bool { return slices.Contains(p.elastic, a.Scheduler) }
+// bound reports whether ElasticQuotas limit pods of the attempt, whichever field names their scheduler.
+func (p Plugin) bound(a scheduler.Attempt) bool {
+	limited := func(name string) bool { return slices.Contains(p.elastic, name) }
+	return limited(a.Scheduler) || slices.ContainsFunc(a.PlacedBy, limited)
+}
 
 // Admit admits the attempt if all quotas have room for it and no other attempt comes first in its lines.
 func (p Plugin) Admit(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Admission, error) {

@@ -270,3 +270,15 @@ func TestStoryOfALimit(t *testing.T) {
 		t.Errorf("no quota: %+v", got)
 	}
 }
+
+// Pods that name the scheduler of ElasticQuotas themselves wait in the same lines (finding 10).
+func TestStoryOfAnotherField(t *testing.T) {
+	q := newQueue(t, scheduler.Order{AgingBound: 10 * time.Minute}, elasticQuota(t, "team-a", "a", "{min: {cpu: 10, memory: 1Ti}}", "{cpu: 8}"))
+	q.want("it names the scheduler plugin", named(1), waits)
+	other := named(2)
+	other.Scheduler = "none"
+	q.want("another scheduler takes its pods", other, admitted)
+	q.Release(other)
+	other.PlacedBy = []string{"batch"}
+	q.want("its pods name the scheduler", other, waits)
+}
