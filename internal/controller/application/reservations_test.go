@@ -174,6 +174,15 @@ type ranked struct {
 }
 
 func (ranked) Reads(a scheduler.Attempt) []scheduler.Read { return scheduler.ReadPriorityClass(a) }
+func (p ranked) Describe() scheduler.Descriptor {
+	d := p.counting.Describe()
+	d.ManagedKeys = append(d.ManagedKeys, scheduler.PodKey{Part: scheduler.PodPriorityClass})
+	return d
+}
+func (ranked) Decorate(a scheduler.Attempt, d *scheduler.Decoration) error {
+	scheduler.DecoratePriorityClass(a, d)
+	return nil
+}
 func (p ranked) Admit(a scheduler.Attempt, _ scheduler.Snapshot) (scheduler.Admission, error) {
 	*p.got = append(*p.got, a.Priority)
 	return goAhead, nil
