@@ -106,7 +106,9 @@ func (s *simulation) judge(a *simApp, o scheduler.Outstanding, starts, elsewhere
 		s.judgePassing(a, o)
 		s.judgeKept(a, o)
 		a.could = -1
-	case !elsewhere: // otherwise it waits for its scheduler's queue
+	case elsewhere: // it waits for its scheduler's queue
+		a.could = -1
+	default:
 		s.judgeWait(a, o, expects)
 	}
 }
