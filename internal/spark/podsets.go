@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/component-helpers/resource"
@@ -183,13 +184,14 @@ func attributesOf(pod *corev1.Pod) PodAttributes {
 	}
 }
 
-// executorAttributes returns the attributes of the executors' pod, with the additions from the driver's configuration.
+// executorAttributes returns the attributes of the executors' pod, with the additions from the driver's configuration. Spark replaces {{APP_ID}} in these
+// additions, but not in the template. {{EXECUTOR_ID}} stays, because it differs between executors.
 func (b *builder) executorAttributes() PodAttributes {
 	t := attributesOf(b.executor)
-	b.addUnder(&t.Labels, ConfExecutorLabelPrefix)
-	b.addUnder(&t.Annotations, ConfExecutorAnnotationPrefix)
-	b.addUnder(&t.NodeSelector, ConfNodeSelectorPrefix)
-	b.addUnder(&t.NodeSelector, ConfExecutorNodeSelectorPrefix)
+	b.addUnder(&t.Labels, ConfExecutorLabelPrefix, b.profile.LabelPlaceholders)
+	b.addUnder(&t.Annotations, ConfExecutorAnnotationPrefix, true)
+	b.addUnder(&t.NodeSelector, ConfNodeSelectorPrefix, false)
+	b.addUnder(&t.NodeSelector, ConfExecutorNodeSelectorPrefix, false)
 	for _, key := range []string{ConfSchedulerName, ConfExecutorSchedulerName} {
 		if name, ok := b.conf.text(key); ok && name != "" { // this property overrides the executors' template
 			t.SchedulerName = name
@@ -198,8 +200,12 @@ func (b *builder) executorAttributes() PodAttributes {
 	return t
 }
 
-func (b *builder) addUnder(target *map[string]string, prefix string) {
+func (b *builder) addUnder(target *map[string]string, prefix string, placeholders bool) {
 	for _, key := range b.conf.under(prefix) {
-		setIn(target, key[len(prefix):], b.conf.values[key])
+		value := b.conf.values[key]
+		if placeholders {
+			value = strings.ReplaceAll(value, "{{APP_ID}}", b.id.AppID)
+		}
+		setIn(target, key[len(prefix):], value)
 	}
 }

@@ -46,6 +46,6 @@ func (s Standalone) PodSets() PodSets {
 	master, workers := s.Roles[0], s.Roles[1]
 	return PodSets{
 		Driver: master.Takes(), DriverAttributes: attributesOf(master.Pod), Executor: workers.Takes(), ExecutorAttributes: attributesOf(workers.Pod),
-		Initial: workers.Initial, Min: workers.Least, Max: workers.Most,
+		Initial: workers.Initial, Min: workers.Least, Max: workers.Most, ByControllers: true,
 	}
 }

@@ -82,6 +82,9 @@ type PodSets struct {
 	Initial, Min, Max int32
 	// MaxPending is the maximum number of executors without a node at a time; 0 for no limit. Property: spark.kubernetes.allocation.maxPendingPods.
 	MaxPending int32
+	// ByControllers reports whether Kubernetes' controllers create the pods of both roles, from objects of the operator. Otherwise the operator creates the
+	// driver, and the driver creates the executors with its own service account.
+	ByControllers bool
 }
 
 // Requests returns what the driver and some executors request together.

@@ -19,7 +19,7 @@ func TestTraits(t *testing.T) {
 	app := Application{
 		MainFile: NoResource, MainClass: "Pi",
 		Conf: map[string]string{
-			"spark.kubernetes.driver.label.team": "conf", "spark.kubernetes.executor.annotation.note": "conf",
+			"spark.kubernetes.driver.label.team": "conf", "spark.kubernetes.executor.annotation.note": "conf {{APP_ID}}",
 			"spark.kubernetes.node.selector.zone": "a", "spark.kubernetes.executor.node.selector.pool": "batch",
 			"spark.kubernetes.scheduler.name": "both", "spark.kubernetes.executor.scheduler.name": "executors",
 			"spark.kubernetes.allocation.maxPendingPods": "7",
@@ -31,7 +31,10 @@ func TestTraits(t *testing.T) {
 			},
 			Overlay: PodOverlay{Annotations: map[string]string{"from": "overlay"}, SchedulerName: "overlay"},
 		},
-		Executor: Role{Overlay: PodOverlay{Tolerations: tolerations, NodeSelector: map[string]string{"disk": "ssd"}}},
+		Executor: Role{
+			Template: &corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"id": "{{APP_ID}}"}}},
+			Overlay:  PodOverlay{Tolerations: tolerations, NodeSelector: map[string]string{"disk": "ssd"}},
+		},
 	}
 	got, err := podSets(app, profile)
 	if err != nil {
@@ -49,7 +52,7 @@ func TestTraits(t *testing.T) {
 		t.Errorf("driver: template, configuration and overlay together (-want +got):\n%s", diff)
 	}
 	executor := PodAttributes{
-		Annotations: map[string]string{"note": "conf"}, SchedulerName: "executors",
+		Annotations: map[string]string{"note": "conf " + testIdentity().AppID, "id": "{{APP_ID}}"}, SchedulerName: "executors",
 		NodeSelector: map[string]string{"zone": "a", "pool": "batch", "disk": "ssd"}, Tolerations: tolerations,
 	}
 	if diff := cmp.Diff(executor, got.ExecutorAttributes); diff != "" {

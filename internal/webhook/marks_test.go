@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/admission"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
@@ -89,6 +92,7 @@ func TestPodsNameNoOtherApplication(t *testing.T) {
 		batch, named string
 		labels       map[string]string
 		annotations  map[string]string
+		template     bool
 		want         string
 	}{
 		"Nothing":    {reason: "the usual case", batch: "yunikorn"},
@@ -97,6 +101,8 @@ func TestPodsNameNoOtherApplication(t *testing.T) {
 		"Old":        {reason: "is read, too", batch: "yunikorn", labels: map[string]string{old: "theirs"}, want: "label " + old + `: "theirs"`},
 		"ByName":     {reason: "the scheduler is the same", named: "yunikorn", labels: map[string]string{old: "theirs"}, want: "label " + old},
 		"Own":        {reason: "the example of Apache's operator", named: "yunikorn", annotations: map[string]string{label: "{{APP_ID}}"}},
+		"OwnHere":    {reason: "the same for the plugin", batch: "yunikorn", annotations: map[string]string{label: "{{APP_ID}}"}},
+		"Template":   {reason: "Spark replaces nothing in a template, so that all who write it are one application", batch: "yunikorn", annotations: map[string]string{label: "{{APP_ID}}"}, template: true, want: "annotation " + label + `: "{{APP_ID}}"`},
 		"Shared":     {reason: "an administrator lets applications share one", shared: true, batch: "yunikorn", labels: map[string]string{label: "theirs"}},
 		"OtherNames": {reason: "no scheduler reads it", named: "mine", labels: map[string]string{label: "theirs"}},
 	}
@@ -108,6 +114,9 @@ func TestPodsNameNoOtherApplication(t *testing.T) {
 		for _, role := range []string{"driver", "executor"} {
 			t.Run(name+"/"+role, func(t *testing.T) {
 				o := marked(role, tc.batch, tc.named, tc.labels, tc.annotations)
+				if pod := map[string]*v1beta2.SparkPodSpec{"driver": &o.Spec.Driver.SparkPodSpec, "executor": &o.Spec.Executor.SparkPodSpec}[role]; tc.template {
+					pod.Template, pod.Annotations = &corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Annotations: tc.annotations}}, nil
+				}
 				a := resolve.Load(kubeflow.SparkApplications{}, o, lifecycle.Record{State: lifecycle.Queued}, resolve.Operator{Registry: registry}, time.Unix(0, 0))
 				candidate, answer := admission.NewCandidate(a, registry, nil)
 				errs := admission.DryRun(a, registry).Errors

@@ -173,9 +173,9 @@ func (Plugin) Decorate(a scheduler.Attempt, d *scheduler.Decoration) error {
 			scheduler.SetIn(&o.Labels, applicationID.Key, a.ID)
 		}
 		setQueue(o, a.Queue)
-		if err := setUser(o, a.User); err != nil {
-			return err
-		}
+	}
+	if err := setUsers(a, d); err != nil {
+		return err
 	}
 	scheduler.DecoratePriorityClass(a, d)
 	if options.GangSchedulingStyle == styleNone || usersGang(a) {
@@ -211,15 +211,21 @@ type userInfo struct {
 	Groups []string `json:"groups,omitempty"`
 }
 
-func setUser(o *spark.PodOverlay, user scheduler.User) error {
-	if user.Name == "" {
+// setUsers names the user on each pod that may be the first of the application, because YuniKorn reads the user there. YuniKorn's admission controller refuses
+// the annotation on other pods: it accepts it from accounts that an administrator trusts, such as the operator's and those of Kubernetes' controllers, but the
+// driver creates the executors with an account of the tenant.
+func setUsers(a scheduler.Attempt, d *scheduler.Decoration) error {
+	if a.User.Name == "" {
 		return nil
 	}
-	text, err := json.Marshal(userInfo{user.Name, user.Groups})
+	text, err := json.Marshal(userInfo{a.User.Name, a.User.Groups})
 	if err != nil {
 		return fmt.Errorf("encode the user: %w", err)
 	}
-	scheduler.SetIn(&o.Annotations, annotationUser, string(text))
+	scheduler.SetIn(&d.Driver.Annotations, annotationUser, string(text))
+	if a.PodSets.ByControllers {
+		scheduler.SetIn(&d.Executor.Annotations, annotationUser, string(text))
+	}
 	return nil
 }
 
@@ -238,18 +244,15 @@ func (Plugin) OtherUser(pod spark.PodAttributes, user scheduler.User) (scheduler
 	return scheduler.PodKey{}, false
 }
 
-// sparkIDOfDriver is the placeholder that the driver replaces by Spark's id on its executors.
-const sparkIDOfDriver = "{{APP_ID}}"
-
 // OtherApplication reads all labels and annotations that can name an application, because YuniKorn's versions differ in their precedence. Spark's id is the
-// last.
+// last. The pods are as Spark makes them: an {{APP_ID}} that is left is in a template, where Spark does not replace it, and names one application for all.
 func (Plugin) OtherApplication(pod spark.PodAttributes, a scheduler.Attempt) (scheduler.PodKey, bool) {
 	for _, key := range append(slices.Clone(applicationMarks), scheduler.PodKey{Part: scheduler.PodLabel, Key: constants.SparkLabelAppID}) {
 		value, set := pod.Labels[key.Key]
 		if key.Part == scheduler.PodAnnotation {
 			value, set = pod.Annotations[key.Key]
 		}
-		if set && value != a.ID && value != sparkIDOfDriver && (value != a.SparkID || value == "") {
+		if set && value != a.ID && (value != a.SparkID || value == "") {
 			return key, true
 		}
 	}

@@ -46,7 +46,7 @@ func TestDecorate(t *testing.T) {
 			"yunikorn.apache.org/schedulingPolicyParameters": "placeholderTimeoutInSeconds=60 gangSchedulingStyle=Hard",
 		}}},
 		Executor: spark.Role{Overlay: spark.PodOverlay{SchedulerName: "yunikorn", PriorityClassName: "high", Labels: labels, Annotations: map[string]string{
-			"yunikorn.apache.org/user.info": user, "yunikorn.apache.org/task-group-name": "executor",
+			"yunikorn.apache.org/task-group-name": "executor",
 		}}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -105,6 +105,81 @@ func TestDecorateVariants(t *testing.T) {
 			}
 			if n := len(got.Executor.Overlay.Labels); n != tc.labels {
 				t.Errorf("%s: labels %v", tc.reason, got.Executor.Overlay.Labels)
+			}
+		})
+	}
+}
+
+// YuniKorn's admission controller refuses a pod that names a user, unless its creator may (finding 1 of the review of the schedulers). So only pods of the
+// operator and of Kubernetes' controllers name one.
+func TestUserIsOnPodsOfTheOperator(t *testing.T) {
+	const key = "yunikorn.apache.org/user.info"
+	ann := scheduler.User{Name: "ann", Groups: []string{"dev"}}
+	cases := map[string]struct {
+		reason           string
+		user             scheduler.User
+		controllers      bool
+		parameters       string
+		driver, executor string
+	}{
+		"Application": {reason: "the driver's account creates the executors, and YuniKorn reads the first pod", user: ann, driver: `{"user":"ann","groups":["dev"]}`},
+		"NoGang":      {reason: "the gang has no part in it", user: ann, parameters: `{"gangSchedulingStyle":"None"}`, driver: `{"user":"ann","groups":["dev"]}`},
+		"NoGroups":    {reason: "a user without groups", user: scheduler.User{Name: "ann"}, driver: `{"user":"ann"}`},
+		"Cluster": {
+			reason: "a worker may be the first pod, and the StatefulSet controller creates it", user: ann, controllers: true,
+			driver: `{"user":"ann","groups":["dev"]}`, executor: `{"user":"ann","groups":["dev"]}`,
+		},
+		"Unrecorded":        {reason: "nobody is known"},
+		"UnrecordedCluster": {reason: "nobody is known", controllers: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			a := attempt(tc.parameters)
+			a.User, a.PodSets.ByControllers = tc.user, tc.controllers
+			got, err := scheduler.Decorate(Plugin{}, a, spark.Application{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if driver, executor := got.Driver.Overlay.Annotations[key], got.Executor.Overlay.Annotations[key]; driver != tc.driver || executor != tc.executor {
+				t.Errorf("%s: the driver has %q, want %q; executors have %q, want %q", tc.reason, driver, tc.driver, executor, tc.executor)
+			}
+		})
+	}
+}
+
+// YuniKorn takes the queue, the user and the gang of an application from its first pod, and finds the application by its id in all namespaces
+// (core review, 11). So each key that it reads names the attempt.
+func TestOtherApplication(t *testing.T) {
+	labels := func(key, value string) spark.PodAttributes {
+		return spark.PodAttributes{Labels: map[string]string{key: value}}
+	}
+	annotations := func(key, value string) spark.PodAttributes {
+		return spark.PodAttributes{Annotations: map[string]string{key: value}}
+	}
+	const key = "yunikorn.apache.org/app-id"
+	cases := map[string]struct {
+		reason string
+		pod    spark.PodAttributes
+		want   scheduler.PodKey
+	}{
+		"Nothing":    {reason: "the plugin names the attempt"},
+		"Attempt":    {reason: "the plugin's own id", pod: labels(key, attempt("").ID)},
+		"Spark":      {reason: "Spark's id of the attempt", pod: annotations(key, "spark-1")},
+		"Selector":   {reason: "Spark's own label", pod: labels("spark-app-selector", "spark-1")},
+		"Label":      {reason: "read first", pod: labels(key, "theirs"), want: scheduler.PodKey{Part: scheduler.PodLabel, Key: key}},
+		"Annotation": {reason: "read second", pod: annotations(key, "theirs"), want: scheduler.PodKey{Part: scheduler.PodAnnotation, Key: key}},
+		"Old":        {reason: "read third", pod: labels("applicationId", "theirs"), want: scheduler.PodKey{Part: scheduler.PodLabel, Key: "applicationId"}},
+		"Last":       {reason: "read last", pod: labels("spark-app-selector", "theirs"), want: scheduler.PodKey{Part: scheduler.PodLabel, Key: "spark-app-selector"}},
+		"Empty":      {reason: "YuniKorn puts the pod into an application of the whole namespace", pod: labels(key, ""), want: scheduler.PodKey{Part: scheduler.PodLabel, Key: key}},
+		"Unfilled":   {reason: "Spark fills it in for properties, not in templates: two tenants with it are one application", pod: annotations(key, "{{APP_ID}}"), want: scheduler.PodKey{Part: scheduler.PodAnnotation, Key: key}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			a := attempt("")
+			a.SparkID = "spark-1"
+			got, found := Plugin{}.OtherApplication(tc.pod, a)
+			if got != tc.want || found != (tc.want != scheduler.PodKey{}) {
+				t.Errorf("%s: %v, %t; want %v", tc.reason, got, found, tc.want)
 			}
 		})
 	}
