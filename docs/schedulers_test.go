@@ -57,7 +57,7 @@ func TestSchedulerPagesShowTheTests(t *testing.T) {
 	for _, mark := range []string{
 		"test/schedulers/testdata/volcano.yaml", "test/schedulers/volcano_test.go: volcano-scheduler", "test/schedulers/volcano_test.go: volcano-controllers",
 		"test/schedulers/testdata/scheduler-plugins.yaml", "test/schedulers/schedulerplugins_test.go: coscheduling-scheduler", "test/schedulers/schedulerplugins_test.go: coscheduling-controller",
-		"test/e2e/testdata/yunikorn.yaml", "test/schedulers/yunikorn_test.go: yunikorn", "test/schedulers/yunikorn_test.go: " + queuesOf,
+		"test/e2e/testdata/yunikorn.yaml", "test/schedulers/yunikorn_test.go: yunikorn", "test/schedulers/yunikorn_controller_test.go: yunikorn-admission-controller", "test/schedulers/yunikorn_test.go: " + queuesOf,
 		"test/schedulers/kube_test.go: kube-scheduler", "test/schedulers/cluster_test.go: kube-controller-manager",
 	} {
 		if !seen[mark] {
@@ -220,6 +220,7 @@ func TestSchedulerPagesQuoteTheTests(t *testing.T) {
 		{"kube", "requests.cpu: \"4\"\n    requests.memory: 16Gi\n", "test/schedulers/kube_test.go", `corev1.ResourceRequestsCPU: room[corev1.ResourceCPU], corev1.ResourceRequestsMemory: room[corev1.ResourceMemory],`},
 		{"yunikorn", "`service.schedulingInterval: 100ms`, `service.placeholderImage: pause`, `kubernetes.qps: 500` and `kubernetes.burst: 1000`", "test/schedulers/yunikorn_test.go", `"service.schedulingInterval": "100ms", "service.placeholderImage": "pause",
 		"kubernetes.qps": "500", "kubernetes.burst": "1000",`},
+		{"yunikorn", "admissionController.accessControl.externalUsers: ^system:serviceaccount:spark-operator:spark-operator-controller$\n", "test/schedulers/yunikorn_controller_test.go", `"admissionController.accessControl.externalUsers":     "^" + conformance.OperatorUser + "$",`},
 	} {
 		page := strings.ReplaceAll(read(t, schedulerPages[tc.page]), "\n    ", "\n")
 		if !strings.Contains(page, tc.text) {

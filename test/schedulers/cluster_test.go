@@ -103,6 +103,7 @@ func startCluster(ctx context.Context, dir string) (_ *cluster, err error) {
 	}
 	if _, err = c.run(ctx, "kube-controller-manager", filepath.Join(kubernetes, "kube-controller-manager"), nil,
 		"--kubeconfig="+c.kubeconfig, "--leader-elect=false", "--secure-port=0",
+		"--use-service-account-credentials", // webhooks look at the creator of a pod
 		"--controllers=garbage-collector-controller,resourcequota-controller,serviceaccount-controller,statefulset-controller",
 		"--concurrent-gc-syncs=5", "--kube-api-qps=500", "--kube-api-burst=1000"); err != nil {
 		return nil, err

@@ -34,6 +34,8 @@ type yunikorn struct {
 	*cluster
 	stand *standIn
 	live  *process
+	// controller is the admission controller.
+	controller *process
 
 	mu     sync.Mutex
 	queues map[string]corev1.ResourceList
@@ -52,10 +54,15 @@ func (y *yunikorn) Install(ctx context.Context) error {
 	if err := y.client.Create(ctx, ns); err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("create YuniKorn's namespace: %w", err)
 	}
+	if y.stand == nil {
+		if err := y.installController(ctx); err != nil {
+			return err
+		}
+	}
 	return y.configure(ctx)
 }
 
-func (y *yunikorn) Uninstall(context.Context) error { return nil }
+func (y *yunikorn) Uninstall(ctx context.Context) error { return y.uninstallController(ctx) }
 
 func (y *yunikorn) Start(ctx context.Context) error {
 	if y.stand != nil {
@@ -79,13 +86,17 @@ func (y *yunikorn) Start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return y.answers(ctx, "http://"+yunikornAddress+"/ws/v1/partition/default/queues")
+	if err := y.answers(ctx, "http://"+yunikornAddress+"/ws/v1/partition/default/queues"); err != nil {
+		return err
+	}
+	return y.startController(ctx, dir)
 }
 
 func (y *yunikorn) Stop() {
 	y.stand.stop()
 	y.live.stop()
-	y.live = nil
+	y.controller.stop()
+	y.live, y.controller = nil, nil
 }
 
 func (y *yunikorn) Place(ctx context.Context, namespace string, room corev1.ResourceList) (conformance.Place, error) {
@@ -213,6 +224,7 @@ func (y *yunikorn) configure(ctx context.Context) error {
 		"queues.yaml": b.String(), "service.schedulingInterval": "100ms", "service.placeholderImage": "pause",
 		"kubernetes.qps": "500", "kubernetes.burst": "1000",
 	}
+	maps.Copy(m.Data, controllerSettings)
 	if apierrors.IsNotFound(err) {
 		return y.client.Create(ctx, m)
 	}

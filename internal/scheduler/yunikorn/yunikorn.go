@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package yunikorn is the plugin for Apache YuniKorn (https://yunikorn.apache.org), written for version 1.8.
+// Package yunikorn is the plugin for Apache YuniKorn (https://yunikorn.apache.org), written for version 1.9.
 //
 // YuniKorn has no objects: it reads everything from the pods, and an application waits with its driver pod. Each attempt is a separate application in
 // YuniKorn. Before the driver starts, YuniKorn may reserve room for the driver and the executors with placeholder pods (gang scheduling). The real pods

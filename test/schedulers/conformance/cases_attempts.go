@@ -17,6 +17,7 @@ import (
 	"github.com/firesteel-dev/firesteel/api/sparkoperator/v1beta2"
 	"github.com/firesteel-dev/firesteel/internal/actuate"
 	"github.com/firesteel-dev/firesteel/internal/admission"
+	"github.com/firesteel-dev/firesteel/internal/convert/apache"
 	"github.com/firesteel-dev/firesteel/internal/convert/kubeflow"
 	"github.com/firesteel-dev/firesteel/internal/lifecycle"
 	"github.com/firesteel-dev/firesteel/internal/observe"
@@ -55,6 +56,7 @@ func attempts(w *Harness) {
 // user : the scheduler knows the creator of an application, also after another user has edited it and it runs again. A user
 // that the creator writes on the pods does not count.
 func user(w *Harness) {
+	w.apache = true
 	w.startWithRoomFor(1)
 	const forged = `{"user":"root","groups":["admins"]}`
 	a := w.create("who", func(o *app) {
@@ -86,6 +88,7 @@ func user(w *Harness) {
 	w.runs(a, 1)
 	is()
 	w.completes(a)
+	w.userOfCluster()
 
 	for name, recorded := range map[string]map[string]string{"forged": {v1beta2.AnnotationSubmitter: "ann"}, "unrecorded": nil} {
 		b := w.create(name, func(o *app) {
@@ -94,6 +97,22 @@ func user(w *Harness) {
 		})
 		w.eventually("what is forged is refused: "+name, w.inState(b, v1beta2.ApplicationStateFailed))
 	}
+}
+
+// userOfCluster : the same for a cluster, whose pods Kubernetes creates. Each of them may be the first.
+func (w *Harness) userOfCluster() {
+	w.Helper()
+	o := w.cluster("cluster")
+	o.Annotations = map[string]string{v1beta2.AnnotationSubmitter: "ann"}
+	must(w, "create the cluster", w.Client.Create(w.Context(), o))
+	w.clusterRuns(o, apache.RoleMaster, apache.RoleWorker)
+	for _, pod := range w.apachePods(o) {
+		if name, err := w.User(w.Context(), &pod); err != nil || name != "ann" {
+			w.Errorf("the user of %s is %q, not ann (%v)", pod.Name, name, err)
+		}
+	}
+	must(w, "delete the cluster", w.Client.Delete(w.Context(), o))
+	w.apacheHoldsNothing(o)
 }
 
 // askAndGiveBack is an attempt as the engine makes it, without pods.

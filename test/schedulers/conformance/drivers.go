@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,6 +52,11 @@ func RunDrivers(ctx context.Context, cfg *rest.Config) error {
 		return fmt.Errorf("make the manager of drivers: %w", err)
 	}
 	d := &drivers{client: mgr.GetClient(), live: mgr.GetAPIReader(), next: map[string]int{}}
+	cfg = rest.CopyConfig(cfg)
+	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return asAccount{next} })
+	if d.own, err = client.New(cfg, client.Options{Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()}); err != nil {
+		return fmt.Errorf("make the client of drivers: %w", err)
+	}
 	err = ctrl.NewControllerManagedBy(manager{mgr}).Named("drivers").
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(driverOf)).Complete(d)
 	if err != nil {
@@ -76,7 +82,24 @@ func driverOf(_ context.Context, pod client.Object) []reconcile.Request {
 type drivers struct {
 	client client.Client
 	live   client.Reader
-	next   map[string]int // by the driver's UID; one worker, so no lock
+	// own writes as the account of the driver in the context, because webhooks look at the creator of a pod.
+	own  client.Client
+	next map[string]int // by the driver's UID; one worker, so no lock
+}
+
+// accountKey is the context's key of the account that sends a request.
+type accountKey struct{}
+
+// asAccount sends requests as the account in their context.
+type asAccount struct{ next http.RoundTripper }
+
+func (a asAccount) RoundTrip(r *http.Request) (*http.Response, error) {
+	if name, ok := r.Context().Value(accountKey{}).(string); ok {
+		r = r.Clone(r.Context())
+		r.Header.Set("Impersonate-User", name)
+		r.Header.Set("Impersonate-Group", masters)
+	}
+	return a.next.RoundTrip(r)
 }
 
 // Reconcile gives one driver its executors.
@@ -129,12 +152,13 @@ func (d *drivers) scale(ctx context.Context, driver *corev1.Pod, own []corev1.Po
 	if len(live) > wanted {
 		return d.delete(ctx, live[wanted:])
 	}
+	as := context.WithValue(ctx, accountKey{}, fmt.Sprintf("system:serviceaccount:%s:%s", driver.Namespace, first(driver.Spec.ServiceAccountName, "default")))
 	for missing := wanted - len(live); missing > 0; missing-- {
 		pod, err := executor(driver, conf, template, d.next[string(driver.UID)]+1)
 		if err != nil {
 			return err
 		}
-		if err := d.client.Create(ctx, pod); apierrors.IsForbidden(err) { // e.g. by a quota: Spark retries, too
+		if err := d.own.Create(as, pod); apierrors.IsForbidden(err) { // e.g. by a quota: Spark retries, too
 			return errors.Join(err, d.client.Patch(ctx, driver,
 				client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"`+annotationRefused+`":"true"}}}`))))
 		} else if err != nil && !apierrors.IsAlreadyExists(err) {

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -126,10 +127,18 @@ func (w *Harness) describe(ctx context.Context, namespace string) string {
 	return b.String()
 }
 
+// OperatorUser is the operator's account, as the chart names it. It has every right here, except in the cases about rights.
+const OperatorUser = "system:serviceaccount:spark-operator:spark-operator-controller"
+
+// masters is the group with every right.
+const masters = "system:masters"
+
 // start starts the operator. The case begins with it.
 func (w *Harness) start() {
 	w.Helper()
-	w.operator = newOperator(w, w.Admin)
+	cfg := rest.CopyConfig(w.Admin)
+	cfg.Impersonate = rest.ImpersonationConfig{UserName: OperatorUser, Groups: []string{masters}}
+	w.operator = newOperator(w, cfg)
 	w.operator.start()
 	w.Cleanup(func() { w.operator.stop() })
 }
