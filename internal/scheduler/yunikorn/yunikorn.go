@@ -132,10 +132,24 @@ func (Plugin) Admit(a scheduler.Attempt, s scheduler.Snapshot) (scheduler.Admiss
 	}
 	answer := scheduler.Admission{Verdict: scheduler.Admit, Reason: scheduler.ReasonAdmitted,
 		Message: fmt.Sprintf("the %s pod waits in %s", a.Word(spark.WordDriver), queueOf(a))}
+	if answer.Warning = usersUser(a); answer.Warning != "" {
+		return answer, nil
+	}
 	if options, _ := parametersOf(a); options.GangSchedulingStyle != styleNone && !usersGang(a) {
 		answer.Warning = scheduler.FewPending(a)
 	}
 	return answer, nil
+}
+
+// usersUser returns the warning about executors on which the application itself names the user; "" without one. Without YuniKorn's admission controller, which
+// the operator does not see, the annotation has no effect there.
+func usersUser(a scheduler.Attempt) string {
+	if _, set := a.PodSets.ExecutorAttributes.Annotations[annotationUser]; !set || a.PodSets.ByControllers {
+		return ""
+	}
+	driver := a.Word(spark.WordDriver)
+	return fmt.Sprintf("the %s pod has the annotation %s, which YuniKorn's admission controller refuses on pods that a %s creates; "+
+		"remove it: the %s pod names the user", a.Word(spark.WordExecutor), annotationUser, driver, driver)
 }
 
 func queueOf(a scheduler.Attempt) string {
