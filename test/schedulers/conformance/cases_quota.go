@@ -43,7 +43,11 @@ func (w *Harness) quotaFor(applications int64) {
 // when it is raised again.
 func lowered(w *Harness) {
 	w.makePlace(3)
-	w.quotaFor(1)
+	if w.Placeholders { // else one is refused, and the other may stay
+		w.quotaFor(2)
+	} else {
+		w.quotaFor(1)
+	}
 	w.start()
 	first := w.create("first")
 	w.runs(first, 1)
