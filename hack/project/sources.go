@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// kind is a kind of the API, from its Go package.
+// kind is a kind of the API, as its Go package declares it.
 type kind struct {
 	name    string
 	folder  string // api/GROUP/VERSION

@@ -113,7 +113,7 @@ func TestConnectRefuses(t *testing.T) {
 		"may not wake": {
 			"the right that is missing", []client.Object{served("nb", idle(stopped))}, "nb", []apiserver.Request{request("patch", "sparkconnects")}, 1,
 			"server jobs/nb was stopped at 2026-11-22T09:00:00Z because it was idle; waking it\n" +
-				"error: you may not patch sparkconnects.sparkoperator.k8s.io in namespace jobs: an administrator can grant you that permission, which the cluster role edit has with the operator's roles for users (kubectl auth can-i patch sparkconnects.sparkoperator.k8s.io -n jobs)\n",
+				"error: you may not patch sparkconnects.sparkoperator.k8s.io in namespace jobs: an administrator can grant you that permission; the cluster role edit includes it if the operator's roles for users are installed (kubectl auth can-i patch sparkconnects.sparkoperator.k8s.io -n jobs)\n",
 		},
 		"no pods": {
 			"the right that is missing", []client.Object{served("nb")}, "nb", []apiserver.Request{request("get", "pods")}, 1,

@@ -22,7 +22,7 @@ func newExplain(streams genericiooptions.IOStreams) *cobra.Command {
 		Short: "Explain the state and the next step of an application, schedule, server or cluster",
 		Long: "Explain an application, a schedule, a Spark Connect server or a standalone cluster: its state, the operator's decision and its\n" +
 			"evidence, the next events with their times, and what you can do. " + withoutType + "\n\n" +
-			"The operator's own code decides on this machine, by the present state of the cluster, so the answer does not depend on\n" +
+			"The operator's code runs on this machine and reads the current state of the cluster, so the answer does not depend on\n" +
 			"a running operator or a current status. The answer of a cluster's scheduler is read from the status.\n" +
 			"Nothing is changed.",
 		Example: "  kubectl spark explain spark-pi -n jobs\n\n" +

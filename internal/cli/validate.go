@@ -29,7 +29,7 @@ func newValidate(streams genericiooptions.IOStreams) *cobra.Command {
 		Example: "  kubectl spark validate -f spark-pi.yaml\n\n" +
 			"  # with the policies of the operator, whose configuration is in operator.yaml\n" +
 			"  kubectl spark validate -f spark-pi.yaml -n team-a --config operator.yaml\n\n" +
-			"  # what a chart makes of its values\n" +
+			"  # the manifests that a chart renders\n" +
 			"  helm template my-chart | kubectl spark validate -f -",
 		RunE: func(*cobra.Command, []string) error { return validate(files, config, namespace, streams) },
 	}

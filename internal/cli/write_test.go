@@ -266,8 +266,8 @@ func TestForbiddenWrites(t *testing.T) {
 	a.Deny(request("patch", "sparkapplications"), request("delete", "sparkapplications"))
 	for command, verb := range map[string]string{"suspend": "patch", "rerun": "patch", "delete": "delete"} {
 		_, errOut, code := execute(t, "", command, "pi")
-		want := "you may not " + verb + " sparkapplications.sparkoperator.k8s.io in namespace jobs: an administrator can grant you that permission, " +
-			"which the cluster role edit has"
+		want := "you may not " + verb + " sparkapplications.sparkoperator.k8s.io in namespace jobs: an administrator can grant you that permission; " +
+			"the cluster role edit includes it"
 		if code != 1 || !strings.Contains(errOut, want) {
 			t.Errorf("%s: exit code %d, %s", command, code, errOut)
 		}

@@ -120,7 +120,7 @@ func (r *Recorder) enqueue(about *corev1.ObjectReference, kind, reason, action, 
 	r.queue.Add(e)
 }
 
-// Start sends events until the context ends, and after that the waiting events for lastMoment. It implements manager.Runnable.
+// Start sends events until the context ends. It then sends the waiting events, for at most lastMoment. It implements manager.Runnable.
 func (r *Recorder) Start(ctx context.Context) error {
 	sending, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()

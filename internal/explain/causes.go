@@ -27,7 +27,7 @@ var remedies = []remedy{
 	{regexp.MustCompile(`ModuleNotFoundError: `), "install the module in the image, or name it in {deps}"},
 	{regexp.MustCompile(`Cannot run program "`), "the image lacks this program: correct {sparkConf} and the environment, or the image"},
 	{regexp.MustCompile(`NoSuchFileException: |FileNotFoundException: |\[PATH_NOT_FOUND\]|can't open file '`),
-		"correct the path, {mainApplicationFile} among others, or mount what is meant"},
+		"correct the path, {mainApplicationFile} among others, or mount the missing file"},
 	{regexp.MustCompile(`UnsupportedClassVersionError: `), "compile for the Java of the image, or take an image with a newer one"},
 	{regexp.MustCompile(`java\.lang\.OutOfMemoryError: `), "raise {driver.memory}, or {executor.memory} if a task ran out of it"},
 	{regexp.MustCompile(`: exec format error`), "take an image for the architecture of the node, or name nodes of the image's"},

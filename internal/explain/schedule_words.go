@@ -230,5 +230,5 @@ func (r ScheduleReport) backfillText() string {
 	if b.Finished {
 		return text + ", finished"
 	}
-	return fmt.Sprintf("%s, at most %d at a time, the next of %s", text, b.MaxActive, r.at(b.Next.Time))
+	return fmt.Sprintf("%s, at most %d at a time, next run: %s", text, b.MaxActive, r.at(b.Next.Time))
 }

@@ -50,7 +50,7 @@ type Route struct {
 	Annotations map[string]string
 }
 
-// ParentRef is a Gateway, as in gateway.networking.k8s.io/v1.
+// ParentRef refers to a Gateway, like a ParentReference in gateway.networking.k8s.io/v1.
 type ParentRef struct {
 	Name        string
 	Namespace   string

@@ -93,7 +93,7 @@ func forbidden(err error) error {
 	case group == "authorization.k8s.io":
 		role = ", which the cluster role admin has"
 	case verb == "patch" || verb == "delete" || verb == "create":
-		role = ", which the cluster role edit has with the operator's roles for users"
+		role = "; the cluster role edit includes it if the operator's roles for users are installed"
 	}
 	return fmt.Errorf("you may not %s %s %s: an administrator can grant you that permission%s (kubectl auth can-i %s %s %s)",
 		verb, resource, where, role, verb, resource, flag)

@@ -59,7 +59,7 @@ func TestCheckSchedules(t *testing.T) {
 			[]Finding{
 				{5, Note, due + "2026-10-25T00:00:00Z, 2026-10-26T00:00:00Z, 2026-10-27T00:00:00Z (UTC)"},
 				{6, Note, "spec.suspend: no run is started while it is true"},
-				{8, Warning, `spec.template.type: "Python": by its suffix "local:///a;spec.b.R" runs as R; write that type`},
+				{8, Warning, `spec.template.type: "Python": the suffix of "local:///a;spec.b.R" makes Spark run it as R; write that type`},
 				{9, Warning, "spec.template.failureRetries: has no effect; use spec.template.restartPolicy.onFailureRetries"},
 				{10, Note, "spec.template.suspend: nothing is created while it is true"},
 			},

@@ -236,7 +236,7 @@ func (c cachedPods) Get(ctx context.Context, key client.ObjectKey) (*Pod, error)
 	return nil, apierrors.NewNotFound(corev1.Resource("pods"), key.Name)
 }
 
-// readPods are pods as a client reads them.
+// readPods implements Pods with a client.
 type readPods struct {
 	from client.Reader
 	keys []string

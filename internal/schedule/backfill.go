@@ -73,7 +73,7 @@ func (c *decision) backfilling() int {
 	return n
 }
 
-// recorded reports whether the status records a run of a backfill: that it was started, and its name if it failed.
+// recorded reports whether the status counts a run of the backfill as started. A failed run's name must also be listed, up to maxFailed names.
 func (c *decision) recorded(run Run) bool {
 	wanted, p := c.desired.Backfill, c.before.Backfill
 	if wanted == nil || run.Tick.Before(wanted.From) || !run.Tick.Before(wanted.To) {

@@ -25,7 +25,7 @@ func (e *Engine[T]) admit(ctx context.Context, s *scope[T]) error {
 	}
 	s.admission, s.seen, err = e.asking().Admit(ctx, candidate)
 	if s.admission.Err != nil {
-		ctrllog.FromContext(ctx).Error(s.admission.Err, "a scheduler plugin cannot answer")
+		ctrllog.FromContext(ctx).Error(s.admission.Err, "a scheduler plugin failed")
 	}
 	return err
 }

@@ -73,7 +73,7 @@ func (e *Engine[T]) admit(ctx context.Context, o T, c standalone.Loaded) (answer
 		return answer{}, err
 	}
 	if asked.Err != nil {
-		ctrllog.FromContext(ctx).Error(asked.Err, "a scheduler plugin cannot answer")
+		ctrllog.FromContext(ctx).Error(asked.Err, "a scheduler plugin failed")
 	}
 	return decorated(candidate, answer{Admission: asked.Admission, seen: seen}), nil
 }

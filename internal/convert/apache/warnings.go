@@ -55,7 +55,7 @@ func unread(o *v1.SparkApplication) []*spark.ConfError {
 		value string
 	}{{"pyFiles", s.PyFiles}, {"sparkRFiles", s.SparkRFiles}} {
 		if other.at != main {
-			ignored(other.at, other.value, "is ignored: the application runs what "+fields.Path(main)+" names")
+			ignored(other.at, other.value, "is ignored: the application runs the file in "+fields.Path(main))
 		}
 	}
 	return all

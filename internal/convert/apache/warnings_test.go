@@ -59,7 +59,7 @@ func TestWarnings(t *testing.T) {
 		"NoNumbers":  {reason: "nothing is counted", spec: tolerations + "{instanceConfig: {}}"},
 		"JustEnough": {reason: "two of two", spec: tolerations + "{instanceConfig: {initExecutors: 2, minExecutors: 2, maxExecutors: 2}}"},
 		"MinAlone":   {reason: "without a most nothing is more", spec: tolerations + "{instanceConfig: {initExecutors: 1, minExecutors: 3}}"},
-		"R":          {reason: "the first of them runs", spec: "jars: ''\npyFiles: a.py\nsparkRFiles: a.R", want: []string{`spec.sparkRFiles: "a.R": is ignored: the application runs what spec.pyFiles names`}},
+		"R":          {reason: "the first of them runs", spec: "jars: ''\npyFiles: a.py\nsparkRFiles: a.R", want: []string{`spec.sparkRFiles: "a.R": is ignored: the application runs the file in spec.pyFiles`}},
 		"Grace": {
 			reason: "Spark has a property for it", spec: "executorSpec: {podTemplateSpec: {spec: {terminationGracePeriodSeconds: 0}}}\nruntimeVersions: {sparkVersion: 4.1.4}",
 			want: []string{`spec.executorSpec.podTemplateSpec.spec.terminationGracePeriodSeconds: "0": is overwritten by Spark when it creates the executors; write spec.sparkConf["spark.kubernetes.executor.terminationGracePeriodSeconds"]: "0s"`},
@@ -69,7 +69,7 @@ func TestWarnings(t *testing.T) {
 			reason: "the property is what holds", spec: "executorSpec: {podTemplateSpec: {spec: {terminationGracePeriodSeconds: 0}}}\nruntimeVersions: {sparkVersion: 4.1.4}\n" +
 				"sparkConf: {spark.kubernetes.executor.terminationGracePeriodSeconds: 0s}",
 		},
-		"Main": {reason: "the first of them runs", spec: "pyFiles: local:///a.py", want: []string{`spec.pyFiles: "local:///a.py": is ignored: the application runs what spec.jars names`}},
+		"Main": {reason: "the first of them runs", spec: "pyFiles: local:///a.py", want: []string{`spec.pyFiles: "local:///a.py": is ignored: the application runs the file in spec.jars`}},
 		"Versions": {reason: "the image decides", spec: "runtimeVersions: {sparkVersion: 4.1.4, scalaVersion: '2.13', jdkVersion: '17'}\nfiles: a", want: []string{
 			`spec.files: "a": is accepted and ignored; write spec.sparkConf["spark.files"]`, `spec.runtimeVersions.scalaVersion: "2.13": is accepted and ignored: the image decides`,
 			`spec.runtimeVersions.jdkVersion: "17": is accepted and ignored: the image decides`,

@@ -153,7 +153,7 @@ func (w *warner) language(s *v1beta2.SparkApplicationSpec) {
 		return
 	}
 	file := ptr.Deref(s.MainApplicationFile, "")
-	w.warn("type", string(s.Type), fmt.Sprintf("by its suffix %q runs as %s; write that type", file, runs[0]))
+	w.warn("type", string(s.Type), fmt.Sprintf("the suffix of %q makes Spark run it as %s; write that type", file, runs[0]))
 }
 
 // languages returns the types that fit the suffix of the main file. Spark considers only the suffix. The preferred type comes first.

@@ -88,9 +88,9 @@ func TestWarnings(t *testing.T) {
 		want   []string
 	}{
 		"None":       {reason: "nothing odd", set: func(*spec) {}},
-		"Type":       {reason: "the suffix decides", set: func(s *spec) { s.MainApplicationFile = new("local:///a.py") }, want: []string{`spec.type: "Scala": by its suffix "local:///a.py" runs as Python; write that type`}},
+		"Type":       {reason: "the suffix decides", set: func(s *spec) { s.MainApplicationFile = new("local:///a.py") }, want: []string{`spec.type: "Scala": the suffix of "local:///a.py" makes Spark run it as Python; write that type`}},
 		"Java":       {reason: "Java and Scala run alike", set: func(s *spec) { s.Type = v1beta2.ApplicationTypeJava }},
-		"R":          {reason: "the suffix decides", set: func(s *spec) { s.Type, s.MainApplicationFile = v1beta2.ApplicationTypePython, new("local:///a.R") }, want: []string{`spec.type: "Python": by its suffix "local:///a.R" runs as R; write that type`}},
+		"R":          {reason: "the suffix decides", set: func(s *spec) { s.Type, s.MainApplicationFile = v1beta2.ApplicationTypePython, new("local:///a.R") }, want: []string{`spec.type: "Python": the suffix of "local:///a.R" makes Spark run it as R; write that type`}},
 		"Mount":      {reason: "the Kubeflow operator mounts nothing either", set: func(s *spec) { s.Executor.VolumeMounts = []corev1.VolumeMount{{Name: "nope", MountPath: "/x"}} }, want: []string{`spec.executor.volumeMounts: "nope": no volume of spec.volumes has this name; nothing is mounted`}},
 		"Volumes":    {reason: "the last one counts", set: func(s *spec) { s.Volumes = []corev1.Volume{{Name: "a"}, {Name: "a"}} }, want: []string{`spec.volumes: "a": there are several volumes of this name; the last one is used`}},
 		"SecretType": {reason: "the schema lets it through", set: func(s *spec) { s.Driver.Secrets = []v1beta2.SecretInfo{{Name: "a", Path: "/a", SecretType: "generic"}} }, want: []string{`spec.driver.secrets: "generic": not a known secretType and treated as Generic; write GCPServiceAccount, HadoopDelegationToken or Generic`}},
