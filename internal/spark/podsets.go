@@ -130,24 +130,56 @@ func maxPending(c *conf) int32 {
 
 // resourcesOf adds up a pod as the kube-scheduler and quotas do. As in the API server, a missing request is the limit.
 func resourcesOf(spec *corev1.PodSpec) PodResources {
-	var options resource.PodResourcesOptions
-	pod := &corev1.Pod{Spec: corev1.PodSpec{
+	return added(&corev1.PodSpec{
 		Containers: requesting(spec.Containers), InitContainers: requesting(spec.InitContainers), Resources: spec.Resources.DeepCopy(), Overhead: spec.Overhead,
-	}}
+	})
+}
+
+// added adds up the parts of a pod.
+func added(parts *corev1.PodSpec) PodResources {
+	var options resource.PodResourcesOptions
+	pod := &corev1.Pod{Spec: *parts}
 	if whole := pod.Spec.Resources; whole != nil {
 		fillRequests(whole, resource.AggregateContainerRequests(pod, options))
 	}
-	return PodResources{Requests: resource.PodRequests(pod, options), Limits: resource.PodLimits(pod, options)}
+	return PodResources{Requests: resource.PodRequests(pod, options), Limits: resource.PodLimits(pod, options), Parts: parts}
 }
 
-// requesting returns containers with missing requests filled in.
+// requesting returns the resources of containers, with missing requests filled in.
 func requesting(containers []corev1.Container) []corev1.Container {
 	filled := make([]corev1.Container, len(containers))
 	for i := range containers {
-		filled[i] = corev1.Container{RestartPolicy: containers[i].RestartPolicy, Resources: *containers[i].Resources.DeepCopy()}
+		c := &containers[i]
+		filled[i] = corev1.Container{Name: c.Name, RestartPolicy: c.RestartPolicy, Resources: *c.Resources.DeepCopy()}
 		fillRequests(&filled[i].Resources, nil)
 	}
 	return filled
+}
+
+// WithDefaults returns the pod after a LimitRange has filled in the missing requests and limits of its containers. Without Parts it counts as one container.
+func (r PodResources) WithDefaults(requests, limits corev1.ResourceList) PodResources {
+	switch {
+	case len(requests)+len(limits) == 0:
+		return r
+	case r.Parts == nil:
+		return PodResources{Requests: filled(r.Requests, requests), Limits: filled(r.Limits, limits)}
+	}
+	parts := r.Parts.DeepCopy()
+	for _, list := range [][]corev1.Container{parts.Containers, parts.InitContainers} {
+		for i := range list {
+			own := &list[i].Resources
+			own.Requests, own.Limits = filled(own.Requests, requests), filled(own.Limits, limits)
+		}
+	}
+	return added(parts)
+}
+
+// filled returns a list with missing resources from another.
+func filled(list, defaults corev1.ResourceList) corev1.ResourceList {
+	all := corev1.ResourceList{}
+	maps.Copy(all, defaults)
+	maps.Copy(all, list)
+	return all
 }
 
 // fillRequests adds a request for each resource with a limit and without a request, neither here nor in already.
@@ -173,6 +205,8 @@ type PodAttributes struct {
 	NodeSelector      map[string]string
 	Tolerations       []corev1.Toleration
 	Affinity          *corev1.Affinity
+	// Deadline is set if the pod has activeDeadlineSeconds.
+	Deadline bool
 }
 
 // attributesOf returns the attributes of a pod.
@@ -180,7 +214,7 @@ func attributesOf(pod *corev1.Pod) PodAttributes {
 	return PodAttributes{
 		Labels: maps.Clone(pod.Labels), Annotations: maps.Clone(pod.Annotations), NodeSelector: maps.Clone(pod.Spec.NodeSelector),
 		SchedulerName: pod.Spec.SchedulerName, PriorityClassName: pod.Spec.PriorityClassName,
-		Tolerations: pod.Spec.Tolerations, Affinity: pod.Spec.Affinity,
+		Tolerations: pod.Spec.Tolerations, Affinity: pod.Spec.Affinity, Deadline: pod.Spec.ActiveDeadlineSeconds != nil,
 	}
 }
 

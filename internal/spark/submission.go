@@ -70,6 +70,8 @@ type Submission struct {
 type PodResources struct {
 	Requests corev1.ResourceList
 	Limits   corev1.ResourceList
+	// Parts have the names and the resources of the containers, those of the pod as a whole, and its overhead; nil if only the sums are known.
+	Parts *corev1.PodSpec
 }
 
 // PodSets are the exact sizes of an application's pods, the other attributes that schedulers read, and the numbers of executors.

@@ -182,7 +182,7 @@ func notRunning(others []scheduler.Reservation, namespaces map[string]bool) core
 			drivers = 0
 		}
 		for _, pods := range roles(r.PodSets, "", drivers, int64(r.PodSets.Initial)-int64(r.Progress.ExecutorsRunning)) {
-			scheduler.AddTo(total, pods.requests, pods.count)
+			scheduler.AddTo(total, pods.Requests, pods.count)
 		}
 	}
 	return total
@@ -191,7 +191,7 @@ func notRunning(others []scheduler.Reservation, namespaces map[string]bool) core
 func requests(pods []role) corev1.ResourceList {
 	total := corev1.ResourceList{}
 	for _, r := range pods {
-		scheduler.AddTo(total, r.requests, r.count)
+		scheduler.AddTo(total, r.Requests, r.count)
 	}
 	return total
 }

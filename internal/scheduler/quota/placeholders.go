@@ -15,7 +15,7 @@ type placeholders struct{ drivers, executors []charge }
 func placeholdersOf(list []scheduler.Placeholder, given defaults) placeholders {
 	var drivers, executors []role
 	for _, p := range list {
-		r := role{name: p.Role, class: p.PriorityClass, requests: p.Requests, limits: p.Limits, count: int64(p.Count)}
+		r := role{name: p.Role, class: p.PriorityClass, PodResources: p.PodResources, count: int64(p.Count)}
 		if p.Role == spark.RoleDriver {
 			drivers = append(drivers, r)
 		} else {

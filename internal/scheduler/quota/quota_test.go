@@ -112,7 +112,7 @@ func TestResourceQuota(t *testing.T) {
 		}, quotas: quota("{requests.ephemeral-storage: 6Gi}", "{}"), ranges: objects{requestRange(t, "{ephemeral-storage: 1Gi}")}, verdict: scheduler.Wait, code: scheduler.ReasonWaitingForQuota, message: "waiting for quota in namespace team-a: requests.ephemeral-storage asked 4Gi, free 6Gi of 6Gi, reserved 3Gi for others (ResourceQuota compute)"},
 		"Best":      {reason: "Spark's pods have requests", quotas: scoped("scopes: [BestEffort]")},
 		"NotBest":   {reason: "Spark's pods have requests", quotas: scoped("scopes: [NotBestEffort, NotTerminating]"), verdict: scheduler.Reject, code: scheduler.ReasonExceedsQuota, message: "the request exceeds ResourceQuota compute of namespace team-a: requests.cpu asked 7, limit 1"},
-		"Ending":    {reason: "Spark's pods have no deadline", quotas: scoped("scopes: [Terminating]")},
+		"Ending":    {reason: "its pods have no deadline", quotas: scoped("scopes: [Terminating]")},
 		"Class":     {reason: "another class", quotas: classes("In", ", values: [low]")},
 		"ClassIn":   {reason: "its class", change: func(a *scheduler.Attempt) { a.PriorityClass = "low" }, quotas: classes("In", ", values: [low]"), verdict: scheduler.Reject, code: scheduler.ReasonExceedsQuota, message: "the request exceeds ResourceQuota compute of namespace team-a: requests.cpu asked 7, limit 1"},
 		"ClassRole": {reason: "the driver alone has it", change: func(a *scheduler.Attempt) { a.PodSets.DriverAttributes = spark.PodAttributes{PriorityClassName: "low"} }, quotas: classes("In", ", values: [low]")},
@@ -226,7 +226,6 @@ func TestElasticQuotaSeenInPart(t *testing.T) {
 		running string
 		want    scheduler.Verdict
 	}{
-		"Whole":     {reason: "there is no other namespace to borrow from", all: scheduler.NewList(own), want: scheduler.Reject},
 		"Part":      {reason: "a namespace that is not watched may have a min to borrow", all: scheduler.NewPartialList(own), want: scheduler.Admit},
 		"Forbidden": {reason: "nor does it know what it may not read", all: &unstructured.Unstructured{}, want: scheduler.Admit},
 		"Absent":    {reason: "nor what is not there", want: scheduler.Admit},

@@ -3,6 +3,7 @@
 package quota
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,24 +17,21 @@ import (
 
 // role is a number of equal pods of an attempt.
 type role struct {
-	name     string
-	class    string
-	requests corev1.ResourceList
-	limits   corev1.ResourceList
-	count    int64
+	name  string
+	class string
+	spark.PodResources
+	traits spark.PodAttributes
+	count  int64
 }
 
 // roles returns the pods of an attempt that no quota counts yet.
 func roles(shapes spark.PodSets, class string, drivers, executors int64) []role {
-	own := func(t spark.PodAttributes) string {
-		if t.PriorityClassName != "" {
-			return t.PriorityClassName
-		}
-		return class
+	own := func(name string, size spark.PodResources, traits spark.PodAttributes, count int64) role {
+		return role{name: name, class: cmp.Or(traits.PriorityClassName, class), PodResources: size, traits: traits, count: max(0, count)}
 	}
 	return []role{
-		{spark.RoleDriver, own(shapes.DriverAttributes), shapes.Driver.Requests, shapes.Driver.Limits, drivers},
-		{spark.RoleExecutor, own(shapes.ExecutorAttributes), shapes.Executor.Requests, shapes.Executor.Limits, max(0, executors)},
+		own(spark.RoleDriver, shapes.Driver, shapes.DriverAttributes, drivers),
+		own(spark.RoleExecutor, shapes.Executor, shapes.ExecutorAttributes, executors),
 	}
 }
 
@@ -100,7 +98,7 @@ func chargesOf(pods []role, d defaults) []charge {
 	out := make([]charge, 0, len(pods))
 	for _, r := range pods {
 		if r.count > 0 {
-			r.requests, r.limits = withDefaults(r.requests, d.requests), withDefaults(r.limits, d.limits)
+			r.PodResources = r.WithDefaults(d.requests, d.limits)
 			out = append(out, charge{r, costOf(r)})
 		}
 	}
@@ -121,19 +119,19 @@ func sumOf(q *corev1.ResourceQuota, charges []charge) corev1.ResourceList {
 func costOf(r role) corev1.ResourceList {
 	one := *resource.NewQuantity(1, resource.DecimalSI)
 	out := corev1.ResourceList{corev1.ResourcePods: one, "count/pods": one}
-	for name, quantity := range r.requests {
+	for name, quantity := range r.Requests {
 		out[corev1.DefaultResourceRequestsPrefix+name] = quantity
 		if !strings.Contains(string(name), "/") { // extended resources are counted as requests only
 			out[name] = quantity
 		}
 	}
-	for name, quantity := range r.limits {
+	for name, quantity := range r.Limits {
 		out["limits."+name] = quantity
 	}
 	return out
 }
 
-// inScope reports whether a quota counts the pod. Spark's pods always have requests (NotBestEffort) and no active deadline (NotTerminating).
+// inScope reports whether a quota counts the pod. Spark's pods always have requests (NotBestEffort).
 func inScope(q *corev1.ResourceQuota, r role) bool {
 	for _, scope := range q.Spec.Scopes {
 		if !matches(corev1.ScopedResourceSelectorRequirement{ScopeName: scope, Operator: corev1.ScopeSelectorOpExists}, r) {
@@ -150,13 +148,40 @@ func inScope(q *corev1.ResourceQuota, r role) bool {
 
 func matches(e corev1.ScopedResourceSelectorRequirement, r role) bool {
 	switch e.ScopeName {
-	case corev1.ResourceQuotaScopeNotBestEffort, corev1.ResourceQuotaScopeNotTerminating:
+	case corev1.ResourceQuotaScopeNotBestEffort:
 		return true
+	case corev1.ResourceQuotaScopeTerminating:
+		return r.traits.Deadline
+	case corev1.ResourceQuotaScopeNotTerminating:
+		return !r.traits.Deadline
+	case corev1.ResourceQuotaScopeCrossNamespacePodAffinity:
+		return crossesNamespaces(r.traits.Affinity)
 	case corev1.ResourceQuotaScopePriorityClass:
 		return matchesClass(e, r.class)
-	default: // BestEffort, Terminating, CrossNamespacePodAffinity and future scopes: Spark's pods are not in them
+	default: // BestEffort and future scopes: Spark's pods are not in them
 		return false
 	}
+}
+
+// crossesNamespaces reports whether a term of the affinity or anti-affinity names other namespaces.
+func crossesNamespaces(a *corev1.Affinity) bool {
+	if a == nil {
+		return false
+	}
+	var terms []corev1.PodAffinityTerm
+	var weighted []corev1.WeightedPodAffinityTerm
+	if near := a.PodAffinity; near != nil {
+		terms, weighted = near.RequiredDuringSchedulingIgnoredDuringExecution, near.PreferredDuringSchedulingIgnoredDuringExecution
+	}
+	if apart := a.PodAntiAffinity; apart != nil {
+		terms = slices.Concat(terms, apart.RequiredDuringSchedulingIgnoredDuringExecution)
+		weighted = slices.Concat(weighted, apart.PreferredDuringSchedulingIgnoredDuringExecution)
+	}
+	terms = slices.Clone(terms)
+	for i := range weighted {
+		terms = append(terms, weighted[i].PodAffinityTerm)
+	}
+	return slices.ContainsFunc(terms, func(t corev1.PodAffinityTerm) bool { return len(t.Namespaces) > 0 || t.NamespaceSelector != nil })
 }
 
 func matchesClass(e corev1.ScopedResourceSelectorRequirement, class string) bool {
@@ -176,26 +201,45 @@ func matchesClass(e corev1.ScopedResourceSelectorRequirement, class string) bool
 
 // required are the resources that every container must set if a quota counts the resource.
 var required = []corev1.ResourceName{
-	corev1.ResourceRequestsCPU, corev1.ResourceRequestsMemory, corev1.ResourceLimitsCPU, corev1.ResourceLimitsMemory,
+	corev1.ResourceRequestsCPU, corev1.ResourceRequestsMemory, corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceLimitsCPU, corev1.ResourceLimitsMemory,
 }
 
-// missingLimit returns a finding if a pod does not set a counted resource: the API server refuses such a pod.
+// missingLimit returns a finding if a container does not set a counted resource: the API server refuses its pod, unless the pod as a whole has resources.
 func missingLimit(a scheduler.Attempt, q *corev1.ResourceQuota, charges []charge) (finding, bool) {
 	for _, c := range charges {
-		if !inScope(q, c.role) {
+		if !inScope(q, c.role) || c.Parts != nil && c.Parts.Resources != nil {
 			continue
 		}
-		for _, name := range required {
-			_, counted := q.Spec.Hard[name]
-			if _, given := c.cost[name]; counted && !given {
-				return finding{quota: nameOf(q), reason: scheduler.ReasonQuotaRequiresLimits, message: fmt.Sprintf(
-					"ResourceQuota %s of namespace %s counts %s, but the %s has none and would be refused; "+
-						"set it (for limits.cpu: %s), or ask for a LimitRange with a default",
-					q.Name, q.Namespace, name, a.Word(spark.Word(c.name)), a.Field(spark.Field(c.name+".coreLimit")))}, true
+		for _, part := range containersOf(c.PodResources) {
+			given := costOf(role{PodResources: spark.PodResources{Requests: part.Resources.Requests, Limits: part.Resources.Limits}})
+			for _, name := range required {
+				_, counted := q.Spec.Hard[name]
+				if _, set := given[name]; counted && !set {
+					return finding{quota: nameOf(q), reason: scheduler.ReasonQuotaRequiresLimits, message: unset(a, q, c.role, part.Name, name)}, true
+				}
 			}
 		}
 	}
 	return finding{}, false
+}
+
+// containersOf returns the containers of a pod; one without a name if only the sums are known.
+func containersOf(r spark.PodResources) []corev1.Container {
+	if r.Parts == nil {
+		return []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: r.Requests, Limits: r.Limits}}}
+	}
+	return slices.Concat(r.Parts.Containers, r.Parts.InitContainers)
+}
+
+// unset returns the message about a resource that a container lacks.
+func unset(a scheduler.Attempt, q *corev1.ResourceQuota, r role, container string, name corev1.ResourceName) string {
+	pod := a.Word(spark.Word(r.name))
+	if len(containersOf(r.PodResources)) > 1 && container != spark.DriverContainerName && container != spark.ExecutorContainerName {
+		return fmt.Sprintf("ResourceQuota %s of namespace %s counts %s, but the container %s of the %s has none and would be refused; "+
+			"set it in the container's resources, or ask for a LimitRange with a default", q.Name, q.Namespace, name, container, pod)
+	}
+	return fmt.Sprintf("ResourceQuota %s of namespace %s counts %s, but the %s has none and would be refused; "+
+		"set it (for limits.cpu: %s), or ask for a LimitRange with a default", q.Name, q.Namespace, name, pod, a.Field(spark.Field(r.name+".coreLimit")))
 }
 
 // defaults are the namespace's default requests and limits for containers.
