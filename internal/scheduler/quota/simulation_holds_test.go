@@ -120,7 +120,7 @@ func (s *simulation) judgeKept(a *simApp, o scheduler.Outstanding) {
 		})
 	}
 	least := !room.least && !s.guaranteed(a) || kept(lines.least) // reports may be older than the truth
-	shared := !room.shared || kept(lines.shared)
+	shared := !room.shared && !a.asks.fits(s.committed(a, borrows), s.mins()) || kept(lines.shared)
 	if kept(lines.own) || a.tenant.min != nil && least && shared && len(taken) > 0 {
 		s.fail("%s (%v) takes room that is kept for another one: %s", a.ID, a.asks, strings.Join(taken, "; "))
 	}

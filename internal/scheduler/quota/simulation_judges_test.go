@@ -195,8 +195,8 @@ func (s *simulation) judgeWait(a *simApp, o scheduler.Outstanding, expects bool)
 	case !mayStart:
 		a.could = -1
 	case a.could < 0:
-		a.could = s.now // one that is ahead may have to be asked again before it leaves the line
-	case s.now-a.could > simAsks:
+		a.could = s.now // those ahead may have to be asked again before they leave the line, one after the other
+	case s.now-a.could > 2*simAsks:
 		s.fail("%s (%v) fits and may pass all since %d, and waits", a.ID, a.asks, a.could)
 	}
 }
