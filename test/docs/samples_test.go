@@ -5,6 +5,7 @@ package docs
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -32,6 +33,9 @@ func sampleFiles(t *testing.T) map[string]string {
 	return all
 }
 
+// uncounted is a warning that no application in a queue of Kueue is without: Kueue 0.19 counts no memory overhead.
+var uncounted = regexp.MustCompile(`(?m)^config/samples/kueue\.yaml:\d+: warning: .* a pod requests memory .*$`)
+
 // samples applies each sample as it is, with every field known, and asks validate under the configuration that the chart makes of the values among
 // them. A sample has three lines of comment: what it shows, what it needs, a command. README.md lists it.
 func samples(w *harness) {
@@ -57,7 +61,8 @@ func samples(w *harness) {
 	if said := w.do(manifests); strings.Contains(said, "Warning") {
 		w.Errorf("the API server warns: %s", said)
 	}
-	if said := w.do(validate); strings.Contains(said, "warning") || strings.Count(said, "errors: 0") != strings.Count(said, "errors: ") {
+	said := w.do(validate)
+	if strings.Contains(uncounted.ReplaceAllString(said, ""), "warning") || strings.Count(said, "errors: 0") != strings.Count(said, "errors: ") {
 		w.Errorf("validate says: %s", said)
 	}
 }
